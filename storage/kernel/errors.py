@@ -1,0 +1,300 @@
+"""The one tree of errors that users of the table store meet.
+
+Every error carries a stable condition name, a SQLSTATE, whether the same statement may simply be
+run again (`retriable`), and the facts as typed attributes. `str(error)` reads as Spark's own:
+`[CONDITION] what happened, where, what to do. SQLSTATE: xxxxx`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class TableStoreError(Exception):
+    """Root of all errors of the table store."""
+
+    condition: ClassVar[str] = "TABLE_STORE_ERROR"
+    sql_state: ClassVar[str] = "XX000"
+    retriable: ClassVar[bool] = False
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+        super().__init__(f"[{self.condition}] {message} SQLSTATE: {self.sql_state}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by state: the typed constructors of the subclasses take keywords only."""
+        return _restore, (type(self), self.args, dict(self.__dict__))
+
+
+def _restore(
+    kind: type[TableStoreError], args: tuple[Any, ...], state: Mapping[str, Any]
+) -> TableStoreError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+# -- options and schemas ---------------------------------------------------------------------------
+
+
+class InvalidOptionError(TableStoreError):
+    """A known option has a value it does not take, or may not be set here."""
+
+    condition = "TABLE_STORE_INVALID_OPTION"
+    sql_state = "42616"
+
+    def __init__(self, *, key: str, value: str | None, reason: str) -> None:
+        self.key = key
+        self.value = value
+        self.reason = reason
+        shown = "" if value is None else f" = {value!r}"
+        super().__init__(f"Option {key!r}{shown} is not valid: {reason}.")
+
+
+class UnknownOptionError(TableStoreError):
+    """No option of this name exists."""
+
+    condition = "TABLE_STORE_UNKNOWN_OPTION"
+    sql_state = "42616"
+
+    def __init__(self, *, key: str, nearest: str | None = None) -> None:
+        self.key = key
+        self.nearest = nearest
+        hint = "" if nearest is None else f" Did you mean {nearest!r}?"
+        super().__init__(f"Option {key!r} is not known.{hint}")
+
+
+class InvalidSchemaError(TableStoreError):
+    """A table definition, or a change of one, breaks a rule."""
+
+    condition = "TABLE_STORE_INVALID_SCHEMA"
+    sql_state = "42611"
+
+    def __init__(self, *, reason: str, column: str | None = None) -> None:
+        self.column = column
+        self.reason = reason
+        where = "" if column is None else f" at column {column!r}"
+        super().__init__(f"The table definition is not valid{where}: {reason}.")
+
+
+class UnsupportedTypeError(TableStoreError):
+    """A type that cannot be stored."""
+
+    condition = "TABLE_STORE_UNSUPPORTED_TYPE"
+    sql_state = "0A000"
+
+    def __init__(self, *, type_name: str, column: str | None = None) -> None:
+        self.type_name = type_name
+        self.column = column
+        where = "" if column is None else f" of column {column!r}"
+        super().__init__(
+            f"Type {type_name}{where} cannot be stored in a table; cast it to a type that can."
+        )
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+class NullKeyError(TableStoreError):
+    """A row has NULL in a key column or in a column declared NOT NULL."""
+
+    condition = "TABLE_STORE_NOT_NULL_VIOLATION"
+    sql_state = "23502"
+
+    def __init__(self, *, column: str) -> None:
+        self.column = column
+        super().__init__(
+            f"NULL in column {column!r}, which is NOT NULL (key columns always are); "
+            "nothing of the statement was written."
+        )
+
+
+# -- commits ---------------------------------------------------------------------------------------
+
+
+class CommitConflictError(TableStoreError):
+    """Another commit, `snapshot_id`, got in the way; nothing of this one is visible."""
+
+    condition = "TABLE_STORE_COMMIT_CONFLICT"
+    sql_state = "40001"
+    retriable = True
+
+    def __init__(
+        self,
+        *,
+        table: str,
+        snapshot_id: int | None,
+        commit_user: str | None = None,
+        operation: str | None = None,
+        reason: str,
+    ) -> None:
+        self.table = table
+        self.snapshot_id = snapshot_id
+        self.commit_user = commit_user
+        self.operation = operation
+        self.reason = reason
+        other = "another commit" if snapshot_id is None else f"snapshot {snapshot_id}"
+        by = "" if commit_user is None else f" of {commit_user!r}"
+        doing = "" if operation is None else f" ({operation})"
+        super().__init__(
+            f"This commit to {table!r} met {other}{doing}{by}: {reason}. Nothing of it is "
+            "visible; it is safe to run the statement again."
+        )
+
+
+class CommitStateUnknownError(TableStoreError):
+    """The store failed while a commit was published and cannot say now whether it is there."""
+
+    condition = "TABLE_STORE_COMMIT_STATE_UNKNOWN"
+    sql_state = "08007"
+
+    def __init__(
+        self, *, table: str, commit_user: str, commit_identifier: int, reason: str
+    ) -> None:
+        self.table = table
+        self.commit_user = commit_user
+        self.commit_identifier = commit_identifier
+        self.reason = reason
+        super().__init__(
+            f"Whether commit {commit_identifier} of {commit_user!r} to {table!r} succeeded is not "
+            f"known: {reason}. Look in the table's snapshots for this user and identifier before "
+            "running it again; repeating with the same identifier is safe."
+        )
+
+
+# -- snapshots and files ---------------------------------------------------------------------------
+
+
+class SnapshotNotFoundError(TableStoreError):
+    """A snapshot that was asked for does not exist, or no longer does."""
+
+    condition = "TABLE_STORE_SNAPSHOT_NOT_FOUND"
+    sql_state = "22023"
+
+    def __init__(
+        self, *, table: str, asked: str, earliest_id: int | None, latest_id: int | None
+    ) -> None:
+        self.table = table
+        self.asked = asked
+        self.earliest_id = earliest_id
+        self.latest_id = latest_id
+        if earliest_id is None or latest_id is None:
+            known = "The table has no snapshot yet."
+        else:
+            known = f"Available are the snapshots {earliest_id} to {latest_id}."
+        super().__init__(f"Table {table!r} has no snapshot {asked}. {known}")
+
+
+class CorruptFileError(TableStoreError):
+    """A file of a table does not hold what was written to it."""
+
+    condition = "TABLE_STORE_CORRUPT_FILE"
+    sql_state = "XX001"
+
+    def __init__(self, *, path: str, reason: str, snapshot_id: int | None = None) -> None:
+        self.path = path
+        self.reason = reason
+        self.snapshot_id = snapshot_id
+        super().__init__(
+            f"File {path!r}{_of_snapshot(snapshot_id)} is damaged: {reason}. {_REMEDY}"
+        )
+
+
+class MissingFileError(TableStoreError):
+    """A file that must exist does not."""
+
+    condition = "TABLE_STORE_MISSING_FILE"
+    sql_state = "KD001"
+
+    def __init__(self, *, path: str, snapshot_id: int | None = None) -> None:
+        self.path = path
+        self.snapshot_id = snapshot_id
+        super().__init__(
+            f"File {path!r}{_of_snapshot(snapshot_id)} does not exist. If the reader used an old "
+            f"snapshot that has expired meanwhile, run it again. {_REMEDY}"
+        )
+
+
+_REMEDY = (
+    "Restore the file from a copy, or read an older snapshot with VERSION AS OF and roll back to "
+    "it with CALL sys.rollback."
+)
+
+
+def _of_snapshot(snapshot_id: int | None) -> str:
+    return "" if snapshot_id is None else f" of snapshot {snapshot_id}"
+
+
+class FileAccessError(TableStoreError):
+    """The file system refused an operation: no space, no permission, an I/O error."""
+
+    condition = "TABLE_STORE_FILE_ACCESS"
+    sql_state = "58030"
+
+    def __init__(self, *, path: str, operation: str, reason: str) -> None:
+        self.path = path
+        self.operation = operation
+        self.reason = reason
+        super().__init__(
+            f"Could not {operation} {path!r}: {reason}. The table is as it was before the "
+            "statement; see to the file system (space, permissions) and run it again."
+        )
+
+
+class FormatVersionError(TableStoreError):
+    """A file was written by a newer version of the table store."""
+
+    condition = "TABLE_STORE_FORMAT_VERSION"
+    sql_state = "0A000"
+
+    def __init__(self, *, path: str, found: int, supported: int) -> None:
+        self.path = path
+        self.found = found
+        self.supported = supported
+        super().__init__(
+            f"File {path!r} has format version {found}; this version of the table store reads "
+            f"up to {supported}. Use a version of spark-table-store that knows version {found}."
+        )
+
+
+class PathNotAllowedError(TableStoreError):
+    """A path or name would lead out of the folder it belongs to, or cannot be a file name."""
+
+    condition = "TABLE_STORE_PATH_NOT_ALLOWED"
+    sql_state = "42501"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"Path {path!r} is not allowed: {reason}.")
+
+
+# -- tables and other named things -----------------------------------------------------------------
+
+
+class AlreadyExistsError(TableStoreError):
+    """Something of this name is there already."""
+
+    condition = "TABLE_STORE_ALREADY_EXISTS"
+    sql_state = "42P07"
+
+    def __init__(self, *, kind: str, name: str) -> None:
+        self.kind = kind
+        self.name = name
+        super().__init__(f"The {kind} {name!r} exists already; choose another name or drop it.")
+
+
+class NotFoundError(TableStoreError):
+    """Nothing of this name exists."""
+
+    condition = "TABLE_STORE_NOT_FOUND"
+    sql_state = "42P01"
+
+    def __init__(self, *, kind: str, name: str, known: Sequence[str] = ()) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
+        hint = f" Known: {', '.join(self.known)}." if self.known else ""
+        super().__init__(f"The {kind} {name!r} does not exist.{hint}")

@@ -1,0 +1,74 @@
+"""Single column values outside of Arrow, and a JSON form that keeps their type.
+
+Used where single values travel: partition values, key ranges and column bounds of files,
+literals of predicates. A date or timestamp outside of Python's years 1 to 9999 is the plain
+integer (days or microseconds since 1970) instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TypeAlias
+
+from table_store.storage.kernel.errors import TableStoreError
+
+Value: TypeAlias = (
+    bool | int | float | str | bytes | Decimal | dt.date | dt.datetime | dt.time | None
+)
+JsonValue: TypeAlias = bool | int | str | dict[str, str | int] | None
+
+_EPOCH = dt.datetime(1970, 1, 1)
+_EPOCH_UTC = _EPOCH.replace(tzinfo=dt.UTC)
+_MICROSECOND = dt.timedelta(microseconds=1)
+
+
+def value_to_json(value: Value) -> JsonValue:
+    """Return `value` for `json.dumps`: itself, or a one-entry mapping named after its type."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return {"float": value.hex()}
+        case bytes():
+            return {"bytes": base64.b64encode(value).decode("ascii")}
+        case Decimal():
+            return {"decimal": str(value)}
+        case dt.datetime() if value.tzinfo is None:
+            return {"timestamp_ntz": (value - _EPOCH) // _MICROSECOND}
+        case dt.datetime():
+            return {"timestamp": (value - _EPOCH_UTC) // _MICROSECOND}
+        case dt.date():
+            return {"date": value.isoformat()}
+        case dt.time():
+            return {"time": value.isoformat()}
+
+
+def value_from_json(item: object) -> Value:
+    """Return the value that `value_to_json` was given.
+
+    Raises:
+        TableStoreError: `item` is not such a form.
+    """
+    if item is None or isinstance(item, bool | int | str):
+        return item
+    if isinstance(item, Mapping) and len(item) == 1:
+        ((kind, raw),) = item.items()
+        match kind, raw:
+            case "float", str():
+                return float.fromhex(raw)
+            case "bytes", str():
+                return base64.b64decode(raw)
+            case "decimal", str():
+                return Decimal(raw)
+            case "timestamp_ntz", int():
+                return _EPOCH + raw * _MICROSECOND
+            case "timestamp", int():
+                return _EPOCH_UTC + raw * _MICROSECOND
+            case "date", str():
+                return dt.date.fromisoformat(raw)
+            case "time", str():
+                return dt.time.fromisoformat(raw)
+    raise TableStoreError(f"Not the JSON form of a column value: {item!r}.")
