@@ -1,0 +1,41 @@
+package org.apache.spark.sql.tablestore
+
+import java.io.File
+
+import org.apache.spark.QueryContext
+import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.connector.catalog.Identifier
+import org.json4s._
+
+/** An error of the planner: its text is complete, "[CONDITION] what, where, what to do. SQLSTATE: …". */
+class TableStoreException(text: String, condition: String, state: String, cause: Option[Throwable] = None)
+    extends AnalysisException(text, None, None, cause, Some(condition), Map.empty[String, String],
+      Array.empty[QueryContext]) {
+  override def getSqlState: String = state
+  override def getMessage: String = text
+}
+
+object Errors {
+  def fromPlanner(error: JValue): Throwable = {
+    implicit val formats: Formats = DefaultFormats
+    new TableStoreException((error \ "message").extract[String], (error \ "condition").extract[String],
+      (error \ "sqlState").extract[String])
+  }
+
+  def plannerFailed(python: String, log: File): Throwable = new TableStoreException(
+    s"[TABLE_STORE_PLANNER_NOT_STARTED] The planner did not start with `$python -m table_store.catalog.planner`. " +
+      s"Run `table-store doctor`, and see $log. SQLSTATE: 58000", "TABLE_STORE_PLANNER_NOT_STARTED", "58000")
+
+  def plannerLost(request: String, cause: Throwable): Throwable = new TableStoreException(
+    s"[TABLE_STORE_PLANNER_LOST] The planner process ended while it worked on '$request'. What was committed is " +
+      "whole, what was not is invisible; look whether the statement took effect, then repeat it. " +
+      "The session goes on with a new planner. SQLSTATE: 58000", "TABLE_STORE_PLANNER_LOST", "58000", Some(cause))
+
+  def noSuchProcedure(catalog: String, ident: Identifier): Throwable = new TableStoreException(
+    s"[TABLE_STORE_PROCEDURE_NOT_FOUND] There is no procedure ${ident.name} in $catalog.${ident.namespace.mkString(".")}. " +
+      s"SHOW PROCEDURES IN $catalog.sys lists them. SQLSTATE: 42883", "TABLE_STORE_PROCEDURE_NOT_FOUND", "42883")
+
+  def partitionsAreData(table: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_PARTITION_NOT_EXPLICIT] Partitions of $table come and go with their rows: insert rows instead of " +
+      "adding a partition. SQLSTATE: 0A000", "TABLE_STORE_PARTITION_NOT_EXPLICIT", "0A000")
+}

@@ -1,0 +1,107 @@
+package org.apache.spark.sql.tablestore
+
+import java.util.Base64
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.{Column, Identifier, TableChange}
+import org.apache.spark.sql.connector.catalog.CatalogV2Util.{structTypeToV2Columns, v2ColumnsToStructType}
+import org.apache.spark.sql.connector.catalog.constraints.{Constraint, PrimaryKey}
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions, FieldReference, Literal, NamedReference, Transform}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.execution.arrow.ArrowConverters
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.json4s._
+import org.json4s.JsonDSL._
+
+/** Spark's values as JSON and back, letter by letter: what they mean is for the planner to say. */
+object Json {
+  implicit val formats: Formats = DefaultFormats
+
+  def ident(identifier: Identifier): JObject =
+    ("namespace" -> identifier.namespace.toList) ~ ("name" -> identifier.name)
+
+  def toIdent(json: JValue): Identifier =
+    Identifier.of((json \ "namespace").extract[Array[String]], (json \ "name").extract[String])
+
+  def strings(map: java.util.Map[String, String]): JObject = JObject(map.asScala.map {
+    case (key, value) => key -> (JString(value): JValue)
+  }.toList)
+
+  def toStrings(json: JValue): java.util.Map[String, String] =
+    json.extractOpt[Map[String, String]].getOrElse(Map.empty).asJava
+
+  def columns(columns: Array[Column]): String = v2ColumnsToStructType(columns).json
+
+  def struct(json: JValue): StructType = DataType.fromJson(json.extract[String]).asInstanceOf[StructType]
+
+  def toColumns(json: JValue): Array[Column] = structTypeToV2Columns(struct(json))
+
+  def transforms(partitions: Array[Transform]): JArray = JArray(partitions.toList.map(transform =>
+    ("name" -> transform.name) ~ ("arguments" -> transform.arguments.toList.map(_.describe)) ~
+      ("columns" -> transform.references.toList.map(_.fieldNames.toList))))
+
+  def toTransforms(json: JValue): Array[Transform] =
+    json.extract[Array[String]].map(name => Expressions.identity(FieldReference.column(name).describe))
+
+  def constraints(constraints: Array[Constraint]): JArray = JArray(constraints.toList.map {
+    case key: PrimaryKey => ("kind" -> "primary key") ~ ("name" -> key.name) ~ ("enforced" -> key.enforced) ~
+      ("columns" -> key.columns.toList.map(_.fieldNames.toList))
+    case other => ("kind" -> other.toDDL) ~ ("name" -> other.name): JObject
+  })
+
+  def toConstraints(json: JValue): Array[Constraint] = json.children.map { key =>
+    Constraint.primaryKey((key \ "name").extract[String],
+      (key \ "columns").extract[Array[String]].map(name => FieldReference.column(name): NamedReference))
+      .enforced(false).build(): Constraint
+  }.toArray
+
+  def expression(expression: Expression): JValue = expression match {
+    case literal: Literal[_] =>
+      ("literal" -> Option(literal.value).map(_.toString).map(JString(_)).getOrElse(JNull)) ~
+        ("type" -> literal.dataType.json)
+    case reference: NamedReference => "column" -> reference.fieldNames.toList
+    case predicate: Predicate => ("name" -> predicate.name) ~
+      ("children" -> predicate.children.toList.map(Json.expression))
+    case other => "opaque" -> other.describe
+  }
+
+  def change(change: TableChange): JObject = change match {
+    case c: TableChange.SetProperty => ("change" -> "set_property") ~ ("key" -> c.property) ~ ("value" -> c.value)
+    case c: TableChange.RemoveProperty => ("change" -> "remove_property") ~ ("key" -> c.property)
+    case c: TableChange.AddColumn =>
+      val column = Column.create(c.fieldNames.last, c.dataType, c.isNullable, c.comment, c.defaultValue, null)
+      ("change" -> "add_column") ~ ("path" -> c.fieldNames.toList) ~
+        ("column" -> columns(Array(column))) ~ ("position" -> position(c.position))
+    case c: TableChange.RenameColumn =>
+      ("change" -> "rename_column") ~ ("path" -> c.fieldNames.toList) ~ ("name" -> c.newName)
+    case c: TableChange.UpdateColumnType =>
+      ("change" -> "update_type") ~ ("path" -> c.fieldNames.toList) ~ ("type" -> c.newDataType.json)
+    case c: TableChange.UpdateColumnNullability =>
+      ("change" -> "update_nullability") ~ ("path" -> c.fieldNames.toList) ~ ("nullable" -> c.nullable)
+    case c: TableChange.UpdateColumnComment =>
+      ("change" -> "update_comment") ~ ("path" -> c.fieldNames.toList) ~ ("comment" -> c.newComment)
+    case c: TableChange.UpdateColumnPosition =>
+      ("change" -> "update_position") ~ ("path" -> c.fieldNames.toList) ~ ("position" -> position(c.position))
+    case c: TableChange.UpdateColumnDefaultValue =>
+      ("change" -> "update_default") ~ ("path" -> c.fieldNames.toList) ~
+        ("default" -> Option(c.newCurrentDefault).map(_.getSql))
+    case c: TableChange.DeleteColumn =>
+      ("change" -> "drop_column") ~ ("path" -> c.fieldNames.toList) ~ ("ifExists" -> c.ifExists.booleanValue)
+    case other => "change" -> other.toString
+  }
+
+  private def position(position: TableChange.ColumnPosition): JValue = position match {
+    case null => JNull
+    case after: TableChange.After => "after" -> after.column
+    case _ => JString("first")
+  }
+
+  /** Rows of an answer, from its Arrow stream. */
+  def rows(answer: JValue): Array[InternalRow] = {
+    val stream = Base64.getDecoder.decode((answer \ "arrow").extract[String])
+    val (rows, _) = ArrowConverters.fromIPCStream(stream)
+    try rows.map(_.copy()).toArray finally rows.close()
+  }
+}

@@ -1,0 +1,103 @@
+package org.apache.spark.sql.tablestore
+
+import java.util.{Base64, HashMap, OptionalLong}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.api.python.{PythonFunction, SimplePythonFunction}
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
+import org.apache.spark.sql.internal.connector.PredicateUtils
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.util.SerializableConfiguration
+import org.json4s._
+import org.json4s.JsonDSL._
+
+class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, options: CaseInsensitiveStringMap)
+    extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownV2Filters with SupportsPushDownLimit {
+  private var required = schema
+  private var predicates = Array.empty[Predicate]
+  private var limit: Option[Int] = None
+
+  override def pruneColumns(columns: StructType): Unit = required = columns
+  /** All stay with Spark too: here they only prune files, row groups and merged batches. */
+  override def pushPredicates(pushed: Array[Predicate]): Array[Predicate] = { predicates = pushed; pushed }
+  override def pushedPredicates(): Array[Predicate] = Array.empty
+  override def pushLimit(rows: Int): Boolean = { limit = Some(rows); true }
+  override def isPartiallyPushed: Boolean = true
+  override def build(): Scan = {
+    val request = handle ~ ("columns" -> required.fieldNames.toList) ~ ("schema" -> required.json) ~
+      ("predicates" -> predicates.toList.map(Json.expression)) ~ ("limit" -> limit) ~
+      ("options" -> Json.strings(options.asCaseSensitiveMap))
+    PlannerProcess.ask("plan_scan", request) match {
+      case plan if (plan \ "arrow") != JNothing => new RowsScan(table, required, plan)
+      case plan => new ManagedScan(table, required, predicates, plan)
+    }
+  }
+}
+
+/** Rows that the planner has already: system tables. */
+class RowsScan(table: String, override val readSchema: StructType, plan: JValue) extends LocalScan {
+  override def description(): String = s"TableStoreRows $table"
+  override def rows(): Array[InternalRow] = Json.rows(plan)
+}
+
+class ManagedScan(table: String, override val readSchema: StructType, predicates: Array[Predicate], plan: JValue)
+    extends Scan with Batch with SupportsReportStatistics {
+  import Json.formats
+  private val splits = (plan \ "splits").children
+  private val raw = splits.count(split => (split \ "payload") == JNothing)
+
+  override def description(): String =
+    s"TableStoreScan $table [${readSchema.fieldNames.mkString(", ")}] snapshot ${(plan \ "snapshot").extractOpt[Long].getOrElse("-")}, " +
+      s"$raw raw and ${splits.size - raw} merge splits, ${(plan \ "files").extract[Int]} files, " +
+      s"filters [${predicates.mkString(", ")}]"
+  override def toBatch: Batch = this
+  override def estimateStatistics(): Statistics = new Statistics {
+    override def sizeInBytes(): OptionalLong = OptionalLong.of((plan \ "sizeBytes").extract[Long])
+    override def numRows(): OptionalLong = OptionalLong.of((plan \ "rows").extract[Long])
+  }
+
+  override def planInputPartitions(): Array[InputPartition] = splits.map(inputPartition).toArray
+
+  private def inputPartition(split: JValue): InputPartition = split \ "payload" match {
+    case JString(payload) => MergeSplit(Base64.getDecoder.decode(payload))
+    case _ => RawSplit((split \ "files").children.map(file =>
+      (file \ "path").extract[String] -> (file \ "size").extract[Long]).toArray)
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory = {
+    val session = SparkSession.active
+    val configuration = session.sessionState.newHadoopConf()
+    configuration.setBoolean("parquet.page.verify-checksum.enabled", true)
+    ManagedReaderFactory(readSchema, parquet(session, configuration), python(session), PythonReader.settings(session))
+  }
+
+  private def parquet(session: SparkSession, configuration: org.apache.hadoop.conf.Configuration) = {
+    val broadcast: Broadcast[SerializableConfiguration] =
+      session.sparkContext.broadcast(new SerializableConfiguration(configuration))
+    ParquetPartitionReaderFactory(session.sessionState.conf, broadcast, readSchema, readSchema, StructType(Nil),
+      PredicateUtils.toV1(predicates), None,
+      new ParquetOptions(Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED"), session.sessionState.conf))
+  }
+
+  private def python(session: SparkSession): PythonFunction = SimplePythonFunction(
+    Base64.getDecoder.decode((plan \ "function").extract[String]).toSeq, new HashMap[String, String](),
+    new java.util.ArrayList[String](), (plan \ "python").extract[String], (plan \ "pythonVersion").extract[String],
+    new java.util.ArrayList(), null)
+}
+
+case class RawSplit(files: Array[(String, Long)]) extends InputPartition {
+  def partitioned: Iterator[PartitionedFile] = files.iterator.map { case (path, size) =>
+    PartitionedFile(InternalRow.empty, SparkPath.fromPathString(path), 0, size, fileSize = size)
+  }
+}
+case class MergeSplit(payload: Array[Byte]) extends InputPartition

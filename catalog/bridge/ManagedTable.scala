@@ -1,0 +1,114 @@
+package org.apache.spark.sql.tablestore
+
+import java.util
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.constraints.Constraint
+import org.apache.spark.sql.connector.expressions.{FieldReference, NamedReference, Transform}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.json4s._
+import org.json4s.JsonDSL._
+
+/** A table at one snapshot, as the planner described it; the description goes back with every request. */
+class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
+    extends Table with SupportsRead with SupportsWrite with SupportsRowLevelOperations with SupportsMetadataColumns {
+  import Json.formats
+  protected val handle: JObject = catalog ~ Json.ident(ident) ~ ("handle" -> definition \ "handle")
+
+  override def name(): String = (definition \ "name").extract[String]
+  override def id(): String = (definition \ "id").extractOpt[String].orNull
+  override def version(): String = (definition \ "version").extractOpt[String].orNull
+  override val columns: Array[Column] = Json.toColumns(definition \ "columns")
+  override val partitioning: Array[Transform] = Json.toTransforms(definition \ "partitions")
+  override val properties: util.Map[String, String] = Json.toStrings(definition \ "properties")
+  override val constraints: Array[Constraint] = Json.toConstraints(definition \ "constraints")
+  override val capabilities: util.Set[TableCapability] = {
+    val names = (definition \ "capabilities").extract[Array[String]].map(TableCapability.valueOf)
+    val set = util.EnumSet.noneOf(classOf[TableCapability])
+    names.foreach(set.add)
+    set
+  }
+  override val metadataColumns: Array[MetadataColumn] = (definition \ "metadataColumns").children.map { column =>
+    new MetadataColumn {
+      override def name(): String = (column \ "name").extract[String]
+      override def dataType(): DataType = DataType.fromJson((column \ "type").extract[String])
+      override def isNullable: Boolean = (column \ "nullable").extract[Boolean]
+    }: MetadataColumn
+  }.toArray
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    new ManagedScanBuilder(handle, name(), schema(), options)
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ManagedWriteBuilder(handle, name(), info)
+
+  override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
+    () => new SupportsDelta {
+      override def description(): String = s"$command of ${name()}"
+      override def command(): RowLevelOperation.Command = info.command
+      override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+        ManagedTable.this.newScanBuilder(options)
+      override def newWriteBuilder(write: LogicalWriteInfo): DeltaWriteBuilder =
+        new ManagedDeltaWriteBuilder(handle, name(), info.command.toString, write)
+      override val rowId: Array[NamedReference] =
+        (definition \ "rowId").extract[Array[String]].map(FieldReference.column(_): NamedReference)
+    }
+}
+
+/** A managed table whose partitions can be listed, dropped and truncated. */
+class PartitionedManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
+    extends ManagedTable(catalog, ident, definition) with SupportsAtomicPartitionManagement {
+  import Json.formats
+  override def partitionSchema(): StructType = StructType(partitioning.map(transform =>
+    schema()(transform.references.head.fieldNames.head)))
+
+  private def values(partition: InternalRow, names: Array[String]): JObject = JObject(names.toList.zipWithIndex.map {
+    case (name, i) =>
+      val value = if (partition.isNullAt(i)) null else partition.get(i, schema()(name).dataType)
+      name -> Option(value).map(v => JString(v.toString): JValue).getOrElse(JNull)
+  })
+  private def specs(partitions: Array[InternalRow]): JArray =
+    JArray(partitions.toList.map(values(_, partitionSchema().fieldNames)))
+  private def change(request: String, partitions: Array[InternalRow]): Boolean =
+    PlannerProcess.ask(request, handle ~ ("partitions" -> specs(partitions)), repeatable = false).extract[Boolean]
+
+  override def listPartitionIdentifiers(names: Array[String], partition: InternalRow): Array[InternalRow] =
+    Json.rows(PlannerProcess.ask("list_partitions", handle ~ ("partition" -> values(partition, names))))
+  override def loadPartitionMetadata(partition: InternalRow): util.Map[String, String] =
+    Json.toStrings(PlannerProcess.ask("load_partition", handle ~ ("partitions" -> specs(Array(partition)))))
+  override def dropPartitions(partitions: Array[InternalRow]): Boolean = change("drop_partitions", partitions)
+  override def truncatePartitions(partitions: Array[InternalRow]): Boolean = change("drop_partitions", partitions)
+  override def truncatePartition(partition: InternalRow): Boolean = truncatePartitions(Array(partition))
+  override def createPartitions(partitions: Array[InternalRow], properties: Array[util.Map[String, String]]): Unit =
+    throw Errors.partitionsAreData(name())
+  override def replacePartitionMetadata(partition: InternalRow, properties: util.Map[String, String]): Unit =
+    throw Errors.partitionsAreData(name())
+}
+
+/** A table that nobody sees until `commitStagedChanges`: CTAS, REPLACE TABLE, RTAS. */
+class StagedManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
+    extends ManagedTable(catalog, ident, definition) with StagedTable {
+  override def commitStagedChanges(): Unit = PlannerProcess.ask("commit_staged", handle, repeatable = false)
+  override def abortStagedChanges(): Unit = PlannerProcess.ask("abort_staged", handle)
+}
+
+object ManagedTable {
+  def apply(catalog: JObject, ident: Identifier, definition: JValue): ManagedTable =
+    if ((definition \ "partitions").children.isEmpty) new ManagedTable(catalog, ident, definition) with Truncated
+    else new PartitionedManagedTable(catalog, ident, definition) with Truncated
+}
+
+/** TRUNCATE, and DELETE that the planner can do by dropping whole partitions. */
+trait Truncated extends SupportsDeleteV2 { self: ManagedTable =>
+  import Json.formats
+  private def predicates(predicates: Array[Predicate]): JObject =
+    handle ~ ("predicates" -> predicates.toList.map(Json.expression))
+  override def canDeleteWhere(where: Array[Predicate]): Boolean =
+    PlannerProcess.ask("can_delete_where", predicates(where)).extract[Boolean]
+  override def deleteWhere(where: Array[Predicate]): Unit =
+    PlannerProcess.ask("delete_where", predicates(where), repeatable = false)
+  override def truncateTable(): Boolean = { deleteWhere(Array.empty); true }
+}

@@ -1,0 +1,121 @@
+package org.apache.spark.sql.tablestore
+
+import java.io.{BufferedReader, File, InputStreamReader}
+import java.net.{InetAddress, ServerSocket}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.SecureRandom
+import java.util.Base64
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.api.java.JavaSparkContext
+import org.apache.spark.sql.classic.SparkSession
+import org.json4s._
+import org.json4s.JsonDSL._
+import org.json4s.jackson.JsonMethods.{compact, parse}
+import py4j.{ClientServer, Py4JException}
+
+/** The Python side of the bridge. One request is one function there; see catalog/planner. */
+trait Planner {
+  def attach(context: AnyRef): Unit
+  def handle(session: AnyRef, sessionId: String, request: String, argument: String, data: AnyRef,
+             reply: Reply): String
+}
+
+/** Carries a JVM exception that a nested call raised back to the thread that asked. */
+class Reply {
+  @volatile var failure: Throwable = _
+  def rethrow(cause: Throwable): Unit = failure = cause
+}
+
+/** One running planner: the process, and the py4j connection in both directions. */
+private class PlannerProcess(session: SparkSession) {
+  private val token = {
+    val bytes = new Array[Byte](32)
+    new SecureRandom().nextBytes(bytes)
+    Base64.getUrlEncoder.withoutPadding.encodeToString(bytes)
+  }
+  private val pythonPort = { val s = new ServerSocket(0, 1, loopback); try s.getLocalPort finally s.close() }
+  private val server = new ClientServer.ClientServerBuilder()
+    .authToken(token).pythonPort(pythonPort).javaPort(0)
+    .javaAddress(loopback).pythonAddress(loopback).build()
+  server.startServer(true)
+  private val process = start()
+  val planner: Planner =
+    server.getPythonServerEntryPoint(Array[Class[_]](classOf[Planner])).asInstanceOf[Planner]
+  planner.attach(new JavaSparkContext(session.sparkContext))
+
+  private def loopback = InetAddress.getLoopbackAddress
+
+  private def start(): Process = {
+    val builder = new ProcessBuilder(PlannerProcess.python(session), "-P", "-m", "table_store.catalog.planner")
+    builder.redirectError(ProcessBuilder.Redirect.appendTo(PlannerProcess.log(session)))
+    val started = builder.start()
+    val hello = compact(("java_port" -> server.getJavaServer.getListeningPort) ~
+      ("python_port" -> pythonPort) ~ ("token" -> token))
+    val stdin = started.getOutputStream // stays open: its end tells the planner that this JVM is gone
+    try { stdin.write((hello + "\n").getBytes(UTF_8)); stdin.flush() } catch { case _: java.io.IOException => () }
+    val answer = new BufferedReader(new InputStreamReader(started.getInputStream, UTF_8)).readLine()
+    if (answer != "ready") {
+      started.destroyForcibly()
+      server.shutdown()
+      throw Errors.plannerFailed(PlannerProcess.python(session), PlannerProcess.log(session))
+    }
+    started
+  }
+
+  def isAlive: Boolean = process.isAlive
+  def stop(): Unit = { process.destroy(); try server.shutdown() catch { case NonFatal(_) => () } }
+}
+
+object PlannerProcess {
+  private var running: PlannerProcess = _
+  private var hooked = false
+
+  private def python(session: SparkSession): String =
+    session.sparkContext.getConf.getOption("spark.pyspark.python")
+      .orElse(sys.env.get("PYSPARK_PYTHON")).getOrElse("python3")
+
+  private def log(session: SparkSession): File = {
+    val folder = session.sparkContext.getConf.get("spark.tablestore.planner.log.dir",
+      System.getProperty("java.io.tmpdir") + "/table-store-" + System.getProperty("user.name"))
+    new File(folder).mkdirs()
+    new File(folder, s"planner-${ProcessHandle.current().pid()}.log")
+  }
+
+  private def current(session: SparkSession): PlannerProcess = synchronized {
+    if (running == null || !running.isAlive) {
+      if (running != null) running.stop()
+      running = null
+      running = new PlannerProcess(session)
+      if (!hooked) { hooked = true; sys.addShutdownHook { synchronized { if (running != null) running.stop() } } }
+    }
+    running
+  }
+
+  /** The planner's answer. A request that may be repeated is, once, after the planner died. */
+  def ask(request: String, argument: JValue, data: AnyRef = null, repeatable: Boolean = true): JValue = {
+    val session = SparkSession.active
+    val process = current(session)
+    val reply = new Reply
+    val answer =
+      try process.planner.handle(session, session.sessionUUID, request, compact(argument), data, reply)
+      catch {
+        case lost: Py4JException if !waitAlive(process) =>
+          if (repeatable) return ask(request, argument, data, repeatable = false)
+          throw Errors.plannerLost(request, lost)
+      }
+    if (reply.failure != null) throw reply.failure
+    parse(answer) \ "error" match {
+      case JNothing => parse(answer) \ "value"
+      case error => throw Errors.fromPlanner(error)
+    }
+  }
+
+  /** Whether the process still lives; a dying one is given a moment to be seen dead. */
+  private def waitAlive(process: PlannerProcess): Boolean = {
+    var waits = 20
+    while (process.isAlive && waits > 0) { Thread.sleep(10); waits -= 1 }
+    process.isAlive
+  }
+}

@@ -1,0 +1,41 @@
+package org.apache.spark.sql.tablestore
+
+import java.util
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.Identifier
+import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, ProcedureParameter, UnboundProcedure}
+import org.apache.spark.sql.connector.read.{LocalScan, Scan}
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.json4s._
+import org.json4s.JsonDSL._
+
+class StoredProcedure(catalog: JObject, ident: Identifier, definition: JValue) extends UnboundProcedure with BoundProcedure {
+  import Json.formats
+  override def name(): String = ident.name
+  override def description(): String = (definition \ "description").extract[String]
+  override def bind(inputType: StructType): BoundProcedure = this
+  override def isDeterministic: Boolean = false
+  override val parameters: Array[ProcedureParameter] = (definition \ "parameters").children.map { parameter =>
+    val builder = ProcedureParameter.in((parameter \ "name").extract[String],
+      DataType.fromJson((parameter \ "type").extract[String])).comment((parameter \ "description").extract[String])
+    (parameter \ "default").extractOpt[String].foreach(builder.defaultValue(_: String))
+    builder.build()
+  }.toArray
+
+  override def call(input: InternalRow): util.Iterator[Scan] = {
+    val arguments = parameters.zipWithIndex.map { case (parameter, i) =>
+      val value = if (input.isNullAt(i)) null else input.get(i, parameter.dataType)
+      parameter.name -> Option(value).map(v => JString(v.toString): JValue).getOrElse(JNull)
+    }
+    val answer = PlannerProcess.ask("call_procedure",
+      catalog ~ Json.ident(ident) ~ ("arguments" -> JObject(arguments.toList)), repeatable = false)
+    val result = new LocalScan {
+      override def readSchema(): StructType = Json.struct(answer \ "schema")
+      override def rows(): Array[InternalRow] = Json.rows(answer)
+    }
+    util.List.of[Scan](result).iterator()
+  }
+}

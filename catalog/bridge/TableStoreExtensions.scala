@@ -1,0 +1,55 @@
+package org.apache.spark.sql.tablestore
+
+import org.apache.spark.sql.{Row, SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, FunctionIdentifier, TableIdentifier}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.execution.command.LeafRunnableCommand
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.json4s._
+import org.json4s.JsonDSL._
+
+class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectParser((_, delegate) => new TableStoreParser(delegate))
+    extensions.injectPlannerStrategy(session => new WriteStrategy(session))
+  }
+}
+
+/** Asks the planner about statements that may be ours; everything else goes straight to Spark's parser. */
+class TableStoreParser(delegate: ParserInterface) extends ParserInterface {
+  private implicit val formats: Formats = DefaultFormats
+
+  private def parsed(sql: String)(spark: String => LogicalPlan): LogicalPlan =
+    if (!StatementFilter.maybeOurs(sql)) spark(sql)
+    else PlannerProcess.ask("parse", "sql" -> sql) match {
+      case JObject(List(("sql", JString(text)))) => spark(text)
+      case command => StatementCommand((command \ "name").extract[String], command \ "request",
+        DataType.fromJson((command \ "schema").extract[String]).asInstanceOf[StructType])
+    }
+
+  override def parsePlan(sql: String): LogicalPlan = parsed(sql)(delegate.parsePlan)
+  override def parsePlanWithParameters(sql: String, parameters: ParameterContext): LogicalPlan =
+    parsed(sql)(delegate.parsePlanWithParameters(_, parameters))
+  override def parseExpression(text: String): Expression = delegate.parseExpression(text)
+  override def parseTableIdentifier(text: String): TableIdentifier = delegate.parseTableIdentifier(text)
+  override def parseFunctionIdentifier(text: String): FunctionIdentifier = delegate.parseFunctionIdentifier(text)
+  override def parseMultipartIdentifier(text: String): Seq[String] = delegate.parseMultipartIdentifier(text)
+  override def parseTableSchema(text: String): StructType = delegate.parseTableSchema(text)
+  override def parseDataType(text: String): DataType = delegate.parseDataType(text)
+  override def parseQuery(text: String): LogicalPlan = delegate.parseQuery(text)
+  override def parseRoutineParam(text: String): StructType = delegate.parseRoutineParam(text)
+}
+
+/** A statement that Spark does not have; the planner runs it when it is executed, never while it is parsed. */
+case class StatementCommand(name: String, request: JValue, result: StructType) extends LeafRunnableCommand {
+  override val output: Seq[Attribute] = toAttributes(result)
+  override def simpleString(maxFields: Int): String = s"TableStore $name"
+  override def run(session: SparkSession): Seq[Row] = {
+    val answer = PlannerProcess.ask("run_statement", request, repeatable = false)
+    val toRow = CatalystTypeConverters.createToScalaConverter(result)
+    Json.rows(answer).map(row => toRow(row).asInstanceOf[Row]).toSeq
+  }
+}
