@@ -1,0 +1,328 @@
+"""Files of a POSIX file system."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import uuid
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import BinaryIO, Final
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+
+from table_store.storage.file_io.file_io import TEMP_PREFIX, FileStatus, OutputFile
+from table_store.storage.file_io.path import check_segments
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    FileAccessError,
+    MissingFileError,
+    PathNotAllowedError,
+)
+
+_BUFFER_BYTES: Final = 1 << 20
+
+
+def local_path(path: str) -> str:
+    """Return the absolute path that `path`, or a `file:` URI, names.
+
+    Raises:
+        PathNotAllowedError: it is relative, climbs, holds NUL, or names another host.
+    """
+    if path.startswith("file:"):
+        parts = urlsplit(path)
+        if parts.netloc not in ("", "localhost"):
+            raise PathNotAllowedError(path=path, reason="it names another host")
+        path = unquote(parts.path)
+    check_segments(path)
+    if not path.startswith("/"):
+        raise PathNotAllowedError(path=path, reason="it is not absolute")
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFileIO:
+    """Files below `root`; symbolic links that lead out of it are refused.
+
+    A new name is published by `link`, which fails where the name exists: atomic on every POSIX
+    file system, NFS included. Content goes to disk by `fsync`, names by `fsync` of the folder.
+    """
+
+    root: str = "/"
+
+    def read_bytes(self, path: str) -> bytes:
+        """See `FileIO.read_bytes`."""
+        with _translated(path, "read"), open(self._checked(path), "rb") as file:
+            return file.read()
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """See `FileIO.open_input`."""
+        with _translated(path, "open"):
+            return pa.OSFile(self._checked(path), mode="r")
+
+    def write_bytes(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        """See `FileIO.write_bytes`."""
+        target = self._checked(path)
+        with _translated(path, "write"):
+            temp = _write_temp(target, data, durable=durable)
+            try:
+                os.replace(temp, target)
+            except OSError:
+                _discard(temp)
+                raise
+            if durable:
+                _sync_directory(os.path.dirname(target))
+
+    def write_files(self, files: Mapping[str, bytes]) -> None:
+        """See `FileIO.write_files`."""
+        targets = {self._checked(path): data for path, data in files.items()}
+        handles: list[int] = []
+        with _translated(next(iter(files), ""), "write"):
+            try:
+                # All content first: the first fsync then carries most of the others along.
+                for target, data in targets.items():
+                    handles.append(_open_new(target))
+                    _write_all(handles[-1], data)
+                for handle in handles:
+                    os.fsync(handle)
+            finally:
+                for handle in handles:
+                    os.close(handle)
+            for folder in sorted({os.path.dirname(target) for target in targets}):
+                _sync_directory(folder)
+
+    def write_new(self, path: str, data: bytes) -> bool:
+        """See `FileIO.write_new`."""
+        target = self._checked(path)
+        with _translated(path, "create"):
+            if os.path.lexists(target):
+                return False
+            temp = _write_temp(target, data, durable=True)
+            try:
+                os.link(temp, target)
+            except FileExistsError:
+                return False
+            finally:
+                _discard(temp)
+            _sync_directory(os.path.dirname(target))
+            return True
+
+    def create_output(self, path: str) -> OutputFile:
+        """See `FileIO.create_output`."""
+        target = self._checked(path)
+        with _translated(path, "create"):
+            try:
+                return _LocalOutput(path, os.fdopen(_open_new(target), "wb", _BUFFER_BYTES))
+            except FileExistsError as error:
+                raise AlreadyExistsError(kind="file", name=path) from error
+
+    def list(self, path: str) -> tuple[FileStatus, ...]:
+        """See `FileIO.list`. A link that leads nowhere is left out."""
+        with _translated(path, "list"):
+            try:
+                entries = sorted(os.scandir(self._checked(path)), key=lambda e: e.name)
+            except FileNotFoundError:
+                return ()
+            return tuple(s for e in entries if (s := _status(e, path)) is not None)
+
+    def delete(self, path: str, *, recursive: bool = False) -> None:
+        """See `FileIO.delete`."""
+        # The link itself is deleted, not what it points at: check the folder it is in.
+        target = local_path(path).rstrip("/")
+        if target == self._real_root() or not target:
+            self._checked(path)
+        else:
+            self._checked(os.path.dirname(target))
+        with _translated(path, "delete"), suppress(FileNotFoundError):
+            if os.path.islink(target) or not os.path.isdir(target):
+                os.unlink(target)
+            elif recursive:
+                shutil.rmtree(target)
+            else:
+                os.rmdir(target)
+
+    def exists(self, path: str) -> bool:
+        """See `FileIO.exists`."""
+        return os.path.exists(self._checked(path))
+
+    def size(self, path: str) -> int:
+        """See `FileIO.size`."""
+        with _translated(path, "look at"):
+            return os.stat(self._checked(path)).st_size
+
+    def rename_dir(self, source: str, target: str) -> None:
+        """See `FileIO.rename_dir`."""
+        old, new = self._checked(source), self._checked(target)
+        with _translated(source, "rename"):
+            if os.path.lexists(new):
+                raise AlreadyExistsError(kind="folder", name=target)
+            _make_directories(os.path.dirname(new))
+            os.rename(old, new)
+            for folder in sorted({os.path.dirname(old), os.path.dirname(new)}):
+                _sync_directory(folder)
+
+    def make_dirs(self, path: str) -> None:
+        """See `FileIO.make_dirs`."""
+        with _translated(path, "create"):
+            _make_directories(self._checked(path))
+
+    def _real_root(self) -> str:
+        return os.path.realpath(local_path(self.root))
+
+    def _checked(self, path: str) -> str:
+        """Return the plain path; links are resolved only to see that they stay below the root."""
+        plain = local_path(path)
+        root = self._real_root()
+        real = os.path.realpath(plain)
+        if root != "/" and real != root and not real.startswith(root + "/"):
+            raise PathNotAllowedError(path=path, reason=f"it lies outside of {self.root!r}")
+        return plain
+
+
+class _LocalOutput:
+    def __init__(self, path: str, file: BinaryIO) -> None:
+        self._path = path
+        self._file = file
+        self._size_bytes = 0
+        self._checksum = 0
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    @property
+    def checksum(self) -> int:
+        return self._checksum
+
+    def write(self, data: bytes | memoryview | pa.Buffer) -> int:
+        with memoryview(data) as view, _translated(self._path, "write"):
+            self._file.write(view)
+            self._checksum = zlib.crc32(view, self._checksum)
+            self._size_bytes += view.nbytes
+            return view.nbytes
+
+    def tell(self) -> int:
+        return self._size_bytes
+
+    def flush(self) -> None:
+        return
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        if self._file.closed:
+            return
+        with _translated(self._path, "write"):
+            try:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            finally:
+                self._file.close()
+            _sync_directory(os.path.dirname(local_path(self._path)))
+
+    def abort(self) -> None:
+        if self._file.closed:
+            return
+        with suppress(OSError):  # what could not be flushed is thrown away anyway
+            self._file.close()
+        _discard(local_path(self._path))
+
+
+@contextmanager
+def _translated(path: str, operation: str) -> Iterator[None]:
+    """Turn errors of the operating system into ours."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise MissingFileError(path=path) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        if error.errno is not None:
+            reason = f"{reason} ({errno.errorcode.get(error.errno, error.errno)})"
+        raise FileAccessError(path=path, operation=operation, reason=reason) from error
+
+
+def _open_new(target: str) -> int:
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+    try:
+        return os.open(target, flags, 0o666)
+    except FileNotFoundError:
+        _make_directories(os.path.dirname(target))
+        return os.open(target, flags, 0o666)
+
+
+def _write_temp(target: str, data: bytes, *, durable: bool) -> str:
+    folder, name = os.path.split(target)
+    # The name may be cut: what counts is the prefix and that nobody else has it.
+    temp = os.path.join(folder, f"{TEMP_PREFIX}{uuid.uuid4().hex}-{name[:100]}")
+    handle = _open_new(temp)
+    try:
+        _write_all(handle, data)
+        if durable:
+            os.fsync(handle)
+    except OSError:
+        _discard(temp)
+        raise
+    finally:
+        os.close(handle)
+    return temp
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest.nbytes:
+        rest = rest[os.write(handle, rest) :]
+
+
+def _discard(path: str) -> None:
+    """Delete a temporary file; one that stays is found by the orphan cleaner."""
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def _sync_directory(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _make_directories(folder: str) -> None:
+    """Create missing folders from the top, each name durable before the next one."""
+    missing: list[str] = []
+    while not os.path.isdir(folder):
+        if os.path.lexists(folder):
+            raise FileExistsError(errno.EEXIST, "a file is where a folder should be", folder)
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    for path in reversed(missing):
+        with suppress(FileExistsError):  # another writer made it first
+            os.mkdir(path)
+        _sync_directory(os.path.dirname(path))
+
+
+def _status(entry: os.DirEntry[str], folder: str) -> FileStatus | None:
+    try:
+        stat = entry.stat()
+    except FileNotFoundError:
+        return None  # deleted while listing
+    is_dir = entry.is_dir()
+    return FileStatus(
+        name=entry.name,
+        path=f"{folder.rstrip('/')}/{entry.name}",
+        size=0 if is_dir else stat.st_size,
+        modified_ms=stat.st_mtime_ns // 1_000_000,
+        is_dir=is_dir,
+    )

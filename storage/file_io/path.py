@@ -1,0 +1,66 @@
+"""Joining names to paths so that no name can lead out of its folder."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from table_store.storage.kernel.errors import PathNotAllowedError
+
+NAME_BYTES_MAX: Final = 255
+"""Longest file name that common file systems take."""
+
+
+def join_path(base: str, *names: str) -> str:
+    """Return `base/name/name…`, where each name is one plain file or folder name.
+
+    Raises:
+        PathNotAllowedError: a name is empty, `.`, `..`, holds a slash, NUL or another control
+            character, or is longer than `NAME_BYTES_MAX` bytes in UTF-8.
+    """
+    for name in names:
+        check_name(name)
+    return "/".join((base.rstrip("/"), *names))
+
+
+def check_name(name: str) -> None:
+    """Refuse what is not one plain file name.
+
+    Raises:
+        PathNotAllowedError: see `join_path`.
+    """
+    if not name or name in (".", ".."):
+        raise PathNotAllowedError(path=name, reason="this is no file name")
+    if "/" in name or "\\" in name:
+        raise PathNotAllowedError(path=name, reason="a file name holds no slash")
+    if any(ord(c) < 0x20 or ord(c) == 0x7F for c in name):
+        raise PathNotAllowedError(path=name, reason="a file name holds no control characters")
+    try:
+        size_bytes = len(name.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise PathNotAllowedError(path=repr(name), reason="it is not valid Unicode") from error
+    if size_bytes > NAME_BYTES_MAX:
+        raise PathNotAllowedError(
+            path=name[:60] + "…", reason=f"a file name has at most {NAME_BYTES_MAX} bytes"
+        )
+
+
+def check_segments(path: str) -> None:
+    """Refuse a full path that climbs (`..`) or holds NUL.
+
+    Raises:
+        PathNotAllowedError: it does.
+    """
+    if "\0" in path:
+        raise PathNotAllowedError(path=path, reason="it holds NUL")
+    if any(segment == ".." for segment in path.split("/")):
+        raise PathNotAllowedError(path=path, reason="it climbs with '..'")
+
+
+def base_name(path: str) -> str:
+    """Return the last name of a path."""
+    return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def parent_path(path: str) -> str:
+    """Return the path without its last name."""
+    return path.rstrip("/").rsplit("/", 1)[0] or "/"
