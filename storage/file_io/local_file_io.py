@@ -105,7 +105,9 @@ class LocalFileIO:
             try:
                 os.link(temp, target)
             except FileExistsError:
-                return False
+                # NFS may repeat a link whose answer was lost: two names mean that it was ours.
+                if os.stat(temp).st_nlink < 2:
+                    return False
             finally:
                 _discard(temp)
             _sync_directory(os.path.dirname(target))

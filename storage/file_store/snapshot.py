@@ -1,0 +1,122 @@
+"""One version of a table: which manifests hold its files, who committed it, and its JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from table_store.storage.kernel.errors import CorruptFileError, FormatVersionError
+from table_store.storage.kernel.frozen_map import FrozenMap
+
+SNAPSHOT_VERSION: Final = 1
+"""Format version of the snapshot file; see storage/FORMAT.md."""
+
+BATCH_IDENTIFIER: Final = 2**63 - 1
+"""Commit identifier of a statement that commits once, under a commit user of its own."""
+
+
+class CommitKind(StrEnum):
+    """How a commit changed the files; these names are on disk."""
+
+    APPEND = "APPEND"
+    OVERWRITE = "OVERWRITE"
+    COMPACT = "COMPACT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The table after commit `id`; ids count from 1 without gaps.
+
+    The live files are those of the base manifest list (the snapshot before) changed by the delta
+    manifest list (this commit). Counts are of stored rows, deletions included.
+    `commit_identifiers` holds, for users with ascending identifiers (streams), the last one each
+    has committed: it outlives the snapshots themselves.
+    """
+
+    id: int
+    schema_id: int
+    base_manifest_list: str
+    delta_manifest_list: str
+    commit_user: str
+    commit_identifier: int
+    commit_kind: CommitKind
+    time_ms: int
+    log_offsets: Mapping[int, int] = field(default_factory=FrozenMap)
+    total_record_count: int
+    delta_record_count: int
+    next_sequence: int
+    change_tracking: bool = True
+    watermark: int | None = None
+    operation: str = "WRITE"
+    commit_identifiers: Mapping[str, int] = field(default_factory=FrozenMap)
+    properties: Mapping[str, str] = field(default_factory=FrozenMap)
+
+    def __post_init__(self) -> None:
+        for name in ("log_offsets", "commit_identifiers", "properties"):
+            if not isinstance(getattr(self, name), FrozenMap):
+                object.__setattr__(self, name, FrozenMap(getattr(self, name)))
+
+    def to_json(self) -> str:
+        """Return the text of the snapshot file; `from_json` is its inverse."""
+        return json.dumps(
+            {
+                "version": SNAPSHOT_VERSION,
+                "id": self.id,
+                "schemaId": self.schema_id,
+                "baseManifestList": self.base_manifest_list,
+                "deltaManifestList": self.delta_manifest_list,
+                "commitUser": self.commit_user,
+                "commitIdentifier": self.commit_identifier,
+                "commitKind": self.commit_kind.value,
+                "timeMillis": self.time_ms,
+                "logOffsets": {str(b): offset for b, offset in self.log_offsets.items()},
+                "totalRecordCount": self.total_record_count,
+                "deltaRecordCount": self.delta_record_count,
+                "nextSequence": self.next_sequence,
+                "changeTracking": self.change_tracking,
+                "watermark": self.watermark,
+                "operation": self.operation,
+                "commitIdentifiers": dict(self.commit_identifiers),
+                "properties": dict(self.properties),
+            },
+            indent=2,
+            ensure_ascii=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, path: str = "snapshot") -> Snapshot:
+        """Return the snapshot that `to_json` wrote; `path` only names the file in errors.
+
+        Raises:
+            CorruptFileError: the text is not a snapshot.
+            FormatVersionError: it was written by a newer version.
+        """
+        try:
+            item = json.loads(text)
+            version = int(item["version"])
+            if version > SNAPSHOT_VERSION:
+                raise FormatVersionError(path=path, found=version, supported=SNAPSHOT_VERSION)
+            return cls(
+                id=int(item["id"]),
+                schema_id=int(item["schemaId"]),
+                base_manifest_list=str(item["baseManifestList"]),
+                delta_manifest_list=str(item["deltaManifestList"]),
+                commit_user=str(item["commitUser"]),
+                commit_identifier=int(item["commitIdentifier"]),
+                commit_kind=CommitKind(item["commitKind"]),
+                time_ms=int(item["timeMillis"]),
+                log_offsets=FrozenMap((int(b), int(o)) for b, o in item["logOffsets"].items()),
+                total_record_count=int(item["totalRecordCount"]),
+                delta_record_count=int(item["deltaRecordCount"]),
+                next_sequence=int(item["nextSequence"]),
+                change_tracking=bool(item["changeTracking"]),
+                watermark=None if item["watermark"] is None else int(item["watermark"]),
+                operation=str(item["operation"]),
+                commit_identifiers=FrozenMap(item["commitIdentifiers"]),
+                properties=FrozenMap(item["properties"]),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CorruptFileError(path=path, reason=f"not a snapshot ({error!r})") from error
