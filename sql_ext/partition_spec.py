@@ -1,0 +1,52 @@
+"""`PARTITION (column = constant, …)`."""
+
+from __future__ import annotations
+
+from table_store.sql_ext.sql_literal import string_value
+from table_store.sql_ext.sql_token import TokenKind
+from table_store.sql_ext.statements import PartitionTerm
+from table_store.sql_ext.token_cursor import TokenCursor
+
+
+def parse_partition(cursor: TokenCursor) -> tuple[PartitionTerm, ...]:
+    """Read `(…)` behind the word PARTITION; a term may lack its constant."""
+    cursor.expect_symbol("(")
+    terms = [_parse_term(cursor)]
+    while cursor.accept_symbol(","):
+        terms.append(_parse_term(cursor))
+    cursor.expect_symbol(")")
+    return tuple(terms)
+
+
+def parse_bound_partition(cursor: TokenCursor) -> tuple[PartitionTerm, ...]:
+    """Read `[PARTITION (…)]` in which every column has a constant; () if it is not there."""
+    if not cursor.accept_words("PARTITION"):
+        return ()
+    terms = parse_partition(cursor)
+    if any(term.sql is None for term in terms):
+        raise cursor.error("a value for every column of PARTITION")
+    return terms
+
+
+def _parse_term(cursor: TokenCursor) -> PartitionTerm:
+    column = cursor.identifier("a partition column")
+    if not (cursor.accept_symbol("=") or cursor.accept_symbol("==")):
+        return PartitionTerm(column=column)
+    start = cursor.peek().start
+    cursor.skip_until(lambda c: c.at_symbol(",") or c.at_symbol(";"))
+    sql = cursor.sql[start : cursor.previous_end()] if cursor.previous_end() > start else ""
+    if not sql:
+        raise cursor.error("a constant")
+    return PartitionTerm(column=column, sql=sql, value=_constant_value(sql))
+
+
+def _constant_value(sql: str) -> str | None:
+    """The plain text of a constant: `'a'` a, `DATE '2020-01-01'` 2020-01-01, `-1` -1, NULL None."""
+    cursor = TokenCursor(sql)
+    if cursor.at_words("NULL") and cursor.peek(1).kind is TokenKind.END:
+        return None
+    if cursor.at_string():
+        return cursor.string()
+    if cursor.at_identifier() and cursor.at_string(1) and cursor.peek(2).kind is TokenKind.END:
+        return string_value(cursor.peek(1).text)
+    return sql

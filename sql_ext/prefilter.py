@@ -1,0 +1,30 @@
+r"""A cheap test for statements that need the planner at all.
+
+The bridge holds this very pattern and asks the planner only where it is found, so it has to find
+everything that `parse_statement` reads, and little else. It uses only what Java's and Python's
+regular expressions have in common. A statement that begins with a comment may have its first
+word anywhere behind it, because comments nest and a pattern cannot follow them.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAYBE_OURS = (
+    r"(?is)/\*\+.*?OPTIONS"
+    r"|^(?:\W*|\W*(?:--|/\*).*\b)(?:EXPLAIN\b.*\b)?(?:"
+    r"(?:CREATE|REPLACE)\b.*\b(?:TABLE|CATALOG)\b"
+    r"|ALTER\b.*\bCOMPACT\b"
+    r"|(?:RE)?SET\b(?:[^=]*[-'\x22]|.*/\*)"
+    r"|USE\b.*\bCATALOG\b"
+    r"|DROP\b.*\bTEMP"
+    r"|DESC(?:RIBE)?\b.*\b(?:EXTENDED|FORMATTED)\b"
+    r"|(?:(?:WITH|FROM)\b.*\b)?INSERT\b)"
+)
+
+_PATTERN = re.compile(MAYBE_OURS)
+
+
+def is_maybe_ours(sql: str) -> bool:
+    """False only where `parse_statement` answers None."""
+    return _PATTERN.search(sql) is not None

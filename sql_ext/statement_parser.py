@@ -1,0 +1,77 @@
+"""Decides whether a statement is ours, and reads it if so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from table_store.sql_ext.create_table import parse_create_table
+from table_store.sql_ext.insert_target import parse_insert
+from table_store.sql_ext.option_hints import rewrite_option_hints
+from table_store.sql_ext.session_setting import parse_reset, parse_set
+from table_store.sql_ext.statements import Command, Explained, Insert, Rewritten, Statement
+from table_store.sql_ext.table_command import (
+    parse_compact,
+    parse_create_catalog,
+    parse_describe,
+    parse_drop_temporary_table,
+    parse_use_catalog,
+)
+from table_store.sql_ext.token_cursor import TokenCursor
+
+_EXPLAIN_MODES = frozenset({"EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL"})
+
+
+def parse_statement(sql: str) -> Statement | None:
+    """The statement, if it is one of ours or an INSERT; None if it is plainly Spark's.
+
+    None means that the text goes to Spark untouched, mistakes included. Text is read with
+    Spark's own lexical rules, so nothing inside strings and comments is ever taken for ours.
+
+    Raises:
+        StatementSyntaxError: the statement has something only we understand and is malformed.
+    """
+    text = rewrite_option_hints(sql)
+    cursor = TokenCursor(text)
+    is_explained, mode = _accept_explain(cursor)
+    command = _parse_command(cursor)
+    if command is not None:
+        return Explained(mode, command) if is_explained else command
+    insert = _parse_insert(text, is_explained)
+    if insert is not None:
+        return insert
+    return Rewritten(text) if text != sql else None
+
+
+def _accept_explain(cursor: TokenCursor) -> tuple[bool, str | None]:
+    if not cursor.accept_words("EXPLAIN"):
+        return False, None
+    if cursor.at_any_word(_EXPLAIN_MODES):
+        return True, cursor.advance().keyword
+    return True, None
+
+
+def _parse_command(cursor: TokenCursor) -> Command | None:
+    if cursor.at_words("CREATE", "CATALOG"):
+        return parse_create_catalog(cursor)
+    parse = _PARSERS.get(cursor.peek().keyword)
+    return None if parse is None else parse(cursor)
+
+
+def _parse_insert(text: str, is_explained: bool) -> Insert | None:
+    cursor = TokenCursor(text)
+    if is_explained:
+        _accept_explain(cursor)
+    return parse_insert(cursor)
+
+
+_PARSERS: dict[str, Callable[[TokenCursor], Command | None]] = {
+    "CREATE": parse_create_table,
+    "REPLACE": parse_create_table,
+    "ALTER": parse_compact,
+    "DESC": parse_describe,
+    "DESCRIBE": parse_describe,
+    "DROP": parse_drop_temporary_table,
+    "SET": parse_set,
+    "RESET": parse_reset,
+    "USE": parse_use_catalog,
+}

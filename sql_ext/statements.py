@@ -1,0 +1,227 @@
+"""What the parser hands to the planner: one frozen value per kind of statement.
+
+Text in these values (`definition`, `expression`, `query`, …) is a slice of the statement as the
+user wrote it. Names and strings are values, already unquoted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionTerm:
+    """One entry of `PARTITION (…)`.
+
+    `sql` is the constant as written, None where only the column is named. `value` is the plain
+    text of that constant (of a string or a typed literal, what stands inside the quotes), None
+    for NULL and where there is no constant.
+    """
+
+    column: str
+    sql: str | None = None
+    value: str | None = None
+
+
+# -- CREATE TABLE ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhysicalColumn:
+    """A stored column. `definition` is the whole definition, ready for Spark."""
+
+    name: str
+    type_sql: str
+    definition: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputedColumn:
+    """`name AS expression [COMMENT '…']`."""
+
+    name: str
+    expression: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableConstraint:
+    """A constraint on the table, as written."""
+
+    definition: str
+
+
+TableElement = PhysicalColumn | ComputedColumn | TableConstraint
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """`WATERMARK FOR column AS expression`; a nested column is dotted, quoted where needed."""
+
+    column: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTable:
+    """CREATE TABLE with something in it that Spark's parser refuses.
+
+    Args:
+        options: of `WITH (…)`, in order.
+        properties: of `TBLPROPERTIES (…)`, in order; no key of `options` again.
+        clauses: COMMENT, PARTITIONED BY and other clauses of Spark's, as written.
+        like: the table of `LIKE`, whose presence rules out elements and a query.
+        query: text of the query of `AS`.
+    """
+
+    name: tuple[str, ...]
+    or_replace: bool = False
+    replace_only: bool = False
+    temporary: bool = False
+    if_not_exists: bool = False
+    elements: tuple[TableElement, ...] = ()
+    watermark: Watermark | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
+    clauses: tuple[str, ...] = ()
+    like: tuple[str, ...] | None = None
+    query: str | None = None
+
+    @property
+    def computed_columns(self) -> tuple[ComputedColumn, ...]:
+        """In the order written."""
+        return tuple(e for e in self.elements if isinstance(e, ComputedColumn))
+
+    @property
+    def physical_columns(self) -> tuple[PhysicalColumn, ...]:
+        """In the order written."""
+        return tuple(e for e in self.elements if isinstance(e, PhysicalColumn))
+
+
+# -- other statements ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DropTemporaryTable:
+    """`DROP TEMPORARY TABLE [IF EXISTS] name`."""
+
+    name: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """`ALTER TABLE name [PARTITION (…)] COMPACT`; no terms = the whole table."""
+
+    name: tuple[str, ...]
+    partition: tuple[PartitionTerm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeExtended:
+    """`DESCRIBE [TABLE] EXTENDED|FORMATTED name [PARTITION (…)]`.
+
+    Spark understands it too: for a table that is not managed the text goes to Spark unchanged.
+    """
+
+    name: tuple[str, ...]
+    partition: tuple[PartitionTerm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    """`SET 'key' = value`, or an unquoted key with a dash."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowOption:
+    """`SET 'key'` without a value."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResetOption:
+    """`RESET 'key'`, or an unquoted key with a dash."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateCatalog:
+    """`CREATE CATALOG [IF NOT EXISTS] name [COMMENT '…'] WITH (…)`."""
+
+    name: str
+    if_not_exists: bool = False
+    comment: str | None = None
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UseCatalog:
+    """`USE CATALOG name`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A statement of Spark's whose `/*+ OPTIONS(…) */` hints became `WITH (…)`."""
+
+    sql: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertTarget:
+    """One `INSERT INTO|OVERWRITE name …` head.
+
+    `column_list_at` is the offset in the statement's text at which a column list can be put,
+    None where one stands already or Spark allows none (BY NAME, REPLACE WHERE|ON|USING).
+    """
+
+    name: tuple[str, ...]
+    overwrites: bool = False
+    columns: tuple[str, ...] | None = None
+    by_name: bool = False
+    replaces: str | None = None
+    partition: tuple[PartitionTerm, ...] = ()
+    column_list_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """An INSERT into tables; more than one target only after a leading FROM.
+
+    `sql` is the text for Spark if no target needs a column list: hints are already rewritten in
+    it, and the offsets of `targets` count in it.
+    """
+
+    sql: str
+    targets: tuple[InsertTarget, ...]
+
+
+Command = (
+    CreateTable
+    | DropTemporaryTable
+    | Compact
+    | DescribeExtended
+    | SetOption
+    | ShowOption
+    | ResetOption
+    | CreateCatalog
+    | UseCatalog
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """EXPLAIN in front of one of ours; `mode` is EXTENDED, FORMATTED, … or None."""
+
+    mode: str | None
+    command: Command
+
+
+Statement = Command | Explained | Insert | Rewritten
