@@ -1,0 +1,146 @@
+"""What may go wrong with names: the catalog's branch of the one tree of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    NotFoundError,
+    TableStoreError,
+)
+
+_SHOWN_NAME_MAX = 80
+
+
+def _shown(name: str) -> str:
+    if len(name) <= _SHOWN_NAME_MAX:
+        return repr(name)
+    return f"{name[:_SHOWN_NAME_MAX]!r}… ({len(name)} characters)"
+
+
+class InvalidIdentifierError(TableStoreError):
+    """A name that cannot be kept."""
+
+    condition = "TABLE_STORE_INVALID_IDENTIFIER"
+    sql_state = "42602"
+
+    def __init__(self, *, kind: str, name: str, reason: str) -> None:
+        self.kind = kind
+        self.name = name
+        self.reason = reason
+        super().__init__(
+            f"A {kind} cannot be called {_shown(name)}: {reason}. Choose another name."
+        )
+
+
+class NamespaceNotFoundError(NotFoundError):
+    """No namespace of this name exists."""
+
+    condition = "TABLE_STORE_NAMESPACE_NOT_FOUND"
+    sql_state = "42704"
+
+    def __init__(self, *, namespace: str) -> None:
+        self.namespace = namespace
+        super().__init__(kind="namespace", name=namespace)
+
+
+class NamespaceAlreadyExistsError(AlreadyExistsError):
+    """A namespace of this name exists already."""
+
+    condition = "TABLE_STORE_NAMESPACE_ALREADY_EXISTS"
+    sql_state = "42P06"
+
+    def __init__(self, *, namespace: str) -> None:
+        self.namespace = namespace
+        super().__init__(kind="namespace", name=namespace)
+
+
+class NamespaceNotEmptyError(TableStoreError):
+    """A namespace still holds tables or views."""
+
+    condition = "TABLE_STORE_NAMESPACE_NOT_EMPTY"
+    sql_state = "2BP01"
+
+    def __init__(self, *, namespace: str, names: Sequence[str]) -> None:
+        self.namespace = namespace
+        self.names = tuple(names)
+        some = ", ".join(self.names[:5]) + (", …" if len(self.names) > 5 else "")
+        super().__init__(
+            f"Namespace {namespace!r} is not empty, it holds {some}. Drop these first, or say "
+            "CASCADE."
+        )
+
+
+class ProtectedNamespaceError(TableStoreError):
+    """The namespace that always exists cannot be dropped."""
+
+    condition = "TABLE_STORE_PROTECTED_NAMESPACE"
+    sql_state = "0A000"
+
+    def __init__(self, *, namespace: str) -> None:
+        self.namespace = namespace
+        super().__init__(f"Namespace {namespace!r} always exists; drop the tables in it instead.")
+
+
+class WrongRelationKindError(TableStoreError):
+    """A name stands for another kind of thing than the statement needs."""
+
+    condition = "TABLE_STORE_WRONG_RELATION_KIND"
+    sql_state = "42809"
+
+    def __init__(self, *, name: str, found: str, needed: str) -> None:
+        self.name = name
+        self.found = found
+        self.needed = needed
+        super().__init__(f"{name} is a {found}, and this statement needs a {needed}.")
+
+
+class ListenerFailedError(TableStoreError):
+    """A listener to CREATE or DROP refused; the statement was undone."""
+
+    condition = "TABLE_STORE_LISTENER_FAILED"
+    sql_state = "38000"
+
+    def __init__(self, *, listener: str, event: str, table: str, reason: str) -> None:
+        self.listener = listener
+        self.event = event
+        self.table = table
+        self.reason = reason
+        super().__init__(
+            f"Listener {listener!r} failed in {event} of {table}: {reason}. The tables are as "
+            "they were before the statement; repair what the listener needs and run it again."
+        )
+
+
+class StagedTableGoneError(TableStoreError):
+    """A table that was being created was cleared away before it could be published."""
+
+    condition = "TABLE_STORE_STAGED_TABLE_GONE"
+    sql_state = "55000"
+    retriable = True
+
+    def __init__(self, *, table: str, location: str) -> None:
+        self.table = table
+        self.location = location
+        super().__init__(
+            f"The new directory {location!r} of {table} is gone: its writer counted as dead. "
+            "Nothing of the statement is visible; run it again."
+        )
+
+
+class LockTimeoutError(TableStoreError):
+    """Another process kept a lock for too long."""
+
+    condition = "TABLE_STORE_LOCK_TIMEOUT"
+    sql_state = "57033"
+    retriable = True
+
+    def __init__(self, *, lock: str, holder: str, waited_ms: int) -> None:
+        self.lock = lock
+        self.holder = holder
+        self.waited_ms = waited_ms
+        super().__init__(
+            f"Lock {lock!r} was still held by {holder} after {waited_ms} ms. Nothing was done; "
+            "run the statement again, or end that process if it hangs."
+        )

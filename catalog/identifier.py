@@ -1,0 +1,141 @@
+"""Names of tables and namespaces, and the file names they are kept under.
+
+Names are compared as Spark compares them by default, without case, and kept as they
+were written. A file name is made from the lower-case name by an allow-list, every other
+byte is percent-encoded, so no name can leave its directory, meet one of the warehouse's
+own entries (these begin with an underscore or a dot), or differ from another name only in
+the case of its letters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from table_store.catalog.errors import InvalidIdentifierError
+
+DEFAULT_NAMESPACE = "default"
+"""Exists in every warehouse without being created."""
+
+SYSTEM_TABLE_SEPARATOR = "$"
+"""Stands between a table and its system table: `t$snapshots`."""
+
+NAME_LENGTH_MAX = 255
+"""In characters; what Hive's metastore and most JDBC clients still take."""
+
+# A file name may have 255 bytes on the usual file systems; a suffix and `.json` must fit.
+_FILE_NAME_BYTES_MAX = 200
+_KEPT_BYTES = 120
+
+_PLAIN = re.compile(rb"[A-Za-z0-9_.-]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def name_key(name: str) -> str:
+    """Return the form under which equal names meet: lower case, as Spark's `Locale.ROOT`."""
+    return name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A table, view or foreign table as the user wrote it, in a namespace of one level."""
+
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The pair under which equal identifiers meet."""
+        return (name_key(self.namespace), name_key(self.name))
+
+    def __str__(self) -> str:
+        return f"{quoted(self.namespace)}.{quoted(self.name)}"
+
+
+def quoted(name: str) -> str:
+    """Return `name` in back-ticks, as Spark shows identifiers in its messages."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def check_namespace_name(name: str) -> None:
+    """Return quietly if a namespace may be called `name`.
+
+    Raises:
+        InvalidIdentifierError: it is empty, too long, or has characters nobody could type.
+    """
+    _check("namespace", name)
+
+
+def check_table_name(name: str) -> None:
+    """Return quietly if a table, view or foreign table may be called `name`.
+
+    Raises:
+        InvalidIdentifierError: as for a namespace, or the name holds the separator of
+            system tables.
+    """
+    _check("table", name)
+    if SYSTEM_TABLE_SEPARATOR in name:
+        raise InvalidIdentifierError(
+            kind="table",
+            name=name,
+            reason=f"`{SYSTEM_TABLE_SEPARATOR}` stands between a table and its system table",
+        )
+
+
+def split_system_table(name: str) -> tuple[str, str | None]:
+    """Return the table and the system table that `t$snapshots` names; None without one."""
+    table, separator, system_table = name.rpartition(SYSTEM_TABLE_SEPARATOR)
+    if not separator or not table or not system_table:
+        return name, None
+    return table, system_table.lower()
+
+
+def file_name_of(name: str) -> str:
+    """Return the one file name of every spelling of `name`.
+
+    Letters, digits, `_`, `-` and `.` stay (not `_` and `.` in front: those begin the
+    warehouse's own entries), other UTF-8 bytes become `%XX`. What would be too long for a
+    file system is cut and gets a hash of the whole name instead; `~` comes from nothing
+    else, so a cut name meets no other.
+    """
+    encoded = _percent_encoded(name_key(name))
+    if len(encoded) <= _FILE_NAME_BYTES_MAX:
+        return encoded
+    digest = hashlib.sha256(name_key(name).encode()).hexdigest()[:32]
+    kept = encoded[:_KEPT_BYTES]
+    # An escape cut in two would decode to something else for a human reader.
+    kept = re.sub(r"%[0-9A-F]?$", "", kept)
+    return f"{kept}~{digest}"
+
+
+def _percent_encoded(text: str) -> str:
+    parts: list[str] = []
+    for position, byte in enumerate(text.encode("utf-8")):
+        plain = _PLAIN.fullmatch(bytes((byte,))) is not None
+        leading_reserved = position == 0 and byte in b"._"
+        parts.append(chr(byte) if plain and not leading_reserved else f"%{byte:02X}")
+    return "".join(parts)
+
+
+def _check(kind: str, name: str) -> None:
+    if not name.strip():
+        raise InvalidIdentifierError(kind=kind, name=name, reason="it is empty")
+    if len(name) > NAME_LENGTH_MAX:
+        raise InvalidIdentifierError(
+            kind=kind,
+            name=name,
+            reason=f"it has {len(name)} characters and at most {NAME_LENGTH_MAX} can be kept",
+        )
+    if _CONTROL.search(name):
+        raise InvalidIdentifierError(
+            kind=kind,
+            name=name,
+            reason="it holds a line break or another control character",
+        )
+    if any(0xD800 <= ord(character) <= 0xDFFF for character in name):
+        raise InvalidIdentifierError(
+            kind=kind,
+            name=name,
+            reason="it holds half of a character (a lone surrogate)",
+        )

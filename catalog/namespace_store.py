@@ -1,0 +1,159 @@
+"""Namespaces of a warehouse: one level, each a folder with a file of properties."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from table_store.catalog.errors import (
+    NamespaceAlreadyExistsError,
+    NamespaceNotFoundError,
+    ProtectedNamespaceError,
+)
+from table_store.catalog.identifier import (
+    DEFAULT_NAMESPACE,
+    check_namespace_name,
+    name_key,
+)
+from table_store.catalog.name_registry import (
+    NAMES_FOLDER,
+    NAMESPACE_SUFFIX,
+    namespace_folder,
+)
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    FileAccessError,
+    FormatVersionError,
+    MissingFileError,
+)
+from table_store.storage.kernel.frozen_map import FrozenMap
+
+NAMESPACE_FILE: Final = "_namespace.json"
+NAMESPACE_VERSION: Final = 1
+
+LOCATION_PROPERTY: Final = "location"
+"""The folder in which a namespace's tables are made; by default its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A namespace as written by whoever created it, with its properties."""
+
+    name: str
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceStore:
+    """The folders `<root>/<name>.db` and the `_namespace.json` in each.
+
+    The file decides whether a namespace exists; `default` needs none.
+    """
+
+    file_io: FileIO
+    root: str
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all namespaces, without case in order. Reads one file each."""
+        found = {name_key(DEFAULT_NAMESPACE): DEFAULT_NAMESPACE}
+        for status in self.file_io.list(self.root):
+            if not status.is_dir or not status.name.endswith(NAMESPACE_SUFFIX):
+                continue
+            namespace = self._read(join_path(status.path, NAMESPACE_FILE))
+            if namespace is not None:
+                found[name_key(namespace.name)] = namespace.name
+        return tuple(found[key] for key in sorted(found))
+
+    def find(self, name: str) -> Namespace | None:
+        """Return the namespace of this name, case aside, or None."""
+        namespace = self._read(self._path(name))
+        if namespace is None and name_key(name) == name_key(DEFAULT_NAMESPACE):
+            return Namespace(DEFAULT_NAMESPACE, FrozenMap())
+        return namespace
+
+    def require(self, name: str) -> Namespace:
+        """Return the namespace of this name.
+
+        Raises:
+            NamespaceNotFoundError: there is none.
+        """
+        namespace = self.find(name)
+        if namespace is None:
+            raise NamespaceNotFoundError(namespace=name)
+        return namespace
+
+    def create(self, name: str, properties: Mapping[str, str]) -> None:
+        """Create a namespace.
+
+        Raises:
+            InvalidIdentifierError: it cannot be called that.
+            NamespaceAlreadyExistsError: it exists; `default` always does.
+        """
+        check_namespace_name(name)
+        is_default = name_key(name) == name_key(DEFAULT_NAMESPACE)
+        content = _to_bytes(Namespace(name, properties))
+        if is_default or not self.file_io.write_new(self._path(name), content):
+            raise NamespaceAlreadyExistsError(namespace=name)
+
+    def alter(self, name: str, *, changed: Mapping[str, str], removed: Collection[str]) -> None:
+        """Set and remove properties.
+
+        Raises:
+            NamespaceNotFoundError: there is no such namespace.
+        """
+        namespace = self.require(name)
+        kept = {key: value for key, value in namespace.properties.items() if key not in removed}
+        content = _to_bytes(Namespace(namespace.name, {**kept, **changed}))
+        self.file_io.write_bytes(self._path(name), content)
+
+    def drop(self, name: str) -> None:
+        """Remove an empty namespace.
+
+        Its folder stays where something is in it: the directory of a table that was renamed
+        into another namespace keeps its place.
+
+        Raises:
+            ProtectedNamespaceError: it is `default`.
+            NamespaceNotFoundError: there is no such namespace.
+        """
+        if name_key(name) == name_key(DEFAULT_NAMESPACE):
+            raise ProtectedNamespaceError(namespace=name)
+        self.require(name)
+        self.file_io.delete(self._path(name))
+        folder = namespace_folder(self.root, name)
+        try:
+            self.file_io.delete(join_path(folder, NAMES_FOLDER))
+            self.file_io.delete(folder)
+        except FileAccessError:
+            return
+
+    def _path(self, name: str) -> str:
+        return join_path(namespace_folder(self.root, name), NAMESPACE_FILE)
+
+    def _read(self, path: str) -> Namespace | None:
+        try:
+            content = self.file_io.read_bytes(path)
+        except MissingFileError:
+            return None
+        try:
+            value = json.loads(content)
+            version = int(value["version"])
+            if version > NAMESPACE_VERSION:
+                raise FormatVersionError(path=path, found=version, supported=NAMESPACE_VERSION)
+            properties = {str(key): str(item) for key, item in value["properties"].items()}
+            return Namespace(str(value["name"]), FrozenMap(properties))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CorruptFileError(path=path, reason=repr(error)) from error
+
+
+def _to_bytes(namespace: Namespace) -> bytes:
+    content = {
+        "version": NAMESPACE_VERSION,
+        "name": namespace.name,
+        "properties": dict(namespace.properties),
+    }
+    return json.dumps(content, indent=1).encode("ascii")

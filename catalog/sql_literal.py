@@ -1,0 +1,141 @@
+"""The SQL literals that Spark writes for a column's existing default, as values.
+
+Spark sends `ADD COLUMN … DEFAULT expression` with the expression already computed, as the
+text of a literal (`Literal.sql` of Catalyst: `5L`, `1.5BD`, `DATE '2020-01-01'`,
+`CAST('NaN' AS DOUBLE)`, …). Rows written before the column read as that value.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.types import (
+    DataType,
+    DecimalType,
+    PrimitiveType,
+    TimeType,
+)
+from table_store.storage.kernel.values import Value
+
+_CAST = re.compile(r"CAST\s*\((?P<inner>.*)\s+AS\s+[^)]*(\([^)]*\))?\s*\)", re.I | re.S)
+_TYPED = re.compile(
+    r"(?P<word>DATE|TIMESTAMP_NTZ|TIMESTAMP_LTZ|TIMESTAMP|TIME|X)\s*(?P<text>'.*')",
+    re.I | re.S,
+)
+_STRING = re.compile(r"'(?:[^'\\]|\\.|'')*'", re.S)
+_NUMBER = re.compile(
+    r"(?P<number>[+-]?(\d+(\.\d*)?|\.\d+)(E[+-]?\d+)?)(?P<suffix>[YSLDF]|BD)?", re.I
+)
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "0": "\0", "Z": "\x1a"}
+_INTEGRAL: Final = ("byte", "short", "integer", "long")
+
+
+def parse_literal(text: str, data_type: DataType, *, column: str, time_zone: str = "UTC") -> Value:
+    """Return the value that a literal of Spark's means in a column of `data_type`.
+
+    Args:
+        text: a literal as `Literal.sql` prints it; a cast around it is taken off.
+        data_type: of the column, which decides what a number or a string becomes.
+        column: named when the text is refused.
+        time_zone: of the session, in which `TIMESTAMP '…'` without a zone is meant.
+
+    Raises:
+        InvalidSchemaError: the text is no literal (an expression, a nested value), or no
+            value of the type.
+    """
+    literal = text.strip()
+    while found := _CAST.fullmatch(literal):
+        literal = found["inner"].strip()
+    if literal.upper() == "NULL":
+        return None
+    try:
+        value = _raw_value(literal)
+        return _converted(value, data_type, time_zone)
+    except (ValueError, InvalidOperation, OverflowError) as error:
+        raise InvalidSchemaError(
+            reason=f"the default {text} is not a single {data_type.sql_name()} value; give the "
+            "rows that exist a plain literal, or add the column without a default",
+            column=column,
+        ) from error
+
+
+def _raw_value(literal: str) -> Value:
+    if literal.upper() in ("TRUE", "FALSE"):
+        return literal.upper() == "TRUE"
+    if _STRING.fullmatch(literal):
+        return _unquoted(literal)
+    if typed := _TYPED.fullmatch(literal):
+        text = _unquoted(typed["text"])
+        return bytes.fromhex(text) if typed["word"].upper() == "X" else text
+    if number := _NUMBER.fullmatch(literal):
+        return Decimal(number["number"])
+    raise ValueError("not a literal")
+
+
+def _unquoted(literal: str) -> str:
+    def plain(found: re.Match[str]) -> str:
+        escaped = found[0][1:]
+        if escaped.startswith("u"):
+            return chr(int(escaped[1:], 16))
+        return _ESCAPES.get(escaped, escaped)
+
+    if not _STRING.fullmatch(literal):
+        raise ValueError("not a string")
+    return re.sub(r"\\u[0-9a-fA-F]{4}|\\.|''", plain, literal[1:-1], flags=re.S)
+
+
+def _converted(value: Value, data_type: DataType, time_zone: str) -> Value:
+    match data_type:
+        case DecimalType(scale=scale):
+            return _number(value).quantize(Decimal(1).scaleb(-scale))
+        case TimeType():
+            return dt.time.fromisoformat(_text(value))
+        case PrimitiveType(name):
+            return _primitive(value, name, time_zone)
+    raise ValueError("nested")
+
+
+def _primitive(value: Value, name: str, time_zone: str) -> Value:
+    if name in _INTEGRAL:
+        number = _number(value)
+        if number != int(number):
+            raise ValueError("a fraction")
+        return int(number)
+    match name:
+        case "float" | "double":
+            return float(value) if isinstance(value, str) else float(_number(value))
+        case "string":
+            return _text(value)
+        case "boolean" if isinstance(value, bool):
+            return value
+        case "binary":
+            return value if isinstance(value, bytes) else _text(value).encode()
+        case "date":
+            return dt.date.fromisoformat(_text(value))
+        case "timestamp":
+            moment = dt.datetime.fromisoformat(_text(value))
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=ZoneInfo(time_zone))
+            return moment.astimezone(dt.UTC)
+        case "timestamp_ntz":
+            return dt.datetime.fromisoformat(_text(value))
+    raise ValueError("another type")
+
+
+def _number(value: Value) -> Decimal:
+    if isinstance(value, str):
+        return Decimal(value)
+    if isinstance(value, Decimal):
+        return value
+    raise ValueError("not a number")
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError("not a string")

@@ -1,0 +1,262 @@
+"""Spark's description of a table's columns, and the storage schema, each from the other.
+
+Spark describes columns as the JSON of a `StructType`, with what else is known about a column
+in the metadata of its field: `comment`, `CURRENT_DEFAULT` (SQL that later inserts use),
+`EXISTS_DEFAULT` (a literal that older rows read as), `GENERATION_EXPRESSION`, and
+`__CHAR_VARCHAR_TYPE_STRING` (the declared type of a column that is kept as a string).
+Source: `CatalogV2Util`, `ResolveDefaultColumns` and `CharVarcharUtils` of Spark 4.2.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from table_store.catalog.sql_literal import parse_literal
+from table_store.storage.file_store.schema import Field, TableSchema, new_schema
+from table_store.storage.kernel.errors import InvalidSchemaError, UnsupportedTypeError
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.types import (
+    ArrayType,
+    DataType,
+    Json,
+    MapType,
+    StructType,
+    parse_type,
+)
+from table_store.storage.kernel.values import value_to_json
+
+COMMENT: Final = "comment"
+CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
+EXISTS_DEFAULT: Final = "EXISTS_DEFAULT"
+GENERATION_EXPRESSION: Final = "GENERATION_EXPRESSION"
+CHAR_VARCHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
+COLLATIONS: Final = "__COLLATIONS"
+
+_CHAR_OR_VARCHAR = re.compile(r"(var)?char\(\s*\d+\s*\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDefinition:
+    """What CREATE TABLE says about a managed table, before ids and defaults are added.
+
+    The ids of `columns` mean nothing yet. `watermark` is (column, SQL expression).
+    """
+
+    columns: tuple[Field, ...]
+    primary_key: tuple[str, ...] = ()
+    partition_keys: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=FrozenMap)
+    comment: str | None = None
+    constraint_name: str | None = None
+    watermark: tuple[str, str] | None = None
+
+    def with_options(self, options: Mapping[str, str]) -> TableDefinition:
+        """Return the same definition with other options."""
+        return replace(self, options=FrozenMap(options))
+
+    def schema(self, *, time_ms: int) -> TableSchema:
+        """Return the first schema of such a table.
+
+        Raises:
+            InvalidSchemaError: a rule of table definitions is broken; names the column.
+        """
+        schema = new_schema(
+            fields=self.columns,
+            primary_key=self.primary_key,
+            partition_keys=self.partition_keys,
+            options=self.options,
+            comment=self.comment,
+            time_ms=time_ms,
+            constraint_name=self.constraint_name,
+            watermark=self.watermark,
+        )
+        _check_stored_order(schema)
+        return schema
+
+
+def definition_of(schema: TableSchema) -> TableDefinition:
+    """Return the definition that makes such a table again, as CREATE TABLE … LIKE needs it."""
+    return TableDefinition(
+        columns=schema.fields,
+        primary_key=schema.primary_key,
+        partition_keys=schema.partition_keys,
+        options=schema.options,
+        comment=schema.comment,
+        constraint_name=schema.constraint_name,
+        watermark=schema.watermark,
+    )
+
+
+def columns_from_spark(struct_json: str) -> tuple[Field, ...]:
+    """Return the columns that the JSON of a Spark `StructType` describes, in its order.
+
+    Raises:
+        UnsupportedTypeError: a type cannot be stored; names type and column.
+        InvalidSchemaError: the JSON is no struct.
+    """
+    try:
+        struct = json.loads(struct_json)
+    except ValueError as error:
+        raise InvalidSchemaError(reason=f"the columns are not JSON ({error})") from error
+    fields = struct.get("fields") if isinstance(struct, dict) else None
+    if not isinstance(fields, list):
+        raise InvalidSchemaError(reason="the columns are not a struct")
+    return tuple(_column_from_spark(item) for item in fields)
+
+
+def with_initial_default(column: Field, *, time_zone: str = "UTC") -> Field:
+    """Return a column which is added to a table that may have rows already.
+
+    What those rows read as comes from the literal that Spark computed (`EXISTS_DEFAULT`).
+
+    Raises:
+        InvalidSchemaError: the default is not a literal, or the column is NOT NULL and the
+            rows that exist would have no value.
+    """
+    literal = next(
+        (json.loads(text) for key, text in column.metadata if key == EXISTS_DEFAULT),
+        None,
+    )
+    value = (
+        None
+        if literal is None
+        else parse_literal(literal, column.type, column=column.name, time_zone=time_zone)
+    )
+    if value is None:
+        if not column.nullable:
+            raise InvalidSchemaError(
+                reason="a NOT NULL column needs a DEFAULT when it is added, for the rows that "
+                "exist; add one, or let it be nullable",
+                column=column.name,
+            )
+        return replace(column, initial_default=None)
+    return replace(column, initial_default=json.dumps(value_to_json(value)))
+
+
+def type_from_spark(type_json: Json, *, column: str) -> tuple[DataType, str | None]:
+    """Return the stored type, and the declared text where `char` or `varchar` is in it.
+
+    Raises:
+        UnsupportedTypeError: it cannot be stored; names type and column.
+    """
+    stored = _without_char_varchar(type_json)
+    try:
+        data_type = parse_type(stored)
+    except UnsupportedTypeError as error:
+        raise UnsupportedTypeError(type_name=error.type_name, column=column) from error
+    return data_type, None if stored == type_json else _catalog_string(type_json)
+
+
+def columns_to_spark(fields: Sequence[Field]) -> str:
+    """Return the JSON of the Spark `StructType` with these columns.
+
+    Ids stay out of it: they are the storage's, and Spark would show and copy them.
+    """
+    return json.dumps({"type": "struct", "fields": [_column_to_spark(f) for f in fields]})
+
+
+def _column_from_spark(item: object) -> Field:
+    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+        raise InvalidSchemaError(reason="a column has no name")
+    name = item["name"]
+    metadata = dict(item.get("metadata") or {})
+    data_type, declared = type_from_spark(item.get("type"), column=name)
+    if declared is not None:
+        metadata.setdefault(CHAR_VARCHAR, declared)
+    comment = metadata.pop(COMMENT, None)
+    default = metadata.pop(CURRENT_DEFAULT, None)
+    generated = metadata.pop(GENERATION_EXPRESSION, None)
+    return Field(
+        id=0,
+        name=name,
+        type=_without_ids(data_type),
+        nullable=bool(item.get("nullable", True)),
+        comment=comment,
+        default=default,
+        generated=generated,
+        metadata=tuple(sorted((key, json.dumps(value)) for key, value in metadata.items())),
+    )
+
+
+def _column_to_spark(column: Field) -> dict[str, Json]:
+    metadata: dict[str, Json] = {key: json.loads(text) for key, text in column.metadata}
+    if column.comment is not None:
+        metadata[COMMENT] = column.comment
+    if column.default is not None:
+        metadata[CURRENT_DEFAULT] = column.default
+        # Spark takes a column for one with a default only where both texts are there.
+        metadata.setdefault(EXISTS_DEFAULT, "NULL")
+    else:
+        metadata.pop(EXISTS_DEFAULT, None)
+    if column.generated is not None:
+        metadata[GENERATION_EXPRESSION] = column.generated
+    return {
+        "name": column.name,
+        "type": _without_ids(column.type).to_json(),
+        "nullable": column.nullable,
+        "metadata": metadata,
+    }
+
+
+def _without_ids(data_type: DataType) -> DataType:
+    match data_type:
+        case StructType(fields):
+            return StructType(tuple(replace(f, id=None, type=_without_ids(f.type)) for f in fields))
+        case ArrayType(element):
+            return replace(data_type, element=_without_ids(element))
+        case MapType(key=key, value=value):
+            return replace(data_type, key=_without_ids(key), value=_without_ids(value))
+    return data_type
+
+
+def _without_char_varchar(type_json: Json) -> Json:
+    if isinstance(type_json, str):
+        return "string" if _CHAR_OR_VARCHAR.fullmatch(type_json) else type_json
+    if isinstance(type_json, Mapping):
+        nested = {"type", "elementType", "keyType", "valueType"}
+        return {
+            key: [_without_char_varchar(item) for item in value]
+            if key == "fields" and isinstance(value, Sequence)
+            else _without_char_varchar(value)
+            if key in nested
+            else value
+            for key, value in type_json.items()
+        }
+    return type_json
+
+
+def _catalog_string(type_json: Json) -> str:
+    """Return the type as Spark's `catalogString`, which its parser reads back."""
+    if not isinstance(type_json, Mapping):
+        return str(type_json)
+    match type_json["type"]:
+        case "array":
+            return f"array<{_catalog_string(type_json['elementType'])}>"
+        case "map":
+            key, value = type_json["keyType"], type_json["valueType"]
+            return f"map<{_catalog_string(key)},{_catalog_string(value)}>"
+    fields = type_json["fields"]
+    inner = ",".join(
+        f"`{str(item['name']).replace('`', '``')}`:{_catalog_string(item['type'])}"
+        for item in (fields if isinstance(fields, Sequence) else ())
+        if isinstance(item, Mapping)
+    )
+    return f"struct<{inner}>"
+
+
+def _check_stored_order(schema: TableSchema) -> None:
+    """Refuse keys whose equality in Spark is not that of their bytes."""
+    for role, names in (
+        ("primary key", schema.primary_key),
+        ("partition", schema.partition_keys),
+    ):
+        for name in names:
+            if any(key == COLLATIONS for key, _ in schema.field_named(name).metadata):
+                raise InvalidSchemaError(
+                    reason=f"a {role} column cannot have a collation of its own; use plain STRING",
+                    column=name,
+                )

@@ -1,0 +1,108 @@
+"""Where the directory of a table may lie, and through which file system it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import check_segments
+from table_store.storage.kernel.errors import PathNotAllowedError
+from table_store.storage.kernel.frozen_map import FrozenMap
+
+ALLOWED_ROOTS_SETTING: Final = "allowed-roots"
+"""Of a catalog's static configuration: the folders below which `file.path` may point."""
+
+_FILE_SCHEME: Final = "file:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowedPlaces:
+    """The warehouse and what else the configuration allows.
+
+    Every file system is rooted at its place, so that a symbolic link below it which leads out
+    is refused when it is used.
+
+    Attributes:
+        root: of the warehouse, without a slash at the end.
+        others: further roots, each with the file system rooted there.
+    """
+
+    root: str
+    file_io: FileIO
+    others: Mapping[str, FileIO] = field(default_factory=FrozenMap)
+
+    def file_io_of(self, location: str) -> FileIO:
+        """Return the file system of a table's directory.
+
+        Raises:
+            PathNotAllowedError: it lies below none of the allowed roots.
+        """
+        return self._place(plain_path(location))[1]
+
+    def base_folder(self, path: str) -> str:
+        """Return the folder that an option names, under which tables may be made.
+
+        Raises:
+            PathNotAllowedError: it lies below none of the allowed roots, or within a folder
+                that a table or the warehouse itself has use for.
+        """
+        plain = plain_path(path)
+        root, _ = self._place(plain)
+        for segment in plain[len(root) :].strip("/").split("/"):
+            if segment.startswith(("_", ".")) or segment.endswith(".db") or "=" in segment:
+                raise PathNotAllowedError(
+                    path=path,
+                    reason=f"{segment!r} looks like a folder of the warehouse or of a table",
+                )
+        return plain
+
+    def stored(self, location: str) -> str:
+        """Return the form in which a record keeps a location: relative within the warehouse."""
+        inside = self.root + "/"
+        return location[len(inside) :] if location.startswith(inside) else location
+
+    def absolute(self, stored: str) -> str:
+        """Return the location that `stored` was made from.
+
+        Raises:
+            PathNotAllowedError: the record was tampered with: it climbs out of the warehouse.
+        """
+        check_segments(stored)
+        is_absolute = stored.startswith("/") or "://" in stored
+        return stored if is_absolute else f"{self.root}/{stored}"
+
+    def _place(self, plain: str) -> tuple[str, FileIO]:
+        for root, file_io in ((self.root, self.file_io), *self.others.items()):
+            if plain == root or plain.startswith(root.rstrip("/") + "/"):
+                return root, file_io
+        known = ", ".join(repr(root) for root in (self.root, *self.others))
+        raise PathNotAllowedError(
+            path=plain,
+            reason=f"tables may lie below {known}; more can be allowed by the catalog's "
+            f"{ALLOWED_ROOTS_SETTING!r} in the static configuration",
+        )
+
+
+def plain_path(path: str) -> str:
+    """Return a path without scheme `file:` and without a slash at its end.
+
+    Raises:
+        PathNotAllowedError: it is relative, climbs, or holds control characters.
+    """
+    text = path
+    if path.startswith(_FILE_SCHEME):
+        parts = urlsplit(path)
+        if parts.netloc not in ("", "localhost"):
+            raise PathNotAllowedError(path=path, reason="it names another host")
+        text = unquote(parts.path)
+    check_segments(text)
+    if any(ord(character) < 0x20 or ord(character) == 0x7F for character in text):
+        raise PathNotAllowedError(path=path, reason="it holds control characters")
+    if not text.startswith("/") and "://" not in text:
+        raise PathNotAllowedError(path=path, reason="it is not absolute")
+    while "//" in text and "://" not in text:
+        text = text.replace("//", "/")
+    return text.rstrip("/") or "/"
