@@ -98,10 +98,11 @@ class LocalFileIO:
     def write_new(self, path: str, data: bytes) -> bool:
         """See `FileIO.write_new`."""
         target = self._checked(path)
-        with _translated(path, "create"):
+        with _translated(path, "create", may_have_happened=False):
             if os.path.lexists(target):
                 return False
             temp = _write_temp(target, data, durable=True)
+        with _translated(path, "create"):
             try:
                 os.link(temp, target)
             except FileExistsError:
@@ -242,7 +243,7 @@ class _LocalOutput:
 
 
 @contextmanager
-def _translated(path: str, operation: str) -> Iterator[None]:
+def _translated(path: str, operation: str, *, may_have_happened: bool = True) -> Iterator[None]:
     """Turn errors of the operating system into ours."""
     try:
         yield
@@ -252,7 +253,9 @@ def _translated(path: str, operation: str) -> Iterator[None]:
         reason = error.strerror or str(error)
         if error.errno is not None:
             reason = f"{reason} ({errno.errorcode.get(error.errno, error.errno)})"
-        raise FileAccessError(path=path, operation=operation, reason=reason) from error
+        raise FileAccessError(
+            path=path, operation=operation, reason=reason, may_have_happened=may_have_happened
+        ) from error
 
 
 def _open_new(target: str) -> int:

@@ -69,7 +69,8 @@ class Snapshot:
                 "baseManifestList": self.base_manifest_list,
                 "deltaManifestList": self.delta_manifest_list,
                 "commitUser": self.commit_user,
-                "commitIdentifier": self.commit_identifier,
+                # A text, as 2^63 - 1 is more than JavaScript and jq can hold as a number.
+                "commitIdentifier": str(self.commit_identifier),
                 "commitKind": self.commit_kind.value,
                 "timeMillis": self.time_ms,
                 "logOffsets": {str(b): offset for b, offset in self.log_offsets.items()},

@@ -228,14 +228,20 @@ def _of_snapshot(snapshot_id: int | None) -> str:
 
 
 class FileAccessError(TableStoreError):
-    """The file system refused an operation: no space, no permission, an I/O error."""
+    """The file system refused an operation: no space, no permission, an I/O error.
+
+    `may_have_happened` is False where a writing operation surely had no effect.
+    """
 
     condition = "TABLE_STORE_FILE_ACCESS"
     sql_state = "58030"
 
-    def __init__(self, *, path: str, operation: str, reason: str) -> None:
+    def __init__(
+        self, *, path: str, operation: str, reason: str, may_have_happened: bool = True
+    ) -> None:
         self.path = path
         self.operation = operation
+        self.may_have_happened = may_have_happened
         self.reason = reason
         super().__init__(
             f"Could not {operation} {path!r}: {reason}. The table is as it was before the "

@@ -1,0 +1,382 @@
+"""Committing to a table: one attempt, and the loop that repeats attempts.
+
+Protocol (seeds 002, "Write Process"; put-if-absent as in Delta's and Paimon's file commits):
+read the latest snapshot i, write new manifests, make them durable, then create `snapshot-(i+1)`
+only if it is absent. The creation is the commit. Losing the race costs another attempt.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_store.catalog_lock import TableLock
+from table_store.storage.file_store.commit_plan import Changes, CommitPlanner, Delta
+from table_store.storage.file_store.conflict import Conflict
+from table_store.storage.file_store.data_file import CommitMessage
+from table_store.storage.file_store.manifest_file import (
+    PROCESS_CACHE,
+    ManifestCache,
+    MetadataReader,
+)
+from table_store.storage.file_store.manifest_writer import ManifestWriter
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.schema_store import SchemaStore
+from table_store.storage.file_store.scope import Scope
+from table_store.storage.file_store.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
+from table_store.storage.file_store.snapshot_store import LATEST_HINT, SnapshotStore
+from table_store.storage.kernel.clock import Clock
+from table_store.storage.kernel.errors import (
+    CommitConflictError,
+    CommitStateUnknownError,
+    FileAccessError,
+    SnapshotNotFoundError,
+    TableStoreError,
+)
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.ids import IdSource
+
+COMMIT_USERS_MAX = 1000
+"""Users with ascending identifiers that a snapshot remembers; the longest silent go first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """The commit is durable and visible; `repeated` when an earlier call had made it."""
+
+    snapshot: Snapshot
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoChange:
+    """There was nothing to commit, or it had been committed and its snapshot has expired."""
+
+    snapshot: Snapshot | None
+
+
+@dataclass(frozen=True, slots=True)
+class LostRace:
+    """Another commit took the snapshot id; nothing is left of this attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The store failed while publishing; the snapshot may be there or not."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often and how patiently a commit is attempted again."""
+
+    max_retries: int = 10
+    min_wait_ms: int = 10
+    max_wait_ms: int = 10_000
+
+    def wait_ms(self, attempt: int, chance: int) -> int:
+        """Return the pause after the attempt with this number (from 0).
+
+        `chance` is any number: half of the pause depends on it, so that writers which met once do
+        not meet again.
+        """
+        longest = min(self.max_wait_ms, self.min_wait_ms << min(attempt, 20))
+        return longest // 2 + chance % (longest // 2 + 1)
+
+
+class TableCommit:
+    """Commits to one table. Holds no state of the table, so it may live as long as it likes."""
+
+    def __init__(
+        self,
+        file_io: FileIO,
+        table_path: str,
+        schema_store: SchemaStore,
+        clock: Clock,
+        ids: IdSource,
+        lock: TableLock | None = None,
+        *,
+        cache: ManifestCache = PROCESS_CACHE,
+        retry: RetryPolicy | None = None,
+    ) -> None:
+        self._table_path = table_path
+        self._schemas = schema_store
+        self._clock = clock
+        self._ids = ids
+        self._lock = lock
+        self._retry = retry or RetryPolicy()
+        self._snapshots = SnapshotStore(file_io, table_path)
+        reader = MetadataReader(file_io=file_io, table_path=table_path, cache=cache)
+        self._planner = CommitPlanner(reader=reader, snapshots=self._snapshots)
+        self._manifests = ManifestWriter(reader=reader, ids=ids)
+
+    def commit(
+        self,
+        messages: Sequence[CommitMessage],
+        *,
+        kind: CommitKind,
+        commit_user: str,
+        commit_identifier: int = BATCH_IDENTIFIER,
+        read_snapshot_id: int | None = None,
+        read_scope: Scope | None = None,
+        overwrite: Scope | None = None,
+        track_changes: bool = True,
+        operation: str = "WRITE",
+        expected_schema_id: int | None = None,
+        since_snapshot_id: int | None = None,
+        allow_empty: bool = False,
+        watermark: int | None = None,
+        log_offsets: Mapping[int, int] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> Committed | NoChange:
+        """Publish the files of `messages` as one new snapshot.
+
+        The same user and identifier never commit twice. Identifiers of one user must ascend, or
+        all be `BATCH_IDENTIFIER` with a user name that is used for one statement only.
+
+        Args:
+            read_snapshot_id: the snapshot the statement read (0: the empty table). Any later
+                commit that changed rows in `read_scope` (default: the whole table; for an
+                overwrite: what it replaces) is a conflict. None: nothing was read.
+            overwrite: all files in this scope are deleted too. Files that a compaction has
+                replaced meanwhile are deleted in their new form.
+            expected_schema_id: refuse when the table's schema is another one by now.
+            since_snapshot_id: latest snapshot when the statement began (0: none), if known. A
+                batch statement's own commit is then looked for in later snapshots only;
+                otherwise in all of them.
+            allow_empty: make a snapshot even when no file changes (a stream's checkpoint).
+
+        Raises:
+            CommitConflictError: another commit is in the way; nothing of this one is visible.
+            CommitStateUnknownError: the store failed; the commit may or may not be visible.
+            FileAccessError: the store refused before publishing; nothing is visible.
+        """
+        return self._run(
+            Changes(
+                messages=tuple(messages),
+                kind=kind,
+                commit_user=commit_user,
+                commit_identifier=commit_identifier,
+                read_snapshot_id=read_snapshot_id,
+                read_scope=read_scope,
+                overwrite=overwrite,
+                track_changes=track_changes,
+                operation=operation,
+                expected_schema_id=expected_schema_id,
+                allow_empty=allow_empty,
+                watermark=watermark,
+                log_offsets=log_offsets or FrozenMap(),
+                properties=properties or FrozenMap(),
+            ),
+            since=since_snapshot_id if since_snapshot_id is not None else read_snapshot_id,
+        )
+
+    def rollback(
+        self,
+        snapshot_id: int,
+        *,
+        commit_user: str,
+        commit_identifier: int = BATCH_IDENTIFIER,
+        track_changes: bool = True,
+    ) -> Committed | NoChange:
+        """Publish a new snapshot whose files are those of `snapshot_id`; history is kept.
+
+        The schema stays the latest one.
+
+        Raises:
+            SnapshotNotFoundError: the snapshot does not exist, or expires meanwhile.
+            CommitStateUnknownError: see `commit`.
+        """
+        return self._run(
+            Changes(
+                messages=(),
+                kind=CommitKind.OVERWRITE,
+                commit_user=commit_user,
+                commit_identifier=commit_identifier,
+                rollback_to=snapshot_id,
+                track_changes=track_changes,
+                operation="ROLLBACK",
+            ),
+            since=None,
+        )
+
+    def attempt(
+        self, base: Snapshot | None, changes: Changes
+    ) -> Committed | NoChange | Conflict | LostRace | Unknown:
+        """Try once to publish `changes` as the snapshot after `base`.
+
+        Raises:
+            FileAccessError: the store refused before publishing; nothing is visible.
+        """
+        schema = self._schemas.latest()
+        delta = self._planner.plan(base, changes, schema)
+        if isinstance(delta, Conflict):
+            return delta
+        if not delta.entries.num_rows and not changes.allow_empty:
+            return NoChange(snapshot=base)
+        written = self._manifests.write(base, delta.entries, schema)
+        snapshot = self._next_snapshot(base, changes, delta, schema, *written.lists)
+        try:
+            if changes.rollback_to is not None:
+                # The last look at it: an expiry waits before it deletes the files.
+                self._snapshots.get(changes.rollback_to)
+            if self._snapshots.publish(snapshot):
+                return Committed(snapshot=snapshot)
+        except SnapshotNotFoundError:
+            self._manifests.discard(written)
+            raise
+        except FileAccessError as error:
+            if not error.may_have_happened:
+                self._manifests.discard(written)
+                raise
+            return Unknown(reason=error.reason)
+        # Not deleted yet: on a store that repeats requests the winner may be ourselves.
+        if self._own(self._snapshots.get(snapshot.id), changes):
+            return Committed(snapshot=snapshot)
+        self._manifests.discard(written)
+        return LostRace()
+
+    def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
+        latest = self._snapshots.latest()
+        done = self._earlier_commit(latest, changes, since)
+        if done is not None:
+            return done
+        unknown: Unknown | None = None
+        for number in range(self._retry.max_retries + 1):
+            base = latest
+            result = self._attempt_locked(base, changes)
+            if isinstance(result, Committed | NoChange):
+                return result
+            if isinstance(result, Conflict):
+                raise self._conflict_error(result)
+            if isinstance(result, Unknown):
+                unknown = result
+            self._clock.sleep_ms(
+                self._retry.wait_ms(number, zlib.crc32(self._ids.unique().encode()))
+            )
+            try:
+                latest = self._snapshots.latest()
+                own = self._find_own(latest, changes, 0 if base is None else base.id)
+            except TableStoreError as error:
+                raise self._unknown_error(changes, unknown, str(error)) from error
+            if own is not None:
+                # Its name may not be durable yet: this write synchronises the same folder.
+                self._snapshots.write_hint(LATEST_HINT, own.id, durable=True)
+                return Committed(snapshot=own)
+        if unknown is not None:
+            raise self._unknown_error(changes, unknown, unknown.reason)
+        raise self._conflict_error(
+            Conflict(
+                reason=f"others committed first in all {self._retry.max_retries + 1} attempts",
+                snapshot=latest,
+            )
+        )
+
+    def _attempt_locked(
+        self, base: Snapshot | None, changes: Changes
+    ) -> Committed | NoChange | Conflict | LostRace | Unknown:
+        if self._lock is None:
+            return self.attempt(base, changes)
+        return self._lock.run(lambda: self.attempt(base, changes))
+
+    def _earlier_commit(
+        self, latest: Snapshot | None, changes: Changes, since: int | None
+    ) -> Committed | NoChange | None:
+        """Return the outcome when this user and identifier have committed before."""
+        if latest is None:
+            return None
+        if changes.commit_identifier != BATCH_IDENTIFIER:
+            last = latest.commit_identifiers.get(changes.commit_user)
+            if last is None or last < changes.commit_identifier:
+                return None
+        own = self._find_own(latest, changes, since or 0)
+        if own is not None:
+            return Committed(snapshot=own, repeated=True)
+        if changes.commit_identifier != BATCH_IDENTIFIER:
+            return NoChange(snapshot=latest)
+        return None
+
+    def _find_own(
+        self, latest: Snapshot | None, changes: Changes, after_id: int
+    ) -> Snapshot | None:
+        if latest is None or latest.id <= after_id:
+            return None
+        if self._own(latest, changes):
+            return latest
+        for snapshot_id in range(latest.id - 1, after_id, -1):
+            with suppress(SnapshotNotFoundError):
+                snapshot = self._snapshots.get(snapshot_id)
+                if self._own(snapshot, changes):
+                    return snapshot
+                continue
+            return None
+        return None
+
+    @staticmethod
+    def _own(snapshot: Snapshot, changes: Changes) -> bool:
+        return (snapshot.commit_user, snapshot.commit_identifier) == (
+            changes.commit_user,
+            changes.commit_identifier,
+        )
+
+    def _next_snapshot(
+        self,
+        base: Snapshot | None,
+        changes: Changes,
+        delta: Delta,
+        schema: TableSchema,
+        base_list: str,
+        delta_list: str,
+    ) -> Snapshot:
+        delta_count = delta.record_count
+        users = {} if base is None else dict(base.commit_identifiers)
+        if changes.commit_identifier != BATCH_IDENTIFIER:
+            users.pop(changes.commit_user, None)
+            users[changes.commit_user] = changes.commit_identifier
+        watermark = changes.watermark
+        if watermark is None and base is not None:
+            watermark = base.watermark
+        return Snapshot(
+            id=1 if base is None else base.id + 1,
+            schema_id=schema.id,
+            base_manifest_list=base_list,
+            delta_manifest_list=delta_list,
+            commit_user=changes.commit_user,
+            commit_identifier=changes.commit_identifier,
+            commit_kind=changes.kind,
+            # Never before the snapshot it follows, so that time travel can search by halves.
+            time_ms=max(self._clock.now_ms(), 0 if base is None else base.time_ms),
+            log_offsets={**({} if base is None else base.log_offsets), **changes.log_offsets},
+            total_record_count=delta_count + (0 if base is None else base.total_record_count),
+            delta_record_count=delta_count,
+            next_sequence=delta.next_sequence,
+            change_tracking=changes.track_changes,
+            watermark=watermark,
+            operation=changes.operation,
+            commit_identifiers=FrozenMap(list(users.items())[-COMMIT_USERS_MAX:]),
+            properties=changes.properties,
+        )
+
+    def _conflict_error(self, conflict: Conflict) -> CommitConflictError:
+        other = conflict.snapshot
+        return CommitConflictError(
+            table=self._table_path,
+            snapshot_id=None if other is None else other.id,
+            commit_user=None if other is None else other.commit_user,
+            operation=None if other is None else other.operation,
+            reason=conflict.reason,
+        )
+
+    def _unknown_error(
+        self, changes: Changes, unknown: Unknown | None, reason: str
+    ) -> TableStoreError:
+        return CommitStateUnknownError(
+            table=self._table_path,
+            commit_user=changes.commit_user,
+            commit_identifier=changes.commit_identifier,
+            reason=reason if unknown is None else unknown.reason,
+        )

@@ -1,0 +1,158 @@
+"""Manifests: immutable files of entries, written once, merged, read through a cache."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.columnar_file import ContentKind, decode_columnar
+from table_store.storage.file_store.manifest_entry import FileKind
+from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
+
+MANIFEST_FOLDER: Final = "manifest"
+
+MANIFEST_ENTRIES_MAX: Final = 50_000
+"""Entries of one manifest. More: fewer files to open, less to skip by partition or bucket."""
+
+CACHE_BYTES_MAX: Final = 256 << 20
+
+
+class ManifestCache:
+    """Decoded manifests and lists by path, least recently used out first; for many threads.
+
+    Safe without asking the store again, since a manifest's name is never used twice.
+    """
+
+    def __init__(self, size_bytes_max: int = CACHE_BYTES_MAX) -> None:
+        self._size_bytes_max = size_bytes_max
+        self._size_bytes = 0
+        self._tables: OrderedDict[str, pa.Table] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, path: str) -> pa.Table | None:
+        """Return the table, or None when it is not held."""
+        with self._lock:
+            table = self._tables.get(path)
+            if table is not None:
+                self._tables.move_to_end(path)
+            return table
+
+    def put(self, path: str, table: pa.Table) -> None:
+        """Hold the table; one that is larger than half the cache is not held."""
+        if table.nbytes * 2 > self._size_bytes_max:
+            return
+        with self._lock:
+            old = self._tables.pop(path, None)
+            self._size_bytes += table.nbytes - (0 if old is None else old.nbytes)
+            self._tables[path] = table
+            while self._size_bytes > self._size_bytes_max:
+                _, dropped = self._tables.popitem(last=False)
+                self._size_bytes -= dropped.nbytes
+
+
+PROCESS_CACHE: Final = ManifestCache()
+"""The cache that all tables of this process share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataReader:
+    """Reads the columnar metadata files of one table, each from storage once."""
+
+    file_io: FileIO
+    table_path: str
+    cache: ManifestCache
+
+    def read(self, name: str, *, kind: ContentKind, snapshot_id: int | None = None) -> pa.Table:
+        """Return the table in file `manifest/<name>`.
+
+        Raises:
+            MissingFileError: it does not exist.
+            CorruptFileError: it is damaged.
+        """
+        path = join_path(self.table_path, MANIFEST_FOLDER, name)
+        held = self.cache.get(path)
+        if held is not None:
+            return held
+        try:
+            data = self.file_io.read_bytes(path)
+        except MissingFileError as error:
+            raise MissingFileError(path=path, snapshot_id=snapshot_id) from error
+        table = decode_columnar(data, path=path, kind=kind, snapshot_id=snapshot_id)
+        if kind is ContentKind.MANIFEST and "name" not in table.column_names:
+            raise CorruptFileError(path=path, reason="no file names", snapshot_id=snapshot_id)
+        self.cache.put(path, table)
+        return table
+
+
+def live_entries(entries: pa.Table) -> pa.Table:
+    """Return the entries of the files that are live after all changes, in order of addition.
+
+    `entries` begins with the table's first change. For each name the last entry counts.
+    """
+    _, last = _first_and_last(entries)
+    kinds = _kinds(entries)
+    keep = np.sort(last[kinds[last] == FileKind.ADD])
+    return entries if len(keep) == entries.num_rows else entries.take(pa.array(keep))
+
+
+def merge_entries(entries: pa.Table, *, from_start: bool) -> pa.Table:
+    """Return the net effect of consecutive changes: at most one entry per name.
+
+    With `from_start` nothing came before, so only live files remain. Otherwise a deletion of
+    a file that was added before these changes stays.
+    """
+    if from_start:
+        return live_entries(entries)
+    first, last = _first_and_last(entries)
+    kinds = _kinds(entries)
+    added = kinds[last] == FileKind.ADD
+    deleted_before = (kinds[last] == FileKind.DELETE) & (kinds[first] == FileKind.DELETE)
+    keep = np.sort(last[added | deleted_before])
+    return entries.take(pa.array(keep))
+
+
+def split_entries(entries: pa.Table, partition_count: int) -> tuple[pa.Table, ...]:
+    """Return tables of at most `MANIFEST_ENTRIES_MAX` rows, sorted by partition and bucket.
+
+    The sort makes the parts cover narrow ranges; it is stable, and the changes of one file share
+    partition and bucket, so their order stays. Small tables come back as they are.
+    """
+    if entries.num_rows <= MANIFEST_ENTRIES_MAX:
+        return (entries,) if entries.num_rows else ()
+    keys = [f"partition_{i}" for i in range(partition_count)] + ["bucket"]
+    position = pa.array(np.arange(entries.num_rows))
+    order = pc.sort_indices(
+        entries.append_column("position", position),
+        sort_keys=[(key, "ascending") for key in (*keys, "position")],
+    )
+    ordered = entries.take(order)
+    return tuple(
+        ordered.slice(start, MANIFEST_ENTRIES_MAX)
+        for start in range(0, ordered.num_rows, MANIFEST_ENTRIES_MAX)
+    )
+
+
+def _kinds(entries: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
+    return entries["kind"].to_numpy()
+
+
+def _first_and_last(
+    entries: pa.Table,
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """Return for each distinct name the row of its first and of its last entry."""
+    names = entries["name"].combine_chunks().dictionary_encode()
+    codes = names.indices.to_numpy()
+    rows = np.arange(len(codes), dtype=np.int64)
+    last = np.empty(len(names.dictionary), dtype=np.int64)
+    last[codes] = rows  # of equal codes the last assignment stays
+    first = np.empty_like(last)
+    first[codes[::-1]] = rows[::-1]
+    return first, last
