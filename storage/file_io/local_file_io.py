@@ -308,7 +308,8 @@ def _make_directories(folder: str) -> None:
     """Create missing folders from the top, each name durable before the next one."""
     missing: list[str] = []
     while not os.path.isdir(folder):
-        if os.path.lexists(folder):
+        # Looked at again: another writer may have made it between the two questions.
+        if os.path.lexists(folder) and not os.path.isdir(folder):
             raise FileExistsError(errno.EEXIST, "a file is where a folder should be", folder)
         missing.append(folder)
         folder = os.path.dirname(folder)
