@@ -72,3 +72,25 @@ def value_from_json(item: object) -> Value:
             case "time", str():
                 return dt.time.fromisoformat(raw)
     raise TableStoreError(f"Not the JSON form of a column value: {item!r}.")
+
+
+def order_key(values: tuple[Value, ...]) -> tuple[object, ...]:
+    """Return a form of non-null values that Python orders as Spark does.
+
+    Differences to Python's own order: NaN is greater than all numbers; dates and timestamps
+    compare with their integer forms.
+    """
+    return tuple(_ordered(value) for value in values)
+
+
+def _ordered(value: Value) -> object:
+    match value:
+        case float():
+            return (1, 0.0) if value != value else (0, value)
+        case dt.datetime() if value.tzinfo is None:
+            return (value - _EPOCH) // _MICROSECOND
+        case dt.datetime():
+            return (value - _EPOCH_UTC) // _MICROSECOND
+        case dt.date():
+            return value.toordinal() - _EPOCH.toordinal()
+    return value

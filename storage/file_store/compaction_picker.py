@@ -1,0 +1,114 @@
+"""Universal compaction: which runs to merge next. Pure, from run sizes and levels.
+
+Triggers in their order (seeds 002, "Compaction"; formulas as RocksDB and Paimon's
+UniversalCompaction compute them):
+
+1. space amplification: all runs but the oldest, in percent of the oldest, exceed the limit:
+   merge everything;
+2. size ratio: from the newest run on, take the next one while what is taken, plus the ratio in
+   percent, is not smaller than it: merge what was taken, if more than one;
+3. run count: more runs than the trigger: merge as many of the newest as bring it back.
+
+None of them acts on fewer runs than the trigger, so that small tables are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from table_store.storage.file_store.data_file import DataFile
+from table_store.storage.file_store.levels import LevelRun, Levels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickerOptions:
+    """Limits of the three triggers.
+
+    `run_count_trigger` larger: fewer rewrites, slower reads. `size_amplification_percent_max`
+    larger: fewer full rewrites, more superseded rows on disk. `size_ratio_percent` larger: more
+    runs merged at once. `level_count` is one more than the highest level.
+    """
+
+    run_count_trigger: int = 5
+    size_amplification_percent_max: int = 200
+    size_ratio_percent: int = 1
+    level_count: int = 6
+
+    @property
+    def level_max(self) -> int:
+        """The highest level."""
+        return self.level_count - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionUnit:
+    """Runs to merge into one run on `output_level`, newest first.
+
+    `drop_deletes`: nothing older remains that a deletion could still have to hide.
+    """
+
+    output_level: int
+    runs: tuple[LevelRun, ...]
+    drop_deletes: bool
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """All files to merge."""
+        return tuple(f for r in self.runs for f in r.run.files)
+
+
+def pick_compaction(levels: Levels, options: PickerOptions) -> CompactionUnit | None:
+    """Return what to compact now, or None when nothing is due."""
+    runs = levels.runs
+    if len(runs) < max(2, options.run_count_trigger):
+        return None
+    if _size_amplified(runs, options):
+        return _unit(runs, len(runs), options)
+    count = _similar_in_size(runs, 1, options)
+    if count > 1:
+        return _unit(runs, count, options)
+    if len(runs) > options.run_count_trigger:
+        forced = len(runs) - options.run_count_trigger + 1
+        return _unit(runs, _similar_in_size(runs, forced, options), options)
+    return None
+
+
+def pick_full_compaction(levels: Levels, options: PickerOptions) -> CompactionUnit | None:
+    """Return a merge of everything to the highest level, or None when all is there already."""
+    runs = levels.runs
+    if not runs or (len(runs) == 1 and runs[0].level >= options.level_max):
+        return None
+    return _unit(runs, len(runs), options)
+
+
+def _size_amplified(runs: Sequence[LevelRun], options: PickerOptions) -> bool:
+    newer = sum(r.size_bytes for r in runs[:-1])
+    return newer * 100 > options.size_amplification_percent_max * runs[-1].size_bytes
+
+
+def _similar_in_size(runs: Sequence[LevelRun], count: int, options: PickerOptions) -> int:
+    """Return how many of the newest runs to take, beginning with `count` of them."""
+    taken = sum(r.size_bytes for r in runs[:count])
+    while count < len(runs):
+        following = runs[count].size_bytes
+        if taken * (100 + options.size_ratio_percent) < following * 100:
+            break
+        taken += following
+        count += 1
+    return count
+
+
+def _unit(runs: Sequence[LevelRun], count: int, options: PickerOptions) -> CompactionUnit:
+    level_max = max(options.level_max, *(r.level for r in runs))
+    output_level = level_max if count == len(runs) else runs[count].level - 1
+    while output_level <= 0:
+        # The next run is on level 0 or 1. Level 0 holds unmerged files only, so take runs along
+        # until one is on a level that can be the output.
+        output_level = runs[count].level
+        count += 1
+        if count == len(runs):
+            output_level = level_max
+    return CompactionUnit(
+        output_level=output_level, runs=tuple(runs[:count]), drop_deletes=count == len(runs)
+    )
