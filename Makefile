@@ -1,0 +1,64 @@
+# All targets use one environment, .venv, and are quick and harmless to run again.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# The environment's programs come first: Spark's scripts and its workers look up `python3`.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help venv links jar setup format lint type unit check test demo benchmark clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+venv: $(STAMP) ## virtual environment with all dependencies
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || { echo "environment: creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "environment: installing dependencies (Spark alone is 400 MB; some minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --editable '.[dev,demo]'
+	@touch $@
+
+links: venv ## what type checkers see: one table_store/ tree of symbolic links
+	@mkdir -p build/typing/table_store
+	@find build/typing/table_store -maxdepth 1 -type l -delete
+	@ln -sfn $(addprefix $(CURDIR)/,$(wildcard table_store/*.py table_store/py.typed)) \
+		$(CURDIR)/catalog $(CURDIR)/conf $(CURDIR)/sql_ext $(CURDIR)/storage build/typing/table_store/
+
+jar: venv ## compile the bridge (only when its sources changed)
+	@$(BIN)/python catalog/bridge/bridge_jar.py
+
+setup: jar ## jar, Delta and configuration into the environment's Spark
+	@$(BIN)/table-store setup --yes
+
+format: venv ## rewrite the sources in house format
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+lint: links ## ruff and import-linter
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@PYTHONPATH=build/typing $(BIN)/lint-imports
+
+type: links ## mypy, strict
+	@$(BIN)/mypy
+
+unit: venv ## tests that need no Spark
+	@$(BIN)/python -m pytest -q -n 2 tests/unit tests/property tests/contract
+
+check: lint type unit ## everything quick: under two minutes
+
+test: lint type setup ## the whole suite, Spark and crash tests included
+	@$(BIN)/python -m pytest -n 2 --dist loadscope tests
+
+demo: setup ## set everything up, then show it on real data through the stock spark-sql
+	@$(BIN)/python demo/run.py
+
+benchmark: setup ## 10 million rows beside plain Parquet and Delta; ratios as a table and JSON
+	@$(BIN)/python tests/benchmark/run.py
+
+clean: ## remove build products (not the environment)
+	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@rm -f catalog/bridge/*.jar
