@@ -37,8 +37,8 @@ class PickerOptions:
 
     @property
     def level_max(self) -> int:
-        """The highest level."""
-        return self.level_count - 1
+        """The highest level; at least 1, since level 0 holds unmerged files only."""
+        return max(1, self.level_count - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

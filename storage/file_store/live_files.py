@@ -64,7 +64,7 @@ class LiveFiles:
     @property
     def file_count(self) -> int:
         """Number of files."""
-        return self.entries.num_rows
+        return int(self.entries.num_rows)
 
     @property
     def record_count(self) -> int:
@@ -83,7 +83,8 @@ class LiveFiles:
 
     def names(self) -> list[str]:
         """Return the file names."""
-        return self.entries["name"].to_pylist()
+        names: list[str] = self.entries["name"].to_pylist()
+        return names
 
     def select(self, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> LiveFiles:
         """Return the files where `mask` is true."""

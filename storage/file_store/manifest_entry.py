@@ -170,11 +170,13 @@ def files_from_entries(
 
 def python_values(column: pa.ChunkedArray) -> list[Value]:
     """Return the values; dates and timestamps outside of Python's range as integers."""
+    values: list[Value]
     try:
-        return column.to_pylist()
+        values = column.to_pylist()
     except (ValueError, OverflowError):
         width = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
-        return pc.cast(column, width).to_pylist()
+        values = pc.cast(column, width).to_pylist()
+    return values
 
 
 def python_value(scalar: pa.Scalar) -> Value:

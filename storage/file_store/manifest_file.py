@@ -141,7 +141,8 @@ def split_entries(entries: pa.Table, partition_count: int) -> tuple[pa.Table, ..
 
 
 def _kinds(entries: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
-    return entries["kind"].to_numpy()
+    kinds: np.ndarray[tuple[int], np.dtype[np.int8]] = entries["kind"].to_numpy()
+    return kinds
 
 
 def _first_and_last(

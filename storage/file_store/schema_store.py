@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.schema import TableSchema
-from table_store.storage.kernel.errors import CorruptFileError, NotFoundError
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    FileAccessError,
+    InvalidSchemaError,
+    NotFoundError,
+)
 
 SCHEMA_FOLDER: Final = "schema"
 _PREFIX: Final = "schema-"
@@ -79,3 +85,26 @@ class SchemaStore:
         """
         schema.validate()
         return self._file_io.write_new(self.path(schema.id), schema.to_json().encode("utf-8"))
+
+    def evolve(self, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
+        """Publish `change(latest)` as the next schema and return it.
+
+        When another change comes first, `change` is applied again on top of it.
+
+        Raises:
+            InvalidSchemaError: from `change`; nothing has happened.
+            FileAccessError: the store refused; nothing has happened, or `latest` shows it.
+        """
+        while True:
+            before = self.latest()
+            after = change(before)
+            if after.id != before.id + 1:
+                raise InvalidSchemaError(reason=f"schema {after.id} cannot follow {before.id}")
+            try:
+                if self.publish(after):
+                    return after
+            except FileAccessError:
+                # Published and then failed? Two equal changes at once do no harm.
+                if self.latest() == after:
+                    return after
+                raise

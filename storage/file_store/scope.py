@@ -71,9 +71,14 @@ def _partition_index(schema: TableSchema, name: str) -> int:
 def _equal(entries: pa.Table, schema: TableSchema, index: int, value: Value) -> Mask:
     column = entries[f"partition_{index}"]
     if value is None:
-        return column.is_null().to_numpy()
+        return _as_mask(column.is_null())
     if isinstance(value, float) and math.isnan(value):
         same = pc.is_nan(column)
     else:
         same = pc.equal(column, pa.scalar(value, to_arrow(schema.partition_fields[index].type)))
-    return pc.fill_null(same, False).to_numpy()
+    return _as_mask(pc.fill_null(same, False))
+
+
+def _as_mask(column: pa.ChunkedArray) -> Mask:
+    mask: Mask = column.to_numpy()
+    return mask

@@ -1,0 +1,191 @@
+"""Removing old snapshots, and then the files that only they needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.live_files import manifests_of, read_delta, read_live_files
+from table_store.storage.file_store.manifest_entry import (
+    FileKind,
+    concat_entries,
+    files_from_entries,
+)
+from table_store.storage.file_store.manifest_file import (
+    MANIFEST_FOLDER,
+    PROCESS_CACHE,
+    ManifestCache,
+    MetadataReader,
+)
+from table_store.storage.file_store.partition_path import data_file_path
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.schema_store import SchemaStore
+from table_store.storage.file_store.snapshot import Snapshot
+from table_store.storage.file_store.snapshot_store import EARLIEST_HINT, SnapshotStore
+from table_store.storage.kernel.clock import Clock
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    MissingFileError,
+)
+
+ROLLBACK_GRACE_MS: Final = 500
+"""Pause between removing snapshots and removing files: a rollback that saw its target just
+before publishes within it, and its files are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpireOptions:
+    """What must stay.
+
+    At least `retain_min` snapshots stay. Of the others, those committed at or after
+    `older_than_ms` (a time since 1970) stay, unless there are more than `retain_max`.
+    `needed_from_id` is the oldest snapshot that a tag, consumer or reader needs; `expire_max`
+    bounds the snapshots that one run removes.
+    """
+
+    older_than_ms: int
+    retain_min: int = 10
+    retain_max: int = 2**31 - 1
+    needed_from_id: int | None = None
+    expire_max: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpireResult:
+    """What one run removed."""
+
+    snapshot_ids: tuple[int, ...] = ()
+    data_files: int = 0
+    metadata_files: int = 0
+
+
+def first_retained(snapshots: SnapshotStore, options: ExpireOptions) -> int | None:
+    """Return the id of the oldest snapshot to keep, or None when there is no snapshot.
+
+    Snapshots beyond `retain_max` go also when they are young, as in Paimon
+    (`snapshot.num-retained.max`); the newest always stays.
+    """
+    earliest, latest = snapshots.earliest_id(), snapshots.latest_id()
+    if earliest is None or latest is None:
+        return None
+    retain_min = max(1, options.retain_min)
+    least_stop = max(earliest, latest - max(retain_min, options.retain_max) + 1)
+    stop = latest - retain_min + 1
+    if options.needed_from_id is not None:
+        stop = min(stop, options.needed_from_id)
+        least_stop = min(least_stop, options.needed_from_id)
+    stop = min(stop, earliest + options.expire_max)
+    kept = max(earliest, min(least_stop, stop))
+    while kept < stop and snapshots.get(kept).time_ms < options.older_than_ms:
+        kept += 1
+    return kept
+
+
+class SnapshotExpiry:
+    """Expires snapshots of one table.
+
+    Order of deletion: snapshot files from the oldest on, then data files, then manifests. A
+    crash in between leaves files that nobody refers to, for the orphan cleaner; never a
+    snapshot whose files are gone.
+    """
+
+    def __init__(
+        self,
+        file_io: FileIO,
+        table_path: str,
+        schema_store: SchemaStore,
+        clock: Clock,
+        *,
+        cache: ManifestCache = PROCESS_CACHE,
+    ) -> None:
+        self._file_io = file_io
+        self._table_path = table_path
+        self._schemas = schema_store
+        self._clock = clock
+        self._snapshots = SnapshotStore(file_io, table_path)
+        self._reader = MetadataReader(file_io=file_io, table_path=table_path, cache=cache)
+
+    def expire(self, options: ExpireOptions) -> ExpireResult:
+        """Remove the snapshots that `options` do not keep, and the files only they needed.
+
+        Raises:
+            FileAccessError: the store refused; the rest is removed as orphans later.
+        """
+        earliest = self._snapshots.earliest_id()
+        first = first_retained(self._snapshots, options)
+        if earliest is None or first is None or first <= earliest:
+            return ExpireResult()
+        expired = [self._snapshots.get(i) for i in range(earliest, first)]
+        retained = self._snapshots.get(first)
+        schema = self._schemas.latest()
+        gone = self._deleted_entries([*expired[1:], retained], schema)
+        metadata = self._metadata_names(expired) - self._metadata_names([retained])
+
+        self._snapshots.write_hint(EARLIEST_HINT, first)
+        for snapshot in expired:
+            self._snapshots.delete(snapshot.id)
+        self._clock.sleep_ms(ROLLBACK_GRACE_MS)
+        gone = self._not_needed(gone, retained, schema)
+        files = {
+            data_file_path(self._table_path, schema.partition_keys, file)
+            for file in files_from_entries(gone, schema)
+        }
+        for path in sorted(files):
+            self._file_io.delete(path)
+        for name in sorted(metadata):
+            self._file_io.delete(join_path(self._table_path, MANIFEST_FOLDER, name))
+        return ExpireResult(
+            snapshot_ids=tuple(s.id for s in expired),
+            data_files=len(files),
+            metadata_files=len(metadata),
+        )
+
+    def _deleted_entries(self, snapshots: list[Snapshot], schema: TableSchema) -> pa.Table:
+        """Return entries of the files these commits deleted; a damaged commit has none."""
+        deltas = []
+        for snapshot in snapshots:
+            try:
+                delta = read_delta(self._reader, snapshot, schema)
+            except (MissingFileError, CorruptFileError):
+                continue  # its files stay until the orphan cleaner finds them
+            deltas.append(delta.filter(pc.equal(delta["kind"], FileKind.DELETE.value)))
+        return concat_entries(deltas)
+
+    def _not_needed(self, gone: pa.Table, retained: Snapshot, schema: TableSchema) -> pa.Table:
+        """Return the entries whose file is live in no snapshot from `retained` on.
+
+        A file that is not live at `retained` can only come back by a later commit that adds
+        it again (a rollback), so live files of one snapshot and later additions say it all.
+        """
+        if not gone.num_rows:
+            return gone
+        needed = [read_live_files(self._reader, retained, schema).entries["name"]]
+        newest = self._snapshots.latest_id() or retained.id
+        for snapshot_id in range(retained.id + 1, newest + 1):
+            delta = read_delta(self._reader, self._snapshots.get(snapshot_id), schema)
+            needed.append(delta.filter(pc.equal(delta["kind"], FileKind.ADD.value))["name"])
+        names = pa.chunked_array(
+            [chunk for column in needed for chunk in column.chunks], pa.string()
+        )
+        return gone.filter(pc.invert(pc.is_in(gone["name"], names)))
+
+    def _metadata_names(self, snapshots: list[Snapshot]) -> set[str]:
+        """Return the names of the lists and manifests that these snapshots refer to.
+
+        A manifest is in the lists of consecutive snapshots only, so what the first retained
+        snapshot does not need, no later one does.
+        """
+        names: set[str] = set()
+        for snapshot in snapshots:
+            names |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
+            try:
+                base, delta = manifests_of(self._reader, snapshot)
+            except (MissingFileError, CorruptFileError):
+                continue
+            names |= {m.name for m in (*base, *delta)}
+        return names

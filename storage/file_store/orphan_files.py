@@ -1,0 +1,108 @@
+"""Removing files that nothing refers to: left over from crashes and failed statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+
+from table_store.storage.file_io.file_io import TEMP_PREFIX, FileIO, FileStatus
+from table_store.storage.file_store.live_files import manifests_of, read_delta, read_live_files
+from table_store.storage.file_store.manifest_entry import FileKind
+from table_store.storage.file_store.manifest_file import (
+    MANIFEST_FOLDER,
+    ManifestCache,
+    MetadataReader,
+)
+from table_store.storage.file_store.schema_store import SCHEMA_FOLDER, SchemaStore
+from table_store.storage.file_store.snapshot_store import SNAPSHOT_FOLDER, SnapshotStore
+
+_BUCKET = re.compile(r"bucket-\d+")
+_METADATA_FOLDERS: Final = frozenset({SCHEMA_FOLDER, SNAPSHOT_FOLDER, MANIFEST_FOLDER})
+
+
+def find_orphan_files(
+    file_io: FileIO, table_path: str, schema_store: SchemaStore, *, older_than_ms: int
+) -> tuple[FileStatus, ...]:
+    """Return the files below `table_path` that no snapshot needs, by path.
+
+    Candidates are data files in bucket folders, manifests, and temporary files anywhere; other
+    files are not ours to judge. Only files last modified before `older_than_ms` (a time since
+    1970) count: a running statement's files are not in a snapshot yet.
+
+    Raises:
+        CorruptFileError: metadata is damaged, so that what is needed is not known.
+        MissingFileError: metadata is gone; likewise.
+    """
+    # Files first, references after: what is committed in between is then seen as needed.
+    candidates = [
+        status
+        for status in _candidates(file_io, table_path, table_path)
+        if status.modified_ms < older_than_ms
+    ]
+    if not candidates:
+        return ()
+    needed = _needed_names(file_io, table_path, schema_store)
+    return tuple(
+        status
+        for status in candidates
+        if status.name.startswith(TEMP_PREFIX) or status.name not in needed
+    )
+
+
+def remove_orphan_files(
+    file_io: FileIO, table_path: str, schema_store: SchemaStore, *, older_than_ms: int
+) -> tuple[FileStatus, ...]:
+    """Delete what `find_orphan_files` finds, and return it.
+
+    Raises:
+        CorruptFileError: see `find_orphan_files`; nothing is deleted.
+        MissingFileError: see `find_orphan_files`; nothing is deleted.
+        FileAccessError: the store refused; what is left is found again.
+    """
+    orphans = find_orphan_files(file_io, table_path, schema_store, older_than_ms=older_than_ms)
+    for status in orphans:
+        file_io.delete(status.path)
+    return orphans
+
+
+def _candidates(file_io: FileIO, table_path: str, folder: str) -> Iterator[FileStatus]:
+    folder_name = folder.rsplit("/", 1)[-1]
+    ours = folder_name == MANIFEST_FOLDER or _BUCKET.fullmatch(folder_name) is not None
+    for status in file_io.list(folder):
+        if status.is_dir:
+            is_metadata = folder == table_path and status.name in _METADATA_FOLDERS
+            if is_metadata or _holds_data(status.name):
+                yield from _candidates(file_io, table_path, status.path)
+        elif ours or status.name.startswith(TEMP_PREFIX):
+            yield status
+
+
+def _holds_data(folder_name: str) -> bool:
+    return "=" in folder_name or _BUCKET.fullmatch(folder_name) is not None
+
+
+def _needed_names(file_io: FileIO, table_path: str, schema_store: SchemaStore) -> set[str]:
+    """Return the names of all files that any snapshot refers to.
+
+    Every snapshot is read from storage anew, not through the cache of the process, so that a
+    missing manifest stops the cleaning.
+    """
+    reader = MetadataReader(file_io=file_io, table_path=table_path, cache=ManifestCache())
+    schema = schema_store.latest()
+    needed: set[str] = set()
+    snapshots = list(reversed(list(SnapshotStore(file_io, table_path).newest_first())))
+    for position, snapshot in enumerate(snapshots):
+        base, delta = manifests_of(reader, snapshot)
+        needed |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
+        needed |= {m.name for m in (*base, *delta)}
+        if position == 0:
+            needed |= set(read_live_files(reader, snapshot, schema).names())
+        else:
+            # What is live here and was not before was added here.
+            entries = read_delta(reader, snapshot, schema)
+            added = entries["kind"].to_numpy() == FileKind.ADD
+            needed |= set(entries["name"].filter(pa.array(added)).to_pylist())
+    return needed
