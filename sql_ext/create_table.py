@@ -46,6 +46,7 @@ def parse_create_table(cursor: TokenCursor) -> CreateTable | None:
     header = _parse_header(cursor)
     if header is None:
         return None
+    header_end = cursor.mark()
     elements, clauses = TableElements(), _Clauses()
     try:
         statement = _parse_body(cursor, header, elements, clauses)
@@ -54,7 +55,12 @@ def parse_create_table(cursor: TokenCursor) -> CreateTable | None:
             raise
         return None
     is_ours = elements.is_ours or clauses.is_ours or header.temporary
-    return statement if is_ours and not clauses.has_provider else None
+    if not is_ours or clauses.has_provider:
+        return None
+    if header.or_replace and header.if_not_exists:
+        cursor.reset(header_end)
+        raise cursor.refusal("OR REPLACE and IF NOT EXISTS exclude each other")
+    return statement
 
 
 def _parse_header(cursor: TokenCursor) -> _Header | None:
@@ -75,7 +81,7 @@ def _parse_header(cursor: TokenCursor) -> _Header | None:
 
 def _parse_body(
     cursor: TokenCursor, header: _Header, elements: TableElements, clauses: _Clauses
-) -> CreateTable | None:
+) -> CreateTable:
     name = cursor.name()
     like = None
     if cursor.accept_words("LIKE"):
@@ -87,8 +93,6 @@ def _parse_body(
             parse_table_elements(cursor, elements)
     _parse_clauses(cursor, clauses, has_query=like is None)
     cursor.expect_statement_end()
-    if header.or_replace and header.if_not_exists:
-        raise cursor.error("either OR REPLACE or IF NOT EXISTS")
     return CreateTable(
         name=name,
         or_replace=header.or_replace,
@@ -112,10 +116,7 @@ def _parse_clauses(cursor: TokenCursor, into: _Clauses, *, has_query: bool) -> N
         elif cursor.at_words("TBLPROPERTIES"):
             _parse_properties(cursor, into)
         elif cursor.at_words("USING") and not into.has_provider:
-            _refuse_options_of_provider(cursor, into)
-            cursor.advance()
-            cursor.name("a data source")
-            into.has_provider = True
+            _parse_provider(cursor, into)
         elif has_query and _accept_query(cursor, into):
             return
         else:
@@ -124,34 +125,38 @@ def _parse_clauses(cursor: TokenCursor, into: _Clauses, *, has_query: bool) -> N
 
 def _parse_options(cursor: TokenCursor, into: _Clauses) -> None:
     into.is_ours = True
-    _refuse_options_of_provider(cursor, into)
+    if into.has_provider:
+        raise cursor.refusal("options of a table with USING go into OPTIONS (…)")
     if into.options is not None:
-        raise cursor.error("one WITH (…) at most")
+        raise cursor.refusal("a table has one WITH (…)")
+    mark = cursor.mark()
     cursor.expect_words("WITH")
     into.options = parse_properties(cursor)
-    _refuse_shared_keys(cursor, into)
+    _refuse_shared_keys(cursor, into, mark)
 
 
 def _parse_properties(cursor: TokenCursor, into: _Clauses) -> None:
     if into.properties is not None:
-        raise cursor.error("one TBLPROPERTIES (…) at most")
+        raise cursor.refusal("a table has one TBLPROPERTIES (…)")
+    mark = cursor.mark()
     cursor.expect_words("TBLPROPERTIES")
     into.properties = parse_properties(cursor)
-    _refuse_shared_keys(cursor, into)
+    _refuse_shared_keys(cursor, into, mark)
 
 
-def _refuse_shared_keys(cursor: TokenCursor, clauses: _Clauses) -> None:
+def _refuse_shared_keys(cursor: TokenCursor, clauses: _Clauses, clause: int) -> None:
     shared = dict(clauses.options or ()).keys() & dict(clauses.properties or ()).keys()
     if shared:
-        raise cursor.error(f"'{min(shared)}' in one of WITH and TBLPROPERTIES only")
+        cursor.reset(clause)
+        raise cursor.refusal(f"'{min(shared)}' is set by WITH and by TBLPROPERTIES")
 
 
-def _refuse_options_of_provider(cursor: TokenCursor, clauses: _Clauses) -> None:
-    """WITH and USING exclude each other: options of a data source go into OPTIONS (…)."""
-    if clauses.has_provider:
-        raise cursor.error("OPTIONS (…) for the options of a table with USING")
-    if clauses.options is not None:
-        raise cursor.error("no USING in a table with WITH (…)")
+def _parse_provider(cursor: TokenCursor, into: _Clauses) -> None:
+    if into.options is not None:
+        raise cursor.refusal("a table with USING takes OPTIONS (…) instead of WITH (…)")
+    cursor.expect_words("USING")
+    cursor.name("a data source")
+    into.has_provider = True
 
 
 def _accept_query(cursor: TokenCursor, into: _Clauses) -> bool:

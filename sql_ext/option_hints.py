@@ -6,9 +6,10 @@ import re
 from dataclasses import dataclass, field
 
 from table_store.sql_ext.option_hint import HintedTokens, OptionHint, separate_hints
-from table_store.sql_ext.relation import Relation, read_relation
+from table_store.sql_ext.relation import Relation, read_insert_target, read_relation
 from table_store.sql_ext.sql_token import Token, TokenKind, tokenize
 from table_store.sql_ext.syntax_error import StatementSyntaxError
+from table_store.sql_ext.value_expression import group_end
 
 _MAYBE_HINT = re.compile(r"/\*\+.*?OPTIONS", re.IGNORECASE | re.DOTALL)
 _QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE"})
@@ -21,9 +22,7 @@ _NOT_BEFORE_TABLE_QUERY = frozenset(
     REFRESH CACHE LAZY UNCACHE INTO OVERWRITE SHOW REPAIR LOCK COMMENT ON OPTIMIZE
     """.split()  # noqa: SIM905 - a list of words reads better as prose
 )
-_ONLY_QUERIES_AND_INSERT = (
-    "no OPTIONS hint here: only a table that is read, or the target of INSERT, takes options"
-)
+_ONLY_QUERIES_AND_INSERT = "only a table that is read, or the target of INSERT, takes options"
 
 
 def rewrite_option_hints(sql: str) -> str:
@@ -79,9 +78,9 @@ class _Rewriter:
                     self.from_open.pop()
             case "MERGE" if self._is_merge(index):
                 self.in_merge = True
-            case "FROM" if before == "DELETE":
+            case "FROM" if before == "DELETE" and self._starts_statement(index - 1):
                 return self._no_options(index + 1)
-            case "UPDATE" if before != "THEN":
+            case "UPDATE" if self._starts_statement(index):
                 return self._no_options(index + 1)
             case "INTO" | "OVERWRITE" if before in ("INSERT", "EVOLUTION", "MERGE"):
                 return self._written(index + 1)
@@ -102,27 +101,42 @@ class _Rewriter:
     def _is_merge(self, index: int) -> bool:
         return self._token(index + 1).keyword in ("INTO", "WITH")
 
+    def _starts_statement(self, index: int) -> bool:
+        """Whether the word at `index` is a verb; UPDATE and DELETE may also name a column."""
+        if index == 0:
+            return True
+        before = self._token(index - 1)
+        if before.is_symbol(")"):
+            return self._token(0).keyword == "WITH" or self._token(1).keyword == "WITH"
+        return before.is_symbol(";") or before.keyword in _BEFORE_STATEMENT
+
     # -- places where a table is named -------------------------------------------------------------
 
     def _read(self, index: int) -> int:
-        while self._token(index).keyword in ("LATERAL", "STREAM"):
-            following = self._token(index + 1)
-            if not (following.is_symbol("(") or following.kind in _NAME_KINDS):
-                break  # a table that is called so
-            index += 1
-        if self._token(index).is_symbol("("):
-            return self._read_in_parentheses(index)
-        relation = read_relation(self.hinted.tokens, index)
+        index, is_query = self._enter(index)
+        relation = None if is_query else read_relation(self.hinted.tokens, index)
         if relation is None:
             return index
         self._add_options(relation, self._take(index + 1, relation.end))
-        return relation.end
+        return relation.name_end
 
-    def _read_in_parentheses(self, index: int) -> int:
-        """A parenthesis where a table is expected: a query, or relations."""
-        is_query = self._token(index + 1).keyword in _QUERY_STARTS
-        self.from_open.append(not is_query)
-        return index + 1 if is_query else self._read(index + 1)
+    def _enter(self, index: int) -> tuple[int, bool]:
+        """Index of what is named first behind LATERAL, STREAM and parentheses; is it a query?"""
+        while True:
+            token, following = self._token(index), self._token(index + 1)
+            if token.is_symbol("("):
+                is_query = following.keyword in _QUERY_STARTS
+                self.from_open.append(not is_query)
+                if is_query:
+                    return index + 1, True
+            elif not self._is_prefix(token, following):
+                return index, False
+            index += 1
+
+    def _is_prefix(self, token: Token, following: Token) -> bool:
+        """Whether LATERAL or STREAM is the keyword, not a table that is called so."""
+        names_follow = following.is_symbol("(") or following.kind in _NAME_KINDS
+        return token.keyword in ("LATERAL", "STREAM") and names_follow
 
     def _written(self, index: int) -> int:
         if self.in_merge:
@@ -135,34 +149,10 @@ class _Rewriter:
             and following.keyword not in _QUERY_STARTS
         ):
             name += 1
-        relation = read_relation(self.hinted.tokens, name) or self._target_with_columns(name)
+        relation = read_insert_target(self.hinted.tokens, name)
         if relation is None:
             return index
-        # Nothing of a query's relation follows the target: what looks like an alias is not one.
-        self._add_options(relation, self._take(index, self._insert_head_end(relation)))
-        return relation.name_end
-
-    def _target_with_columns(self, name: int) -> Relation | None:
-        """`t (a, b)`, which looks like a call of a table function."""
-        tokens = self.hinted.tokens
-        end = name
-        while self._token(end).kind in _NAME_KINDS or self._token(end).is_symbol("."):
-            end += 1
-        if end == name or not tokens[end].is_symbol("("):
-            return None
-        return Relation(
-            name_start=name,
-            name_end=end,
-            options_at=end,
-            options_close=None,
-            alias_start=None,
-            end=end,
-        )
-
-    def _insert_head_end(self, relation: Relation) -> int:
-        """Index behind PARTITION (…) and the column list, where a hint may stand as well."""
-        if relation.options_close is not None:
-            return relation.options_close + 1
+        self._add_options(relation, self._take(index, relation.end))
         return relation.name_end
 
     def _merge_source(self, index: int) -> int:
@@ -186,7 +176,7 @@ class _Rewriter:
         if not hints:
             return index + 1
         if self._is_function_argument(index):
-            raise self._refusal(hints[0], "a query in place of TABLE: TABLE (SELECT …)")
+            raise self._refusal(hints[0], "write the argument as TABLE (SELECT * FROM … WITH (…))")
         table = self._token(index)
         self.edits.append((table.start, table.end, "SELECT * FROM"))
         self._add_options(relation, hints)
@@ -212,12 +202,15 @@ class _Rewriter:
     # -- edits -------------------------------------------------------------------------------------
 
     def _take(self, first: int, last: int) -> tuple[OptionHint, ...]:
-        """The hints before the tokens `first` to `last`, both included."""
+        """The hints before the tokens `first` to `last`, both included, outside parentheses."""
         hints: list[OptionHint] = []
-        for index in range(first, last + 1):
+        index = first
+        while index <= last:
             if index in self.hinted.hints_before and index not in self.done:
                 self.done.add(index)
                 hints.extend(self.hinted.hints_before[index])
+            is_group = self._token(index).is_symbol("(")
+            index = group_end(self.hinted.tokens, index) if is_group else index + 1
         return tuple(hints)
 
     def _add_options(self, relation: Relation, hints: tuple[OptionHint, ...]) -> None:
@@ -259,15 +252,18 @@ class _Rewriter:
     def _refuse_homeless(self) -> None:
         for index, hints in self.hinted.hints_before.items():
             if index not in self.done:
-                raise self._refusal(hints[0], "a table name before an OPTIONS hint")
+                raise self._refusal(hints[0], "an OPTIONS hint belongs behind the name of a table")
 
-    def _refusal(self, hint: OptionHint, expected: str) -> StatementSyntaxError:
+    def _refusal(self, hint: OptionHint, problem: str) -> StatementSyntaxError:
         sql = self.hinted.sql
         return StatementSyntaxError(
-            sql=sql, offset=hint.start, found=sql[hint.start : hint.end], expected=expected
+            sql=sql, offset=hint.start, found=sql[hint.start : hint.end], problem=problem
         )
 
 
+_BEFORE_STATEMENT = frozenset(
+    {"EXPLAIN", "EXTENDED", "FORMATTED", "CODEGEN", "COST", "BEGIN", "THEN", "ELSE", "DO"}
+)
 _NAME_KINDS = (TokenKind.WORD, TokenKind.QUOTED)
 _BEFORE_SUBQUERY = frozenset(
     {"FROM", "JOIN", "IN", "EXISTS", "AS", "ANY", "SOME", "ALL", "UNION", "EXCEPT", "INTERSECT"}

@@ -18,16 +18,6 @@ def parse_partition(cursor: TokenCursor) -> tuple[PartitionTerm, ...]:
     return tuple(terms)
 
 
-def parse_bound_partition(cursor: TokenCursor) -> tuple[PartitionTerm, ...]:
-    """Read `[PARTITION (…)]` in which every column has a constant; () if it is not there."""
-    if not cursor.accept_words("PARTITION"):
-        return ()
-    terms = parse_partition(cursor)
-    if any(term.sql is None for term in terms):
-        raise cursor.error("a value for every column of PARTITION")
-    return terms
-
-
 def _parse_term(cursor: TokenCursor) -> PartitionTerm:
     column = cursor.identifier("a partition column")
     if not (cursor.accept_symbol("=") or cursor.accept_symbol("==")):

@@ -17,7 +17,7 @@ MAYBE_OURS = (
     r"|ALTER\b.*\bCOMPACT\b"
     r"|(?:RE)?SET\b(?:[^=]*[-'\x22]|.*/\*)"
     r"|USE\b.*\bCATALOG\b"
-    r"|DROP\b.*\bTEMP"
+    r"|DROP\b.*\bTEMP(?:ORARY)?\b.*\bTABLE\b"
     r"|DESC(?:RIBE)?\b.*\b(?:EXTENDED|FORMATTED)\b"
     r"|(?:(?:WITH|FROM)\b.*\b)?INSERT\b)"
 )

@@ -22,7 +22,7 @@ def parse_properties(cursor: TokenCursor) -> Properties:
         key = _parse_key(cursor)
         if key in found:
             cursor.reset(key_mark)
-            raise cursor.error("every key once")
+            raise cursor.refusal("the key is set twice")
         cursor.accept_symbol("=") or cursor.accept_symbol("==")
         found[key] = _parse_value(cursor)
         if not cursor.accept_symbol(","):

@@ -61,6 +61,50 @@ def read_relation(tokens: Sequence[Token], start: int) -> Relation | None:
     )
 
 
+def read_insert_target(tokens: Sequence[Token], start: int) -> Relation | None:
+    """The table that INSERT writes, named at `start`.
+
+    `end` lies behind all that may precede the query: WITH (…), PARTITION (…), IF NOT EXISTS,
+    BY NAME and the column list.
+    """
+    name_end = _name_end(tokens, start)
+    if name_end is None:
+        return None
+    end = name_end
+    options_close = None
+    if tokens[end].keyword == "WITH" and tokens[end + 1].is_symbol("("):
+        end = group_end(tokens, end + 1)
+        options_close = end - 1
+    if tokens[end].keyword == "PARTITION" and tokens[end + 1].is_symbol("("):
+        end = group_end(tokens, end + 1)
+    for words in (("IF", "NOT", "EXISTS"), ("BY", "NAME")):
+        if _words(tokens, end, *words):
+            end += len(words)
+    return Relation(
+        name_start=start,
+        name_end=name_end,
+        options_at=name_end,
+        options_close=options_close,
+        alias_start=None,
+        end=_column_list_end(tokens, end),
+    )
+
+
+def _column_list_end(tokens: Sequence[Token], start: int) -> int:
+    """Index behind `(a, b, …)`, or `start` if the parenthesis opens a query."""
+    if not tokens[start].is_symbol("("):
+        return start
+    index = start + 1
+    while _is_identifier(tokens[index]):
+        index += 1
+        if tokens[index].is_symbol(")"):
+            return index + 1
+        if not tokens[index].is_symbol(","):
+            return start
+        index += 1
+    return start
+
+
 def _is_identifier(token: Token) -> bool:
     """A double-quoted name too: a session may turn them into identifiers."""
     is_double_quoted = token.kind is TokenKind.STRING and token.text.startswith('"')

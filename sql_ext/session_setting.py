@@ -41,9 +41,11 @@ def parse_reset(cursor: TokenCursor) -> ResetOption | None:
 
 def _parse_key(cursor: TokenCursor) -> str | None:
     if cursor.at_string():
+        mark = cursor.mark()
         key = cursor.string()
         if not key:
-            raise cursor.error("a key that is not empty")
+            cursor.reset(mark)
+            raise cursor.refusal("the key is empty")
         return key
     if not cursor.at_identifier() or cursor.peek().kind is TokenKind.QUOTED:
         return None

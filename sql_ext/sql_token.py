@@ -8,6 +8,7 @@ comment or dollar-quoted body read differently from Spark would change what a st
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
@@ -61,7 +62,7 @@ _TOKEN = re.compile(
     | (?P<dollar>\$[A-Za-z]*\$)
     | (?P<quoted>`[^`]*(?:``[^`]*)*`)
     | (?P<number>[0-9]+[eE][+-][0-9]+(?:[bB]?[dD]|[fF])?
-        | (?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[bB]?[dD]|[fF])?(?![A-Za-z0-9_])
+        | (?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[bB]?[dD]|[fF])?(?![A-Za-z0-9_ſı])
         | [0-9]+(?:[eE][0-9]+)?(?:[bB][dD]|[dDfFlLsSyY])?(?!\w))
     | (?P<word>\w+)
     | (?P<hint_end>\*/)
@@ -105,7 +106,21 @@ def tokenize(sql: str) -> Iterator[Token]:
             position = _dollar_string_end(sql, match.group(), position)
             yield Token(TokenKind.STRING, sql[start:position], start, position)
             continue
-        yield Token(_KINDS[group], match.group(), start, position)
+        kind = _KINDS[group]
+        if kind is TokenKind.WORD and not match.group().isascii():
+            position = _word_end(sql, start, position)
+            if position == start:
+                kind, position = TokenKind.SYMBOL, start + 1
+        yield Token(kind, sql[start:position], start, position)
+
+
+def _word_end(sql: str, start: int, end: int) -> int:
+    """Where the word ends for Spark, which knows letters and ASCII digits but no ² or Ⅷ."""
+    for offset in range(start, end):
+        character = sql[offset]
+        if not (character.isascii() or unicodedata.category(character).startswith("L")):
+            return offset
+    return end
 
 
 def _comment_end(sql: str, start: int) -> int:

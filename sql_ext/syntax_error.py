@@ -11,23 +11,23 @@ class StatementSyntaxError(TableStoreError):
     """A statement has a clause that only the table store knows, and a mistake in it.
 
     `line` counts from 1 and `column` from 0, both in characters, as Spark's parser counts them.
-    `found` is the offending text, None at the end of the statement.
+    `found` is the offending text, None at the end of the statement. `problem` says what was
+    expected there instead, or what is wrong with it.
     """
 
     condition = "TABLE_STORE_SYNTAX_ERROR"
     sql_state = "42601"
 
-    def __init__(self, *, sql: str, offset: int, found: str | None, expected: str) -> None:
+    def __init__(self, *, sql: str, offset: int, found: str | None, problem: str) -> None:
         line_start = sql.rfind("\n", 0, offset) + 1
         self.sql = sql
         self.line = sql.count("\n", 0, offset) + 1
         self.column = offset - line_start
         self.found = found
-        self.expected = expected
+        self.problem = problem
         where = "end of input" if found is None else f"'{_shortened(found)}'"
         super().__init__(
-            f"Syntax error at or near {where} (line {self.line}, pos {self.column}): "
-            f"expected {expected}."
+            f"Syntax error at or near {where} (line {self.line}, pos {self.column}): {problem}."
         )
 
     def context(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from table_store.sql_ext.partition_spec import parse_bound_partition
+from table_store.sql_ext.partition_spec import parse_partition
 from table_store.sql_ext.property_list import parse_properties
 from table_store.sql_ext.sql_token import TokenKind
 from table_store.sql_ext.statements import (
@@ -22,11 +22,14 @@ def parse_compact(cursor: TokenCursor) -> Compact | None:
         return None
     try:
         name = cursor.name()
-        partition = parse_bound_partition(cursor)
+        partition = parse_partition(cursor) if cursor.accept_words("PARTITION") else ()
     except StatementSyntaxError:
         return None
-    if not cursor.accept_words("COMPACT"):
+    if not cursor.at_words("COMPACT"):
         return None
+    if any(term.sql is None for term in partition):
+        raise cursor.refusal("every column of PARTITION needs a value")
+    cursor.expect_words("COMPACT")
     cursor.expect_statement_end()
     return Compact(name, partition)
 
@@ -45,10 +48,11 @@ def parse_describe(cursor: TokenCursor) -> DescribeExtended | None:
         return None
     try:
         name = cursor.name()
-        partition = parse_bound_partition(cursor)
+        partition = parse_partition(cursor) if cursor.accept_words("PARTITION") else ()
     except StatementSyntaxError:
         return None
-    return DescribeExtended(name, partition) if cursor.at_statement_end() else None
+    is_bound = all(term.sql is not None for term in partition)
+    return DescribeExtended(name, partition) if is_bound and cursor.at_statement_end() else None
 
 
 def parse_drop_temporary_table(cursor: TokenCursor) -> DropTemporaryTable | None:

@@ -69,7 +69,7 @@ def _at_constraint(cursor: TokenCursor) -> bool:
 def _parse_watermark(cursor: TokenCursor, into: TableElements) -> None:
     into.is_ours = True
     if into.watermark is not None:
-        raise cursor.error("one WATERMARK at most")
+        raise cursor.refusal("a table has one WATERMARK")
     cursor.expect_words("WATERMARK", "FOR")
     parts = cursor.name("a column name")
     cursor.expect_words("AS")

@@ -208,8 +208,10 @@ class TokenCursor:
 
     def error(self, expected: str) -> StatementSyntaxError:
         """The error to raise where something else than `expected` stands."""
+        return self.refusal(f"expected {expected}")
+
+    def refusal(self, problem: str) -> StatementSyntaxError:
+        """The error to raise where the next token is wrong for another reason."""
         token = self.peek()
         found = None if token.kind is TokenKind.END else token.text
-        return StatementSyntaxError(
-            sql=self.sql, offset=token.start, found=found, expected=expected
-        )
+        return StatementSyntaxError(sql=self.sql, offset=token.start, found=found, problem=problem)
