@@ -1,0 +1,394 @@
+"""Every option of a table, declared once; the README's table is generated from here.
+
+Keys, defaults and meanings of the `log.*`, `file.*`, `bucket` and `change-tracking` options are
+FLIP-188's; the others are Apache Paimon's where they mean something here.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from table_store.storage.kernel.options import (
+    BOOLEAN,
+    DURATION,
+    INTEGER_MAX,
+    TEXT,
+    Option,
+    OptionPrefix,
+    OptionSet,
+    Scope,
+    integer,
+    long,
+    memory_size,
+    one_of,
+)
+
+_SESSION_AND_TABLE = frozenset({Scope.SESSION, Scope.TABLE})
+_TABLE = frozenset({Scope.TABLE})
+_TABLE_AND_READ = frozenset({Scope.TABLE, Scope.READ})
+_TABLE_AND_WRITE = frozenset({Scope.TABLE, Scope.WRITE})
+_WRITE = frozenset({Scope.WRITE})
+_MB = 1024 * 1024
+
+# -- where and how a table is stored ---------------------------------------------------------------
+
+BUCKET = Option(
+    key="bucket",
+    type=integer(maximum=32_768),
+    default=1,
+    scopes=_SESSION_AND_TABLE,
+    mutable=False,
+    doc="Buckets of each partition, and partitions of the log. Rows are spread by the hash of the "
+    "primary key, or of the whole row. More: more tasks write at once, and more, smaller files.",
+)
+FILE_PATH: Option[str | None] = Option(
+    key="file.path",
+    type=TEXT,
+    default=None,
+    scopes=_SESSION_AND_TABLE,
+    mutable=False,
+    derived_default="the warehouse",
+    doc="Root folder under which the table's folder is made.",
+)
+FILE_FORMAT = Option(
+    key="file.format",
+    type=one_of("parquet", "orc", "avro"),
+    default="parquet",
+    scopes=_SESSION_AND_TABLE,
+    doc="Format of new data files; files of several formats may stand side by side. Only parquet "
+    "is read by Spark's own vectorised reader.",
+)
+FILE_COMPRESSION = Option(
+    key="file.compression",
+    type=one_of("zstd", "snappy", "none"),
+    default="zstd",
+    scopes=_TABLE,
+    doc="Compression of new data files. `none` and snappy: faster writes, larger files.",
+)
+FILE_COMPRESSION_ZSTD_LEVEL = Option(
+    key="file.compression.zstd-level",
+    type=integer(1, 19),
+    default=1,
+    scopes=_TABLE,
+    doc="Level of zstd. Higher: files some percent smaller, writes several times slower.",
+)
+TARGET_FILE_SIZE: Option[int | None] = Option(
+    key="target-file-size",
+    type=memory_size(1024),
+    default=None,
+    scopes=_TABLE,
+    derived_default="128 mb with primary key, 256 mb without",
+    doc="A data file is closed at this size. Larger: fewer files to plan, coarser skipping, more "
+    "to rewrite in a compaction.",
+)
+MERGE_ENGINE = Option(
+    key="merge-engine",
+    type=one_of("deduplicate"),
+    default="deduplicate",
+    scopes=_TABLE,
+    mutable=False,
+    doc="What becomes of several rows with one key: the newest stays.",
+)
+
+# -- writing ---------------------------------------------------------------------------------------
+
+CHANGE_TRACKING = Option(
+    key="change-tracking",
+    type=BOOLEAN,
+    default=True,
+    scopes=_TABLE_AND_WRITE,
+    doc="Whether changes are tracked for consumers. As an option of one INSERT: whether that "
+    "statement's are (a correction of old data need not reach them).",
+)
+CHANGE_TYPE_COLUMN: Option[str | None] = Option(
+    key="change-type-column",
+    type=TEXT,
+    default=None,
+    scopes=_WRITE,
+    doc="Column of the INSERT's query that says what each row is: `insert`, `delete`, "
+    "`update_preimage` or `update_postimage`. It is not stored.",
+)
+WRITE_BUFFER_SIZE = Option(
+    key="write-buffer-size",
+    type=memory_size(64 * 1024),
+    default=256 * _MB,
+    scopes=_TABLE,
+    doc="Rows a writing task holds before it sorts and spills. Larger: fewer files to merge, more "
+    "memory of each Python worker.",
+)
+WRITE_ONLY = Option(
+    key="write-only",
+    type=BOOLEAN,
+    default=False,
+    scopes=_TABLE,
+    doc="Writers neither compact nor expire snapshots; something else has to (ALTER TABLE … "
+    "COMPACT, CALL sys.compact, CALL sys.expire_snapshots).",
+)
+COMMIT_MAX_RETRIES = Option(
+    key="commit.max-retries",
+    type=integer(0),
+    default=10,
+    scopes=_TABLE,
+    doc="How often a commit that lost the race for the next snapshot tries again. Higher: more "
+    "patience under many writers, later errors.",
+)
+COMMIT_MIN_RETRY_WAIT = Option(
+    key="commit.min-retry-wait",
+    type=DURATION,
+    default=timedelta(milliseconds=10),
+    scopes=_TABLE,
+    doc="Wait before the first of these tries; it doubles with each.",
+)
+COMMIT_MAX_RETRY_WAIT = Option(
+    key="commit.max-retry-wait",
+    type=DURATION,
+    default=timedelta(seconds=10),
+    scopes=_TABLE,
+    doc="Longest wait between two tries.",
+)
+
+# -- compaction ------------------------------------------------------------------------------------
+
+COMPACTION_TRIGGER = Option(
+    key="num-sorted-run.compaction-trigger",
+    type=integer(1),
+    default=5,
+    scopes=_TABLE,
+    doc="Sorted runs of a bucket from which on it is compacted. Higher: cheaper writes, slower "
+    "reads, since a read merges all runs.",
+)
+NUM_LEVELS: Option[int | None] = Option(
+    key="num-levels",
+    type=integer(2),
+    default=None,
+    scopes=_TABLE,
+    derived_default="compaction trigger + 1",
+    doc="Levels of a bucket. More: old rows are rewritten less often.",
+)
+COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT = Option(
+    key="compaction.max-size-amplification-percent",
+    type=integer(1),
+    default=200,
+    scopes=_TABLE,
+    doc="Size of all runs but the oldest, in percent of the oldest, above which everything is "
+    "merged. Higher: fewer full rewrites, more superseded rows on disk.",
+)
+COMPACTION_SIZE_RATIO = Option(
+    key="compaction.size-ratio",
+    type=integer(0),
+    default=1,
+    scopes=_TABLE,
+    doc="Percent by which a run may be larger than the newer ones together and still be merged "
+    "with them. Higher: more runs are merged at once.",
+)
+
+# -- reading ---------------------------------------------------------------------------------------
+
+SOURCE_SPLIT_TARGET_SIZE = Option(
+    key="source.split.target-size",
+    type=memory_size(64 * 1024),
+    default=128 * _MB,
+    scopes=_TABLE_AND_READ,
+    doc="Bytes of files that one reading task gets. Larger: fewer tasks, less parallel.",
+)
+SOURCE_SPLIT_OPEN_FILE_COST = Option(
+    key="source.split.open-file-cost",
+    type=memory_size(0),
+    default=4 * _MB,
+    scopes=_TABLE_AND_READ,
+    doc="What a file counts for at least when tasks are cut. Larger: small files are spread over "
+    "more tasks.",
+)
+SCAN_SNAPSHOT_ID: Option[int | None] = Option(
+    key="scan.snapshot-id",
+    type=long(1),
+    default=None,
+    scopes=frozenset({Scope.READ}),
+    doc="Read this snapshot, as `VERSION AS OF` does.",
+)
+SCAN_TIMESTAMP_MILLIS: Option[int | None] = Option(
+    key="scan.timestamp-millis",
+    type=long(),
+    default=None,
+    scopes=frozenset({Scope.READ}),
+    doc="Read what the table held at this time (milliseconds since 1970), as `TIMESTAMP AS OF` "
+    "does.",
+)
+
+# -- snapshots and manifests -----------------------------------------------------------------------
+
+SNAPSHOT_NUM_RETAINED_MIN = Option(
+    key="snapshot.num-retained.min",
+    type=integer(1),
+    default=10,
+    scopes=_TABLE,
+    doc="Newest snapshots that never expire. Higher: longer time travel, more files kept.",
+)
+SNAPSHOT_NUM_RETAINED_MAX = Option(
+    key="snapshot.num-retained.max",
+    type=integer(1),
+    default=INTEGER_MAX,
+    scopes=_TABLE,
+    doc="Snapshots beyond this number expire however young they are.",
+)
+SNAPSHOT_TIME_RETAINED = Option(
+    key="snapshot.time-retained",
+    type=DURATION,
+    default=timedelta(hours=1),
+    scopes=_TABLE,
+    doc="Age from which on a snapshot may expire. It must exceed the longest read. Longer: longer "
+    "time travel, more files kept.",
+)
+SNAPSHOT_EXPIRE_LIMIT = Option(
+    key="snapshot.expire.limit",
+    type=integer(1),
+    default=50,
+    scopes=_TABLE,
+    doc="Snapshots that one commit expires at most. Higher: less left behind, slower commits.",
+)
+MANIFEST_TARGET_FILE_SIZE = Option(
+    key="manifest.target-file-size",
+    type=memory_size(1024),
+    default=8 * _MB,
+    scopes=_TABLE,
+    doc="Size up to which manifests are merged. Larger: fewer files to plan, more to rewrite.",
+)
+MANIFEST_MERGE_MIN_COUNT = Option(
+    key="manifest.merge-min-count",
+    type=integer(2),
+    default=30,
+    scopes=_TABLE,
+    doc="Small manifests that are merged into one. Higher: cheaper commits, slower planning.",
+)
+MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE = Option(
+    key="manifest.full-compaction-threshold-size",
+    type=memory_size(1024),
+    default=16 * _MB,
+    scopes=_TABLE,
+    doc="Size of changed manifests from which on all are rewritten, without deleted entries.",
+)
+
+# -- the log ---------------------------------------------------------------------------------------
+
+LOG_SYSTEM = Option(
+    key="log.system",
+    type=one_of("kafka"),
+    default="kafka",
+    scopes=_SESSION_AND_TABLE,
+    mutable=False,
+    doc="Log system. With no brokers configured the changes stay beside the data.",
+)
+LOG_RETENTION: Option[timedelta | None] = Option(
+    key="log.retention",
+    type=DURATION,
+    default=None,
+    scopes=_SESSION_AND_TABLE,
+    derived_default="the log system's",
+    doc="How long changes are kept in the log. Longer: consumers may come back later, and the log "
+    "system needs more space.",
+)
+LOG_CONSISTENCY = Option(
+    key="log.consistency",
+    type=one_of("transactional", "eventual"),
+    default="transactional",
+    scopes=_SESSION_AND_TABLE,
+    mutable=False,
+    doc="`transactional`: changes are visible with their snapshot. `eventual` (only with primary "
+    "key): at once, with intermediate states that are put right later.",
+)
+LOG_CHANGELOG_MODE = Option(
+    key="log.changelog-mode",
+    type=one_of("auto", "upsert", "all"),
+    default="auto",
+    scopes=_SESSION_AND_TABLE,
+    mutable=False,
+    doc="`upsert` (only with primary key): the log has no rows from before an update; `all`: it "
+    "has (needs `transactional`); `auto`: upsert with primary key, all without.",
+)
+LOG_KEY_FORMAT = Option(
+    key="log.key.format",
+    type=one_of("json"),
+    default="json",
+    scopes=_SESSION_AND_TABLE,
+    mutable=False,
+    doc="Format of the log's keys for a table with primary key.",
+)
+LOG_FORMAT = Option(
+    key="log.format",
+    type=one_of("debezium-json"),
+    default="debezium-json",
+    scopes=_SESSION_AND_TABLE,
+    mutable=False,
+    doc="Format of the log's messages.",
+)
+LOG_SCAN = Option(
+    key="log.scan",
+    type=one_of("full", "latest", "from-timestamp"),
+    default="full",
+    scopes=_TABLE_AND_READ,
+    doc="Where a consumer starts: `full`: with a snapshot, then its changes; `latest`: with new "
+    "changes; `from-timestamp`: with the changes since `log.scan.timestamp-mills`.",
+)
+LOG_SCAN_TIMESTAMP_MILLS: Option[int | None] = Option(
+    key="log.scan.timestamp-mills",
+    type=long(),
+    default=None,
+    scopes=_TABLE_AND_READ,
+    doc="Time (milliseconds since 1970) for `from-timestamp`.",
+)
+LOG_KAFKA_BOOTSTRAP_SERVERS: Option[str | None] = Option(
+    key="log.kafka.bootstrap.servers",
+    type=TEXT,
+    default=None,
+    scopes=_SESSION_AND_TABLE,
+    doc="Kafka brokers, such as `localhost:9092`.",
+)
+LOG_KAFKA = OptionPrefix(
+    prefix="log.kafka.",
+    scopes=_SESSION_AND_TABLE,
+    doc="Any property of the Kafka client, passed on as it is.",
+)
+
+TABLE_OPTIONS = OptionSet(
+    (
+        BUCKET,
+        FILE_PATH,
+        FILE_FORMAT,
+        FILE_COMPRESSION,
+        FILE_COMPRESSION_ZSTD_LEVEL,
+        TARGET_FILE_SIZE,
+        MERGE_ENGINE,
+        CHANGE_TRACKING,
+        CHANGE_TYPE_COLUMN,
+        WRITE_BUFFER_SIZE,
+        WRITE_ONLY,
+        COMMIT_MAX_RETRIES,
+        COMMIT_MIN_RETRY_WAIT,
+        COMMIT_MAX_RETRY_WAIT,
+        COMPACTION_TRIGGER,
+        NUM_LEVELS,
+        COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT,
+        COMPACTION_SIZE_RATIO,
+        SOURCE_SPLIT_TARGET_SIZE,
+        SOURCE_SPLIT_OPEN_FILE_COST,
+        SCAN_SNAPSHOT_ID,
+        SCAN_TIMESTAMP_MILLIS,
+        SNAPSHOT_NUM_RETAINED_MIN,
+        SNAPSHOT_NUM_RETAINED_MAX,
+        SNAPSHOT_TIME_RETAINED,
+        SNAPSHOT_EXPIRE_LIMIT,
+        MANIFEST_TARGET_FILE_SIZE,
+        MANIFEST_MERGE_MIN_COUNT,
+        MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE,
+        LOG_SYSTEM,
+        LOG_RETENTION,
+        LOG_CONSISTENCY,
+        LOG_CHANGELOG_MODE,
+        LOG_KEY_FORMAT,
+        LOG_FORMAT,
+        LOG_SCAN,
+        LOG_SCAN_TIMESTAMP_MILLS,
+        LOG_KAFKA_BOOTSTRAP_SERVERS,
+    ),
+    prefixes=(LOG_KAFKA,),
+)
