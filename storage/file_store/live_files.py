@@ -37,8 +37,11 @@ class BucketFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSummary:
-    """What one partition holds. `record_count` counts stored rows, deletions included;
-    `last_modified_ms` is when its newest file was written."""
+    """What one partition holds.
+
+    `record_count` counts stored rows, deletions included; `last_modified_ms` is when its newest
+    file was written.
+    """
 
     partition: tuple[Value, ...]
     bucket_count: int

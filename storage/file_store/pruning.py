@@ -1,0 +1,275 @@
+"""Which files can hold rows that a predicate selects: vectorised over the list of live files.
+
+A predicate is evaluated to two masks: files with perhaps a row where it is true, and files with
+perhaps a row where it is false (a row where it is unknown counts for neither). NOT swaps them.
+Whatever is not known keeps the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.storage.file_store.key_sections import section_numbers
+from table_store.storage.file_store.live_files import LiveFiles
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.predicate import (
+    And,
+    Comparison,
+    In,
+    IsNotNull,
+    IsNull,
+    Not,
+    Or,
+    Predicate,
+    StartsWith,
+)
+from table_store.storage.kernel.types import to_arrow
+from table_store.storage.kernel.values import Value
+
+Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """For each file: may the predicate be true, may it be false for some row."""
+
+    may_be_true: Mask
+    may_be_false: Mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bounds:
+    """Bounds of one column per file. NULL bounds are unknown; so is a NULL count of -1."""
+
+    low: pa.ChunkedArray
+    high: pa.ChunkedArray
+    some_null: Mask
+    some_value: Mask
+
+
+def prune(live: LiveFiles, predicate: Predicate | None) -> LiveFiles:
+    """Return the files that a scan with this predicate must read.
+
+    In a table with key, a file may hide older rows in files it overlaps. So conditions on key
+    and partition columns exclude single files; conditions on other columns exclude a file only
+    together with all files it overlaps.
+    """
+    if predicate is None or not live.file_count:
+        return live
+    keyed = bool(live.schema.primary_key)
+    names = {n.lower() for n in (*live.schema.primary_key, *live.schema.partition_keys)}
+    for condition in conjuncts(predicate):
+        if not keyed or {c.lower() for c in condition.columns()} <= names:
+            live = live.select(outcomes(live, condition).may_be_true)
+    for condition in conjuncts(predicate):
+        if keyed and not {c.lower() for c in condition.columns()} <= names and live.file_count:
+            matching = outcomes(live, condition).may_be_true
+            if not matching.all():
+                sections = section_numbers(live.entries, live.schema)
+                live = live.select(np.isin(sections, sections[matching]))
+    return live
+
+
+def exact_row_count(live: LiveFiles, predicate: Predicate | None = None) -> int | None:
+    """Return how many rows a scan would yield, or None when only reading can tell.
+
+    It can be told when nothing is deleted or superseded, and the bounds decide the predicate
+    for every file.
+    """
+    # First only what no row can need, so that a newer version of a row is not lost sight of.
+    live = prune(live, predicate)
+    if not _all_rows_count(live):
+        return None
+    if predicate is not None and live.file_count:
+        decided = outcomes(live, predicate)
+        if (decided.may_be_true & decided.may_be_false).any() or not _nulls_decided(
+            live, predicate
+        ):
+            return None
+        live = live.select(decided.may_be_true)
+    return live.record_count
+
+
+def exact_bounds(live: LiveFiles, column: str) -> tuple[Value, Value] | None:
+    """Return MIN and MAX of a column, or None when only reading can tell.
+
+    Both are None when there is no value that is not NULL.
+    """
+    field = live.schema.field_named(column)
+    names = [f"min_{field.id}", f"max_{field.id}", f"nulls_{field.id}", f"exact_{field.id}"]
+    if not live.file_count:
+        return None, None
+    if not _all_rows_count(live) or any(n not in live.entries.column_names for n in names):
+        return None
+    low, high, nulls, exact = (live.entries[name] for name in names)
+    if pa.types.is_floating(low.type) and pc.any(pc.is_nan(high)).as_py():
+        return None
+    all_null = pc.fill_null(pc.equal(nulls, live.entries["row_count"]), False)
+    known = pc.and_(pc.fill_null(exact, False), pc.and_(low.is_valid(), high.is_valid()))
+    if not pc.all(pc.or_(known, all_null)).as_py():
+        return None
+    return pc.min(low).as_py(), pc.max(high).as_py()
+
+
+def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
+    """Return the conditions which the predicate joins by AND."""
+    if isinstance(predicate, And):
+        return (*conjuncts(predicate.left), *conjuncts(predicate.right))
+    return (predicate,)
+
+
+def outcomes(live: LiveFiles, predicate: Predicate) -> Outcomes:
+    """Return what the predicate may be for the rows of each file, by its bounds."""
+    match predicate:
+        case And():
+            left, right = outcomes(live, predicate.left), outcomes(live, predicate.right)
+            return Outcomes(
+                left.may_be_true & right.may_be_true, left.may_be_false | right.may_be_false
+            )
+        case Or():
+            left, right = outcomes(live, predicate.left), outcomes(live, predicate.right)
+            return Outcomes(
+                left.may_be_true | right.may_be_true, left.may_be_false & right.may_be_false
+            )
+        case Not():
+            inner = outcomes(live, predicate.inner)
+            return Outcomes(inner.may_be_false, inner.may_be_true)
+        case Comparison() | In() | IsNull() | IsNotNull() | StartsWith():
+            bounds = _bounds(live, predicate.column)
+            if bounds is not None:
+                return _leaf(bounds, predicate)
+    return Outcomes(_everywhere(live), _everywhere(live))
+
+
+def _leaf(bounds: _Bounds, predicate: Predicate) -> Outcomes:
+    everywhere = np.ones(len(bounds.some_null), dtype=np.bool_)
+    match predicate:
+        case IsNull():
+            return Outcomes(bounds.some_null, bounds.some_value)
+        case IsNotNull():
+            return Outcomes(bounds.some_value, bounds.some_null)
+        case Comparison():
+            return _comparison(bounds, predicate)
+        case In():
+            may_be_true = np.zeros_like(everywhere)
+            for value in predicate.values:
+                may_be_true |= _comparison(
+                    bounds, Comparison(predicate.column, "=", value)
+                ).may_be_true
+            return Outcomes(may_be_true, bounds.some_value)
+        case StartsWith() if pa.types.is_string(bounds.low.type):
+            prefix = predicate.prefix
+            cut = pc.utf8_slice_codeunits(bounds.low, 0, len(prefix)) if prefix else bounds.low
+            above = _or_unknown(pc.less_equal(cut, prefix)) if prefix else everywhere
+            below = _or_unknown(pc.greater_equal(bounds.high, prefix))
+            return Outcomes(above & below & bounds.some_value, bounds.some_value)
+    return Outcomes(everywhere, everywhere)
+
+
+def _comparison(bounds: _Bounds, predicate: Comparison) -> Outcomes:
+    try:
+        value = pa.scalar(predicate.value, bounds.low.type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return Outcomes(bounds.some_value, bounds.some_value | bounds.some_null)
+    low_below = _or_unknown(pc.less(bounds.low, value))
+    low_reaches = _or_unknown(pc.less_equal(bounds.low, value))
+    high_above = _or_unknown(pc.greater(bounds.high, value))
+    high_reaches = _or_unknown(pc.greater_equal(bounds.high, value))
+    equal = low_reaches & high_reaches
+    different = low_below | high_above
+    match predicate.op:
+        case "=":
+            may_be = equal, different
+        case "!=":
+            may_be = different, equal
+        case "<":
+            may_be = low_below, high_reaches
+        case ">=":
+            may_be = high_reaches, low_below
+        case ">":
+            may_be = high_above, low_reaches
+        case "<=":
+            may_be = low_reaches, high_above
+        case _:  # <=> is false, not unknown, for NULL
+            return Outcomes(
+                equal & bounds.some_value, (different & bounds.some_value) | bounds.some_null
+            )
+    return Outcomes(may_be[0] & bounds.some_value, may_be[1] & bounds.some_value)
+
+
+def _bounds(live: LiveFiles, column: str) -> _Bounds | None:
+    schema, entries = live.schema, live.entries
+    try:
+        field = schema.field_named(column)
+    except InvalidSchemaError:
+        return None  # a nested field, or a column of the reader's own
+    if field.name in schema.partition_keys:
+        value = entries[f"partition_{schema.partition_keys.index(field.name)}"]
+        is_null = _mask(value.is_null())
+        return _without_nan(value, value, some_null=is_null, some_value=~is_null)
+    present = set(entries.column_names)
+    unknown = pa.chunked_array([pa.nulls(entries.num_rows, to_arrow(field.type))])
+    low = entries[f"min_{field.id}"] if f"min_{field.id}" in present else unknown
+    high = entries[f"max_{field.id}"] if f"max_{field.id}" in present else unknown
+    if schema.primary_key[:1] == (field.name,) and "key_min_0" in present:
+        # Of the later key columns, the least and greatest key say nothing.
+        low = pc.coalesce(low, entries["key_min_0"])
+        high = pc.coalesce(high, entries["key_max_0"])
+    some_null = some_value = _everywhere(live)
+    if f"nulls_{field.id}" in present:
+        nulls, rows = entries[f"nulls_{field.id}"], entries["row_count"]
+        some_null = _or_unknown(pc.greater(nulls, 0))
+        some_value = _or_unknown(pc.less(nulls, rows))
+    if field.name in schema.primary_key:
+        some_null = np.zeros_like(some_null)
+    return _without_nan(low, high, some_null=some_null, some_value=some_value)
+
+
+def _without_nan(
+    low: pa.ChunkedArray, high: pa.ChunkedArray, *, some_null: Mask, some_value: Mask
+) -> _Bounds:
+    """Return the bounds with NaN as unknown: it is Spark's greatest number, but not Arrow's."""
+    if pa.types.is_floating(low.type):
+        has_nan = pc.or_(pc.fill_null(pc.is_nan(low), False), pc.fill_null(pc.is_nan(high), False))
+        nothing = pa.scalar(None, low.type)
+        low, high = pc.if_else(has_nan, nothing, low), pc.if_else(has_nan, nothing, high)
+    return _Bounds(low=low, high=high, some_null=some_null, some_value=some_value)
+
+
+def _nulls_decided(live: LiveFiles, predicate: Predicate) -> bool:
+    """Return whether no file mixes NULLs with values, so that no row is unknown unnoticed."""
+    for column in predicate.columns():
+        bounds = _bounds(live, column)
+        if bounds is None or (bounds.some_null & bounds.some_value).any():
+            return False
+    return True
+
+
+def _all_rows_count(live: LiveFiles) -> bool:
+    """Return whether every stored row is a row of the table."""
+    if not live.file_count:
+        return True
+    if live.delete_count:
+        return False
+    if not live.schema.primary_key:
+        return True
+    sections = section_numbers(live.entries, live.schema)
+    return len(np.unique(sections)) == live.file_count
+
+
+def _everywhere(live: LiveFiles) -> Mask:
+    return np.ones(live.file_count, dtype=np.bool_)
+
+
+def _or_unknown(column: pa.ChunkedArray) -> Mask:
+    return _mask(pc.fill_null(column, True))
+
+
+def _mask(column: pa.ChunkedArray) -> Mask:
+    mask: Mask = column.to_numpy()
+    return mask
