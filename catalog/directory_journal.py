@@ -143,11 +143,15 @@ def claim_directory(file_io: FileIO, location: str, table_id: str) -> bool:
     """Take a place for a table's directory, or return False where it is taken or in use."""
     if file_io.list(location):
         return False
-    claim = json.dumps({"tableId": table_id}).encode()
     try:
-        return file_io.write_new(join_path(location, CLAIM_FILE), claim)
+        return file_io.write_new(join_path(location, CLAIM_FILE), _claim(table_id))
     except MissingFileError:
         return False  # whoever had the place was just moving it away, this attempt included
+
+
+def change_claim(file_io: FileIO, location: str, table_id: str) -> None:
+    """Let a claimed directory belong to another table."""
+    file_io.write_bytes(join_path(location, CLAIM_FILE), _claim(table_id))
 
 
 def claimed_by(file_io: FileIO, location: str) -> str | None:
@@ -161,6 +165,10 @@ def claimed_by(file_io: FileIO, location: str) -> str | None:
         raise CorruptFileError(path=path, reason=str(error)) from error
     found = claim.get("tableId") if isinstance(claim, dict) else None
     return found if isinstance(found, str) else None
+
+
+def _claim(table_id: str) -> bytes:
+    return json.dumps({"tableId": table_id}).encode()
 
 
 def _note_from_bytes(content: bytes, note_id: str) -> DirectoryNote | None:

@@ -17,7 +17,11 @@ from typing import Final
 
 from table_store.catalog.sql_literal import parse_literal
 from table_store.storage.file_store.schema import Field, TableSchema, new_schema
-from table_store.storage.kernel.errors import InvalidSchemaError, UnsupportedTypeError
+from table_store.storage.kernel.errors import (
+    InvalidOptionError,
+    InvalidSchemaError,
+    UnsupportedTypeError,
+)
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import (
     ArrayType,
@@ -35,6 +39,24 @@ EXISTS_DEFAULT: Final = "EXISTS_DEFAULT"
 GENERATION_EXPRESSION: Final = "GENERATION_EXPRESSION"
 CHAR_VARCHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
 COLLATIONS: Final = "__COLLATIONS"
+
+PROPERTY_COMMENT: Final = "comment"
+WATERMARK_COLUMN: Final = "watermark.column"
+WATERMARK_EXPRESSION: Final = "watermark.expression"
+"""Properties in which WATERMARK FOR reaches the catalog, for Spark has no word for it."""
+
+OPTION_PREFIX: Final = "option."
+"""Spark repeats what is in OPTIONS (…) under this prefix."""
+
+_IGNORED_PROPERTIES: Final = frozenset({"owner", "is_managed_location", "table_type"})
+_REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
+    "location": "a managed table has its place in the warehouse; 'file.path' gives another root",
+    "external": "a managed table cannot be EXTERNAL; say USING with a format for one that is",
+    "collation": "a managed table cannot have a collation",
+    "provider": "a managed table has no provider; leave USING out",
+    WATERMARK_COLUMN: "it is given by WATERMARK FOR in CREATE TABLE",
+    WATERMARK_EXPRESSION: "it is given by WATERMARK FOR in CREATE TABLE",
+}
 
 _CHAR_OR_VARCHAR = re.compile(r"(var)?char\(\s*\d+\s*\)")
 
@@ -76,6 +98,57 @@ class TableDefinition:
         )
         _check_stored_order(schema)
         return schema
+
+
+def definition_from_spark(
+    *,
+    columns: str,
+    partition_columns: Sequence[str],
+    properties: Mapping[str, str],
+    primary_key: Sequence[str] = (),
+    constraint_name: str | None = None,
+) -> TableDefinition:
+    """Return the definition that Spark's `TableInfo` describes.
+
+    Args:
+        columns: JSON of the StructType.
+        partition_columns: of identity transforms; others are not for managed tables.
+        properties: options, and the table properties that Spark reserves (`comment`, `owner`).
+        primary_key: columns of the constraint.
+        constraint_name: of the primary key, None where Spark made one up.
+
+    Raises:
+        UnsupportedTypeError, InvalidSchemaError: see `columns_from_spark`.
+        InvalidOptionError: a property is not for managed tables.
+    """
+    options: dict[str, str] = {}
+    for key, value in properties.items():
+        bare = key.removeprefix(OPTION_PREFIX)
+        repeats_option = key != bare and properties.get(bare) == value
+        own = key in (PROPERTY_COMMENT, WATERMARK_COLUMN, WATERMARK_EXPRESSION)
+        if not (own or repeats_option or refuse_reserved_property(key, value)):
+            options[key] = value
+    column, expression = properties.get(WATERMARK_COLUMN), properties.get(WATERMARK_EXPRESSION)
+    return TableDefinition(
+        columns=columns_from_spark(columns),
+        primary_key=tuple(primary_key),
+        partition_keys=tuple(partition_columns),
+        options=FrozenMap(options),
+        comment=properties.get(PROPERTY_COMMENT),
+        constraint_name=constraint_name,
+        watermark=None if column is None or expression is None else (column, expression),
+    )
+
+
+def refuse_reserved_property(key: str, value: str | None) -> bool:
+    """Return whether a property of Spark's own means nothing to a managed table.
+
+    Raises:
+        InvalidOptionError: it would mean something that a managed table cannot have.
+    """
+    if key in _REFUSED_PROPERTIES:
+        raise InvalidOptionError(key=key, value=value, reason=_REFUSED_PROPERTIES[key])
+    return key in _IGNORED_PROPERTIES
 
 
 def definition_of(schema: TableSchema) -> TableDefinition:

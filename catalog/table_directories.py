@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from table_store.catalog.directory_journal import (
     DirectoryJournal,
     DirectoryNote,
+    change_claim,
     claim_directory,
     claimed_by,
 )
@@ -63,6 +64,11 @@ class TableDirectories:
         file_io = self.places.file_io_of(staged.location)
         if claimed_by(file_io, staged.location) != staged.table_id:
             raise StagedTableGoneError(table=str(identifier), location=staged.location)
+
+    def hand_over(self, staged: StagedDirectory, table_id: str) -> None:
+        """Let a directory belong to a table which had not been there when it was staged."""
+        if staged.table_id != table_id:
+            change_claim(self.places.file_io_of(staged.location), staged.location, table_id)
 
     def settle(self, staged: StagedDirectory) -> None:
         """Forget that the directory is in the making: a name points to it now."""

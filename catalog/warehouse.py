@@ -320,6 +320,7 @@ class Warehouse:
             found = self.require(record.identifier, RelationKind.TABLE)
             if found.id != record.id:
                 raise NotFoundError(kind="table", name=str(record.identifier))
+            self._directories.hand_over(staged, found.id)
             old = _table_target(found)
             generation = Generation(location=old.location, until_ms=self.clock.now_ms())
             replaced = found.with_target(

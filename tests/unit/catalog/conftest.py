@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from table_store.catalog.warehouse import Warehouse
 from table_store.storage.file_io.local_file_io import LocalFileIO
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from table_store.catalog.errors import LockTimeoutError
 from table_store.catalog.lock import LeaseCatalogLock, LocalCatalogLock
 from table_store.catalog.process_identity import ProcessIdentity, identity_of

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from table_store.catalog.directory_journal import DirectoryJournal
 from table_store.catalog.errors import (
     InvalidIdentifierError,
