@@ -1,0 +1,196 @@
+"""Goal: every `FileIO` keeps the promises of storage/file_io/file_io.py.
+
+One suite over all implementations. A new store joins by one entry in `STORES`.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    MissingFileError,
+    PathNotAllowedError,
+)
+
+Store = tuple[FileIO, str]
+
+
+def local(folder: Path) -> Store:
+    return LocalFileIO(str(folder)), str(folder)
+
+
+STORES: dict[str, Callable[[Path], Store]] = {"local": local}
+
+
+@pytest.fixture(params=sorted(STORES))
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return STORES[request.param](tmp_path)
+
+
+def test_written_bytes_are_read_back_and_replaced(store: Store) -> None:
+    io, root = store
+    io.write_bytes(f"{root}/a/b", b"one")
+    assert io.read_bytes(f"{root}/a/b") == b"one"
+    io.write_bytes(f"{root}/a/b", b"two", durable=False)
+    assert io.read_bytes(f"{root}/a/b") == b"two"
+    assert io.size(f"{root}/a/b") == 3
+
+
+def test_write_new_creates_once_and_never_replaces(store: Store) -> None:
+    io, root = store
+    assert io.write_new(f"{root}/s/1", b"first")
+    assert not io.write_new(f"{root}/s/1", b"second")
+    assert io.read_bytes(f"{root}/s/1") == b"first"
+
+
+def test_of_many_creators_exactly_one_wins(store: Store) -> None:
+    io, root = store
+    for round_number in range(10):
+        barrier = threading.Barrier(8)
+        winners: list[int] = []
+
+        def create(
+            me: int,
+            barrier: threading.Barrier = barrier,
+            winners: list[int] = winners,
+            path: str = f"{root}/race/{round_number}",
+        ) -> None:
+            barrier.wait()
+            if io.write_new(path, b"%d" % me):
+                winners.append(me)
+
+        threads = [threading.Thread(target=create, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(winners) == 1
+        assert io.read_bytes(f"{root}/race/{round_number}") == b"%d" % winners[0]
+    assert len(io.list(f"{root}/race")) == 10, "no temporary file is left"
+
+
+def test_several_files_at_once(store: Store) -> None:
+    io, root = store
+    files = {f"{root}/m/{i}": b"x" * i for i in range(5)} | {f"{root}/n/z": b"z"}
+    io.write_files(files)
+    assert {path: io.read_bytes(path) for path in files} == files
+
+
+def test_what_is_missing_is_reported_by_name(store: Store) -> None:
+    io, root = store
+    for call in (io.read_bytes, io.open_input, io.size):
+        with pytest.raises(MissingFileError) as caught:
+            call(f"{root}/nothing")
+        assert caught.value.path == f"{root}/nothing"
+    assert not io.exists(f"{root}/nothing")
+    assert io.list(f"{root}/nothing") == ()
+    io.delete(f"{root}/nothing")
+    io.delete(f"{root}/nothing", recursive=True)
+
+
+def test_listing_shows_the_entries_of_one_folder(store: Store) -> None:
+    io, root = store
+    io.write_bytes(f"{root}/t/b", b"12345")
+    io.write_bytes(f"{root}/t/a", b"1")
+    io.write_bytes(f"{root}/t/sub/deep", b"1")
+    entries = io.list(f"{root}/t")
+    assert [(e.name, e.is_dir, e.size) for e in entries] == [
+        ("a", False, 1),
+        ("b", False, 5),
+        ("sub", True, 0),
+    ]
+    assert [e.path for e in entries] == [f"{root}/t/{n}" for n in ("a", "b", "sub")]
+    assert all(e.modified_ms > 1_600_000_000_000 for e in entries if not e.is_dir)
+
+
+def test_delete_file_and_folder(store: Store) -> None:
+    io, root = store
+    io.write_bytes(f"{root}/t/a", b"1")
+    io.write_bytes(f"{root}/t/sub/b", b"1")
+    io.delete(f"{root}/t/a")
+    assert [e.name for e in io.list(f"{root}/t")] == ["sub"]
+    io.delete(f"{root}/t", recursive=True)
+    assert not io.exists(f"{root}/t/sub/b")
+
+
+def test_rename_dir_moves_everything_and_replaces_nothing(store: Store) -> None:
+    io, root = store
+    io.write_bytes(f"{root}/old/x/f", b"1")
+    io.rename_dir(f"{root}/old", f"{root}/new")
+    assert io.read_bytes(f"{root}/new/x/f") == b"1"
+    assert io.list(f"{root}/old") == ()
+    io.write_bytes(f"{root}/other/f", b"2")
+    with pytest.raises(AlreadyExistsError):
+        io.rename_dir(f"{root}/other", f"{root}/new")
+    with pytest.raises(MissingFileError):
+        io.rename_dir(f"{root}/never", f"{root}/else")
+
+
+def test_parquet_goes_through_streams(store: Store) -> None:
+    io, root = store
+    table = pa.table({"a": list(range(10_000))})
+    output = io.create_output(f"{root}/p=1/bucket-0/data.parquet")
+    pq.write_table(table, output)
+    written = output.tell()
+    output.close()
+    output.close()
+    assert output.closed
+    data = io.read_bytes(f"{root}/p=1/bucket-0/data.parquet")
+    assert (len(data), zlib.crc32(data)) == (written, output.checksum)
+    with io.open_input(f"{root}/p=1/bucket-0/data.parquet") as source:
+        assert pq.read_table(source).equals(table)
+
+
+def test_an_aborted_output_leaves_nothing(store: Store) -> None:
+    io, root = store
+    output = io.create_output(f"{root}/t/data")
+    output.write(b"half")
+    output.abort()
+    assert not io.exists(f"{root}/t/data")
+
+
+def test_an_output_never_replaces_a_file(store: Store) -> None:
+    io, root = store
+    io.write_bytes(f"{root}/t/data", b"there")
+    with pytest.raises(AlreadyExistsError):
+        io.create_output(f"{root}/t/data").close()
+    assert io.read_bytes(f"{root}/t/data") == b"there"
+
+
+@pytest.mark.parametrize("tail", ["/../x", "/a/../../x", "/a/..", "/nul\0", "-sibling/x"], ids=repr)
+def test_paths_that_leave_the_root_are_refused(store: Store, tail: str) -> None:
+    io, root = store
+    for call in (io.read_bytes, io.exists, io.list, io.delete, io.make_dirs, io.create_output):
+        with pytest.raises(PathNotAllowedError):
+            call(root + tail)
+    with pytest.raises(PathNotAllowedError):
+        io.write_new(root + tail, b"x")
+    with pytest.raises(PathNotAllowedError):
+        io.write_files({root + tail: b"x"})
+
+
+def test_awkward_names_are_only_names(store: Store) -> None:
+    io, root = store
+    names = ["a b", "quote'\"`", "émoji-🦊", "percent%2Fslash", "%2E%2E", "x" * 200, "...", "a=b"]
+    for name in names:
+        io.write_bytes(f"{root}/odd/{name}", name.encode())
+    assert sorted(e.name for e in io.list(f"{root}/odd")) == sorted(names)
+    for name in names:
+        assert io.read_bytes(f"{root}/odd/{name}") == name.encode()
+
+
+def test_it_travels_to_other_processes(store: Store) -> None:
+    io, root = store
+    io.write_bytes(f"{root}/a", b"1")
+    assert pickle.loads(pickle.dumps(io)).read_bytes(f"{root}/a") == b"1"
