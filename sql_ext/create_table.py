@@ -11,6 +11,10 @@ from table_store.sql_ext.table_element import TableElements, parse_table_element
 from table_store.sql_ext.token_cursor import TokenCursor
 
 _QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE"})
+_AFTER_COLUMNS = frozenset(
+    {"AS", "COMMENT", "DEFAULT", "LOCATION", "OPTIONS", "PARTITIONED", "TBLPROPERTIES", "USING"}
+    | {"CLUSTERED", "WITH"}
+)
 _TEMPORARY = frozenset({"TEMPORARY", "TEMP"})
 
 
@@ -87,7 +91,7 @@ def _parse_body(
     if cursor.accept_words("LIKE"):
         like = cursor.name()
     elif cursor.at_symbol("("):
-        if cursor.peek(1).keyword in _QUERY_WORDS or cursor.at_symbol("(", 1):
+        if _opens_query(cursor):
             clauses.query = cursor.rest_of_statement()
         else:
             parse_table_elements(cursor, elements)
@@ -107,6 +111,17 @@ def _parse_body(
         like=like,
         query=clauses.query,
     )
+
+
+def _opens_query(cursor: TokenCursor) -> bool:
+    """Whether the parenthesis holds the query, not columns called `select` or `from`."""
+    if not (cursor.peek(1).keyword in _QUERY_WORDS or cursor.at_symbol("(", 1)):
+        return False
+    mark = cursor.mark()
+    cursor.group()
+    is_before_clause = cursor.at_any_word(_AFTER_COLUMNS)
+    cursor.reset(mark)
+    return not is_before_clause
 
 
 def _parse_clauses(cursor: TokenCursor, into: _Clauses, *, has_query: bool) -> None:

@@ -11,7 +11,10 @@ from table_store.sql_ext.statements import Insert, InsertTarget
 from table_store.sql_ext.syntax_error import StatementSyntaxError
 from table_store.sql_ext.token_cursor import TokenCursor
 
-_QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "MAP", "REDUCE", "PARTITION"})
+_BEHIND_NAME = frozenset(
+    {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE", "PARTITION", "BY", "REPLACE"}
+    | {"AS", "IF"}
+)
 _REPLACE_KINDS = ("WHERE", "ON", "USING")
 _NOT_BEFORE_INSERT = frozenset({"FROM", "JOIN", "AS", "LATERAL", "STREAM"})
 
@@ -116,7 +119,9 @@ def _parse_head(cursor: TokenCursor) -> InsertTarget | None:
         return None
     if _at_directory(cursor):
         return None
-    if cursor.at_words("TABLE") and _is_name_after_table(cursor):
+    if cursor.at_words("TABLE"):
+        if not _is_name_after_table(cursor):
+            return None
         cursor.advance()
     try:
         return _parse_target(cursor, overwrites)
@@ -132,9 +137,13 @@ def _at_directory(cursor: TokenCursor) -> bool:
 
 
 def _is_name_after_table(cursor: TokenCursor) -> bool:
-    """Whether TABLE is the keyword; without a name behind it, it is the name itself."""
+    """Whether TABLE is surely the keyword.
+
+    Before a word that can follow the name, or without a name behind it, it may be the name itself.
+    Such a table has to do without a column list of ours.
+    """
     following = cursor.peek(1)
-    return cursor.at_identifier(1) and following.keyword not in _QUERY_WORDS
+    return cursor.at_identifier(1) and following.keyword not in _BEHIND_NAME
 
 
 def _parse_target(cursor: TokenCursor, overwrites: bool) -> InsertTarget:

@@ -8,7 +8,14 @@ from table_store.sql_ext.create_table import parse_create_table
 from table_store.sql_ext.insert_target import parse_insert
 from table_store.sql_ext.option_hints import rewrite_option_hints
 from table_store.sql_ext.session_setting import parse_reset, parse_set
-from table_store.sql_ext.statements import Command, Explained, Insert, Rewritten, Statement
+from table_store.sql_ext.statements import (
+    Command,
+    DescribeExtended,
+    Explained,
+    Insert,
+    Rewritten,
+    Statement,
+)
 from table_store.sql_ext.table_command import (
     parse_compact,
     parse_create_catalog,
@@ -18,6 +25,7 @@ from table_store.sql_ext.table_command import (
 )
 from table_store.sql_ext.token_cursor import TokenCursor
 
+_ANY_TEXT_WORDS = frozenset({"SET", "RESET", "ADD", "LIST", "REFRESH"})
 _EXPLAIN_MODES = frozenset({"EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL"})
 
 
@@ -30,16 +38,27 @@ def parse_statement(sql: str) -> Statement | None:
     Raises:
         StatementSyntaxError: the statement has something only we understand and is malformed.
     """
-    text = rewrite_option_hints(sql)
+    text = sql if _takes_any_text(sql) else rewrite_option_hints(sql)
     cursor = TokenCursor(text)
     is_explained, mode = _accept_explain(cursor)
     command = _parse_command(cursor)
+    if is_explained and isinstance(command, DescribeExtended):
+        return None  # Spark explains it as well as we could
     if command is not None:
         return Explained(mode, command) if is_explained else command
     insert = _parse_insert(text, is_explained)
     if insert is not None:
         return insert
     return Rewritten(text) if text != sql else None
+
+
+def _takes_any_text(sql: str) -> bool:
+    """Whether Spark takes any tokens behind the first word, even what looks like a hint."""
+    cursor = TokenCursor(sql)
+    _accept_explain(cursor)
+    if cursor.at_words("SET", "VAR") or cursor.at_words("SET", "VARIABLE"):
+        return cursor.at_symbol("=", 2)
+    return cursor.at_any_word(_ANY_TEXT_WORDS)
 
 
 def _accept_explain(cursor: TokenCursor) -> tuple[bool, str | None]:
