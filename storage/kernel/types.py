@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from table_store.storage.kernel.errors import UnsupportedTypeError
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 FIELD_ID_METADATA: Final = "parquet.field.id"
 """Metadata key under which Spark itself looks for the id of a struct's field."""
@@ -34,16 +35,16 @@ _TIME = re.compile(r"time\(\s*(\d+)\s*\)")
 
 
 @dataclass(frozen=True, slots=True)
-class DataType:
+class DataType(ABC):
     """A logical type; the concrete ones are the subclasses below."""
 
+    @abstractmethod
     def to_json(self) -> Json:
         """Return Spark's JSON of this type: a string, or a mapping for nested types."""
-        raise UnsupportedTypeError(type_name=type(self).__name__)
 
+    @abstractmethod
     def sql_name(self) -> str:
         """Return the type as Spark SQL prints it, e.g. `BIGINT` or `ARRAY<STRING>`."""
-        raise UnsupportedTypeError(type_name=type(self).__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,11 @@ class PrimitiveType(DataType):
     name: str
 
     def to_json(self) -> Json:
+        """See `DataType.to_json`."""
         return self.name
 
     def sql_name(self) -> str:
+        """See `DataType.sql_name`."""
         return _SQL_NAMES[self.name]
 
 
@@ -71,9 +74,11 @@ class DecimalType(DataType):
             raise UnsupportedTypeError(type_name=f"decimal({self.precision},{self.scale})")
 
     def to_json(self) -> Json:
+        """See `DataType.to_json`."""
         return f"decimal({self.precision},{self.scale})"
 
     def sql_name(self) -> str:
+        """See `DataType.sql_name`."""
         return f"DECIMAL({self.precision},{self.scale})"
 
 
@@ -88,9 +93,11 @@ class TimeType(DataType):
             raise UnsupportedTypeError(type_name=f"time({self.precision})")
 
     def to_json(self) -> Json:
+        """See `DataType.to_json`."""
         return f"time({self.precision})"
 
     def sql_name(self) -> str:
+        """See `DataType.sql_name`."""
         return f"TIME({self.precision})"
 
 
@@ -102,6 +109,7 @@ class ArrayType(DataType):
     contains_null: bool = True
 
     def to_json(self) -> Json:
+        """See `DataType.to_json`."""
         return {
             "type": "array",
             "elementType": self.element.to_json(),
@@ -109,6 +117,7 @@ class ArrayType(DataType):
         }
 
     def sql_name(self) -> str:
+        """See `DataType.sql_name`."""
         return f"ARRAY<{self.element.sql_name()}>"
 
 
@@ -121,6 +130,7 @@ class MapType(DataType):
     value_contains_null: bool = True
 
     def to_json(self) -> Json:
+        """See `DataType.to_json`."""
         return {
             "type": "map",
             "keyType": self.key.to_json(),
@@ -129,6 +139,7 @@ class MapType(DataType):
         }
 
     def sql_name(self) -> str:
+        """See `DataType.sql_name`."""
         return f"MAP<{self.key.sql_name()}, {self.value.sql_name()}>"
 
 
@@ -169,9 +180,11 @@ class StructType(DataType):
     fields: tuple[StructField, ...]
 
     def to_json(self) -> Json:
+        """See `DataType.to_json`."""
         return {"type": "struct", "fields": [field.to_json() for field in self.fields]}
 
     def sql_name(self) -> str:
+        """See `DataType.sql_name`."""
         inner = ", ".join(
             f"{quote_if_needed(f.name)}: {f.type.sql_name()}{'' if f.nullable else ' NOT NULL'}"
             for f in self.fields
@@ -268,7 +281,9 @@ def parse_type(value: Json) -> DataType:
         raise UnsupportedTypeError(type_name=json.dumps(value))
     match value.get("type"):
         case "array":
-            return ArrayType(parse_type(value["elementType"]), bool(value.get("containsNull", True)))
+            return ArrayType(
+                parse_type(value["elementType"]), bool(value.get("containsNull", True))
+            )
         case "map":
             return MapType(
                 key=parse_type(value["keyType"]),
