@@ -1,0 +1,187 @@
+"""The command `table-store`: set-up, diagnosis, and the stock shell started rightly.
+
+Exit codes: 0 done, 1 refused or a problem found, 2 wrong usage. Results go to standard output,
+everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib.metadata
+import importlib.resources
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from table_store import delta_jars, spark_defaults
+from table_store.catalog.bridge import bridge_jar
+from table_store.doctor import Finding, examine, patient_of_this_process
+from table_store.setup_plan import Change, plan_setup, plan_undo
+from table_store.spark_home import SparkHome, find_spark_home
+from table_store.storage.kernel.errors import TableStoreError
+
+_DISTRIBUTION = "spark-table-store"
+_REFUSED = 1
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser; each command's function is its default `run`."""
+    parser = argparse.ArgumentParser(
+        prog="table-store", description="Built-in storage for Spark SQL tables."
+    )
+    parser.add_argument("--version", action="version", version=_version())
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_setup(commands.add_parser("setup", help="put jar and configuration into Spark"))
+    _add_doctor(commands.add_parser("doctor", help="say what is missing, each with its remedy"))
+    sql = commands.add_parser("sql", help="start the stock spark-sql with this environment")
+    sql.add_argument("arguments", nargs=argparse.REMAINDER, help="passed on to spark-sql")
+    sql.set_defaults(run=_sql)
+    jar = commands.add_parser("jar-path", help="print where the bridge's jar is (for a cluster)")
+    jar.set_defaults(run=_jar_path)
+    return parser
+
+
+def _add_setup(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Put the bridge's jar, Delta's jars and a spark-defaults.conf where this environment's "
+        "Spark finds them without flags. Running it again changes nothing."
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask before changing a file")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would change")
+    parser.add_argument("--undo", action="store_true", help="take everything back")
+    parser.add_argument("--no-delta", action="store_true", help="without Delta's jars")
+    parser.add_argument("--ivy-settings", type=Path, metavar="FILE", help="where Ivy fetches Delta")
+    _add_common(parser)
+    parser.set_defaults(run=_setup)
+
+
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Look at every part that must be there. Exit code 1: one is not."
+    _add_common(parser)
+    parser.set_defaults(run=_doctor)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--spark-home", type=Path, metavar="DIR", help="another Spark than ours")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _setup(options: argparse.Namespace) -> int:
+    home = find_spark_home(os.environ, options.spark_home)
+    with tempfile.TemporaryDirectory(prefix="table-store-setup-") as folder:
+        changes = plan_undo(home) if options.undo else _changes(home, options, Path(folder))
+        existing = [c for c in changes if c.is_others]
+        if existing and not options.dry_run and not options.yes and not _agreed(existing):
+            return _refuse("Nothing was changed. `--yes` changes these files without asking.")
+        summaries = [c.summary for c in changes]
+        if not options.dry_run:
+            for change in changes:
+                change.apply()
+    _report_changes(summaries, options)
+    return 0
+
+
+def _changes(home: SparkHome, options: argparse.Namespace, folder: Path) -> tuple[Change, ...]:
+    """What set-up has to change; Delta's jars are fetched into `folder` unless they are there."""
+    bridge_jar.build(_version())
+    jars = [bridge_jar.JAR_PATH]
+    defaults = _shipped("spark-defaults.conf")
+    has_delta = not options.no_delta and not delta_jars.missing(home.jars)
+    if not options.no_delta and not has_delta and not options.dry_run:
+        sys.stderr.write("delta: fetching its jars (13 MB)\n")
+        try:
+            delta_jars.fetch(home, folder, options.ivy_settings)
+            jars += [folder / name for name in delta_jars.JAR_NAMES]
+            has_delta = True
+        except delta_jars.DeltaNotFetchedError as error:
+            sys.stderr.write(f"{error}\n")
+    if has_delta:
+        defaults = spark_defaults.overlaid(defaults, _shipped("spark-delta.conf"))
+    return plan_setup(home, jars=jars, defaults=defaults, log4j=_shipped("log4j2.properties"))
+
+
+def _report_changes(changes: Sequence[str], options: argparse.Namespace) -> None:
+    if options.json:
+        print(json.dumps({"applied": not options.dry_run, "changes": list(changes)}, indent=2))
+        return
+    for change in changes:
+        print(f"would {change}" if options.dry_run else change)
+    if not changes:
+        print("nothing to undo" if options.undo else "set up already")
+
+
+def _agreed(changes: Sequence[Change]) -> bool:
+    sys.stderr.write("These files are there already and would be changed:\n")
+    for change in changes:
+        sys.stderr.write(f"  {change.path}\n")
+    if not sys.stdin.isatty():
+        return False
+    sys.stderr.write("Change them? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    findings = examine(patient_of_this_process(_version(), options.spark_home))
+    if options.json:
+        print(json.dumps([dataclasses.asdict(f) for f in findings], indent=2))
+    else:
+        for finding in findings:
+            print(_finding_text(finding))
+    return 0 if all(f.is_ok or not f.is_needed for f in findings) else _REFUSED
+
+
+def _finding_text(finding: Finding) -> str:
+    state = "ok" if finding.is_ok else "MISSING" if finding.is_needed else "without"
+    text = f"{state:<8} {finding.part}: {finding.detail}"
+    return text if finding.is_ok else f"{text}\n         → {finding.remedy}"
+
+
+def _sql(options: argparse.Namespace) -> int:
+    """Become the stock spark-sql, which finds Spark and its workers by the PATH's python3."""
+    home = find_spark_home(os.environ)
+    programs = Path(sys.executable).parent
+    path = os.pathsep.join((str(programs), os.environ.get("PATH", os.defpath)))
+    own = {"PATH": path, "SPARK_HOME": str(home.path), "PYSPARK_PYTHON": sys.executable}
+    program = str(home.path / "bin" / "spark-sql")
+    sys.stdout.flush()
+    os.execve(program, [program, *options.arguments], {**os.environ, **own})
+
+
+def _jar_path(_: argparse.Namespace) -> int:
+    bridge_jar.build(_version())
+    print(bridge_jar.JAR_PATH)
+    return 0
+
+
+def _shipped(name: str) -> str:
+    return importlib.resources.files("table_store.conf").joinpath(name).read_text(encoding="utf-8")
+
+
+def _version() -> str:
+    return importlib.metadata.version(_DISTRIBUTION)
+
+
+def _refuse(text: str) -> int:
+    sys.stderr.write(f"{text}\n")
+    return _REFUSED
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit code."""
+    options = build_parser().parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = options.run
+    try:
+        return run(options)
+    except (TableStoreError, bridge_jar.BridgeBuildError) as error:
+        return _refuse(str(error))
+    except OSError as error:
+        where = error.filename or "?"
+        return _refuse(f"[TABLE_STORE_FILE_ACCESS] {where}: {error.strerror}. SQLSTATE: 58030")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Our part of a spark-defaults.conf: a marked block at its end. Pure, from text to text.
+
+Spark reads the file as Java properties, where the last line of a key counts, so a block at the end
+needs no change of a user's lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_BEGIN = "# >>> spark-table-store (written by `table-store setup`, removed by --undo) >>>"
+_END = "# <<< spark-table-store <<<"
+_BLOCK = re.compile(rf"\n?^{re.escape(_BEGIN)}$.*?^{re.escape(_END)}$\n?", re.MULTILINE | re.DOTALL)
+_EXTENSIONS = "spark.sql.extensions"
+
+
+def properties(text: str) -> Mapping[str, str]:
+    """Return the settings of a spark-defaults.conf, the last of each key."""
+    found = {}
+    for line in text.splitlines():
+        setting = re.match(r"\s*([^\s#!=:][^\s=:]*)\s*[=:\s]\s*(.*?)\s*$", line)
+        if setting:
+            found[setting[1]] = setting[2]
+    return found
+
+
+def without_block(text: str) -> str:
+    """Return the file as it is without our block."""
+    return _BLOCK.sub("", text)
+
+
+def with_block(text: str, ours: str) -> str:
+    """Return the file with `ours` as its block, in place of an older one.
+
+    Extensions that the user's lines name stay, after ours.
+    """
+    users = without_block(text)
+    theirs = properties(users).get(_EXTENSIONS, "").split(",")
+    own = properties(ours).get(_EXTENSIONS, "").split(",")
+    merged = ",".join(dict.fromkeys(e.strip() for e in (*own, *theirs) if e.strip()))
+    body = re.sub(
+        rf"^({re.escape(_EXTENSIONS)}\s+).*$",
+        lambda found: found[1] + merged,
+        ours.strip(),
+        flags=re.MULTILINE,
+    )
+    gap = "" if not users or users.endswith("\n") else "\n"
+    between = "\n" if users.strip() else ""
+    return f"{users}{gap}{between}{_BEGIN}\n{body}\n{_END}\n"
+
+
+def overlaid(base: str, addition: str) -> str:
+    """Return `base` where each setting of `addition` replaces the one of its key or is added."""
+    values = dict(properties(addition))
+    lines = []
+    for line in base.splitlines():
+        key = next(iter(properties(line)), None)
+        lines.append(f"{key:<41} {values.pop(key)}" if key in values else line)
+    lines += [f"{key:<41} {value}" for key, value in values.items()]
+    return "\n".join(lines) + "\n"
