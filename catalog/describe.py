@@ -1,0 +1,158 @@
+"""What DESCRIBE EXTENDED says of a managed table beside Spark's own rows (seeds 000, 002)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from table_store.storage.file_store.live_files import PartitionSummary
+from table_store.storage.file_store.partition_path import partition_folders
+from table_store.storage.file_store.partition_value import parse_partition_value
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.scope import Scope
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
+from table_store.storage.kernel.options import Scope as OptionScope
+from table_store.storage.kernel.options import shown_value
+from table_store.storage.kernel.values import Value
+from table_store.storage.table_options import (
+    BUCKET,
+    CHANGE_TRACKING,
+    FILE_FORMAT,
+    LOG_KAFKA_BOOTSTRAP_SERVERS,
+    LOG_RETENTION,
+    LOG_SYSTEM,
+    TABLE_OPTIONS,
+)
+
+TOPIC_OPTION = "log.kafka.topic"
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeRow:
+    """One line: `value` is None where there is nothing to tell (no brokers, no watermark)."""
+
+    name: str
+    value: str | None
+    description: str
+
+
+def describe_rows(
+    table: FileStoreTable,
+    *,
+    name: str,
+    partition: Mapping[str, str | None] | None = None,
+    time_zone: str = "UTC",
+) -> tuple[DescribeRow, ...]:
+    """Return the seeds' rows for a table, or for one partition of it.
+
+    Args:
+        table: to describe as it is now.
+        name: of the table as `namespace.table`, after which its topic is called.
+        partition: column to value, as text; all partition columns.
+        time_zone: in which times are written.
+
+    Raises:
+        InvalidSchemaError: the partition names other columns than the table's, or no value.
+        NotFoundError: no row is in the partition.
+    """
+    schema = table.schema
+    snapshot = table.latest_snapshot()
+    watermark = None if snapshot is None else snapshot.watermark
+    live = table.live_files(snapshot, schema)
+    zone = ZoneInfo(time_zone)
+    rows = _option_rows(schema, name)
+    rows["watermark"] = DescribeRow(
+        "watermark",
+        None if watermark is None else _time_text(watermark, zone),
+        "watermark of the latest written rows",
+    )
+    if partition:
+        values = _partition_values(schema, partition)
+        found = live.in_scope(Scope(spec=dict(zip(schema.partition_keys, values, strict=True))))
+        summaries = found.partitions()
+        folders = partition_folders(schema.partition_keys, values)
+        if not summaries:
+            raise NotFoundError(kind="partition", name="/".join(folders))
+        spec = DescribeRow("partition", "/".join(folders), "partition")
+        path = "/".join((table.path, *folders))
+        first: tuple[DescribeRow, ...] = (spec,)
+    else:
+        summaries, path, first = live.partitions(), table.path, ()
+    path_row = DescribeRow("file.path", path, "where the files are")
+    ordered = [rows[key] if key != "file.path" else path_row for key in _ORDER]
+    return (*first, *ordered, *_file_rows(summaries, zone))
+
+
+_ORDER = (
+    "log.system",
+    "log.kafka.bootstrap.servers",
+    "log.retention",
+    "file.path",
+    "log.kafka.topic",
+    "watermark",
+    "file.format",
+    "bucket",
+    "change-tracking",
+)
+
+
+def _option_rows(schema: TableSchema, name: str) -> dict[str, DescribeRow]:
+    options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
+    brokers = options.get(LOG_KAFKA_BOOTSTRAP_SERVERS)
+    topic = options.text.get(TOPIC_OPTION, name)
+    values = {
+        LOG_SYSTEM.key: (options.get(LOG_SYSTEM), "log system"),
+        LOG_KAFKA_BOOTSTRAP_SERVERS.key: (brokers, "Kafka brokers"),
+        LOG_RETENTION.key: (
+            schema.options.get(LOG_RETENTION.key),
+            "how long changes are kept in the log",
+        ),
+        TOPIC_OPTION: (None if brokers is None else topic, "topic of Kafka"),
+        FILE_FORMAT.key: (options.get(FILE_FORMAT), "format of new files"),
+        BUCKET.key: (str(options.get(BUCKET)), "buckets of a partition"),
+        CHANGE_TRACKING.key: (
+            str(options.get(CHANGE_TRACKING)).lower(),
+            "whether changes are tracked",
+        ),
+    }
+    return {
+        key: DescribeRow(key, shown_value(key, value), description)
+        for key, (value, description) in values.items()
+    }
+
+
+def _file_rows(summaries: tuple[PartitionSummary, ...], zone: ZoneInfo) -> tuple[DescribeRow, ...]:
+    last_ms = max((summary.last_modified_ms for summary in summaries), default=None)
+    is_compacted = all(summary.compacted for summary in summaries)
+    file_count = sum(summary.file_count for summary in summaries)
+    return (
+        DescribeRow(
+            "last-modified",
+            None if last_ms is None else _time_text(last_ms, zone),
+            "when the newest file was written",
+        ),
+        DescribeRow("compacted", str(is_compacted).lower(), "whether a read merges nothing"),
+        DescribeRow("num-files", str(file_count), "number of data files"),
+    )
+
+
+def _partition_values(
+    schema: TableSchema, partition: Mapping[str, str | None]
+) -> tuple[Value, ...]:
+    given = {schema.field_named(column).name: text for column, text in partition.items()}
+    if set(given) != set(schema.partition_keys):
+        raise InvalidSchemaError(
+            reason=f"a partition is named by all of ({', '.join(schema.partition_keys)}), not by "
+            f"({', '.join(given)})"
+        )
+    return tuple(
+        parse_partition_value(given[field.name], field.type) for field in schema.partition_fields
+    )
+
+
+def _time_text(time_ms: int, zone: ZoneInfo) -> str:
+    moment = dt.datetime.fromtimestamp(time_ms / 1000, zone)
+    return moment.strftime("%Y-%m-%d %H:%M:%S") + f".{time_ms % 1000:03d}"
