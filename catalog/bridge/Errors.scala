@@ -23,7 +23,7 @@ object Errors {
   }
 
   def plannerFailed(python: String, log: File): Throwable = new TableStoreException(
-    s"[TABLE_STORE_PLANNER_NOT_STARTED] The planner did not start with `$python -m table_store.catalog.planner`. " +
+    s"[TABLE_STORE_PLANNER_NOT_STARTED] The planner did not start with `$python -m table_store.planner`. " +
       s"Run `table-store doctor`, and see $log. SQLSTATE: 58000", "TABLE_STORE_PLANNER_NOT_STARTED", "58000")
 
   def plannerLost(request: String, cause: Throwable): Throwable = new TableStoreException(

@@ -5,19 +5,16 @@ import java.util.{Base64, HashMap, OptionalLong}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.api.python.{PythonFunction, SimplePythonFunction}
-import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.PartitionedFile
-import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
-import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
+import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
 import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.apache.spark.util.SerializableConfiguration
 import org.json4s._
 import org.json4s.JsonDSL._
 
@@ -76,17 +73,16 @@ class ManagedScan(table: String, override val readSchema: StructType, predicates
 
   override def createReaderFactory(): PartitionReaderFactory = {
     val session = SparkSession.active
-    val configuration = session.sessionState.newHadoopConf()
-    configuration.setBoolean("parquet.page.verify-checksum.enabled", true)
-    ManagedReaderFactory(readSchema, parquet(session, configuration), python(session), PythonReader.settings(session))
+    ManagedReaderFactory(readSchema, parquet(session), python(session), PythonReader.settings(session))
   }
 
-  private def parquet(session: SparkSession, configuration: org.apache.hadoop.conf.Configuration) = {
-    val broadcast: Broadcast[SerializableConfiguration] =
-      session.sparkContext.broadcast(new SerializableConfiguration(configuration))
-    ParquetPartitionReaderFactory(session.sessionState.conf, broadcast, readSchema, readSchema, StructType(Nil),
-      PredicateUtils.toV1(predicates), None,
-      new ParquetOptions(Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED"), session.sessionState.conf))
+  /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. */
+  private def parquet(session: SparkSession): ParquetPartitionReaderFactory = {
+    val configuration = session.sessionState.newHadoopConf()
+    configuration.setBoolean("parquet.page.verify-checksum.enabled", true)
+    val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
+    ParquetScan(session, configuration, null, readSchema, readSchema, StructType(Nil), PredicateUtils.toV1(predicates),
+      new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
   }
 
   private def python(session: SparkSession): PythonFunction = SimplePythonFunction(

@@ -24,6 +24,8 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
   override def id(): String = (definition \ "id").extractOpt[String].orNull
   override def version(): String = (definition \ "version").extractOpt[String].orNull
   override val columns: Array[Column] = Json.toColumns(definition \ "columns")
+  private val struct: StructType = CatalogV2Util.v2ColumnsToStructType(columns)
+  override def schema(): StructType = struct
   override val partitioning: Array[Transform] = Json.toTransforms(definition \ "partitions")
   override val properties: util.Map[String, String] = Json.toStrings(definition \ "properties")
   override val constraints: Array[Constraint] = Json.toConstraints(definition \ "constraints")
@@ -53,6 +55,8 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
         ManagedTable.this.newScanBuilder(options)
       override def newWriteBuilder(write: LogicalWriteInfo): DeltaWriteBuilder =
         new ManagedDeltaWriteBuilder(handle, name(), info.command.toString, write)
+      override val representUpdateAsDeleteAndInsert: Boolean =
+        (definition \ "updateAsDeleteAndInsert").extract[Boolean]
       override val rowId: Array[NamedReference] =
         (definition \ "rowId").extract[Array[String]].map(FieldReference.column(_): NamedReference)
     }

@@ -48,7 +48,7 @@ private class PlannerProcess(session: SparkSession) {
   private def loopback = InetAddress.getLoopbackAddress
 
   private def start(): Process = {
-    val builder = new ProcessBuilder(PlannerProcess.python(session), "-P", "-m", "table_store.catalog.planner")
+    val builder = new ProcessBuilder(PlannerProcess.python(session), "-P", "-m", "table_store.planner")
     builder.redirectError(ProcessBuilder.Redirect.appendTo(PlannerProcess.log(session)))
     val started = builder.start()
     val hello = compact(("java_port" -> server.getJavaServer.getListeningPort) ~

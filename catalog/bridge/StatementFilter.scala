@@ -1,11 +1,23 @@
 package org.apache.spark.sql.tablestore
 
-/** A cheap test that keeps statements that are plainly Spark's away from the planner; sql_ext/prefilter.py has the
-  * same pattern and the tests that go with it. */
+/** A cheap test that keeps statements that are plainly Spark's away from the planner. */
 object StatementFilter {
-  private val pattern = java.util.regex.Pattern.compile(
-    """^(?:\s|--[^\n]*\n|/\*(?!\+).*?\*/)*(?:explain\b.*?\b)?(?:create|alter|drop|insert|set|reset|use|desc|describe|with)\b|/\*\+.*OPTIONS""",
-    java.util.regex.Pattern.CASE_INSENSITIVE | java.util.regex.Pattern.DOTALL)
+  /** The very text of sql_ext/prefilter.py, whose tests hold for both. */
+  private val maybeOursPattern =
+    """(?is)/\*\+[\s\xa0\u1680\u2000-\u3000]*OPTIONS\b|^[^\w/-]*(?:""" +
+      """(?:--|/\*|EXPLAIN\b).*\b(?:CREATE|REPLACE|ALTER|DROP|(?:RE)?SET|USE|DESC(?:RIBE)?|INSERT)\b""" +
+      """|(?:CREATE|REPLACE)\b.*\b(?:TABLE|CATALOG)\b""" +
+      """|ALTER\b.*\bCOMPACT\b""" +
+      """|DROP\b.*\bTEMP(?:ORARY)?\b""" +
+      """|(?:RE)?SET\b(?:[^=]*[-'\x22]|.*/\*)""" +
+      """|USE\b.*\bCATALOG\b""" +
+      """|DESC(?:RIBE)?\b.*\b(?:EXTENDED|FORMATTED)\b""" +
+      """|(?:(?:WITH|FROM)\b.*\b)?INSERT\b)"""
+
+  /** Every JDBC session begins with `USE`: the moment to refresh what JDBC metadata shows. */
+  private val beginsSession = """|^\s*USE\b"""
+
+  private val pattern = java.util.regex.Pattern.compile(maybeOursPattern + beginsSession)
 
   def maybeOurs(sql: String): Boolean = pattern.matcher(sql).find()
 }

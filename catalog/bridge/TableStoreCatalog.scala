@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
 import org.json4s.JsonDSL._
@@ -16,10 +17,12 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   import Json.formats
   private var catalog: JObject = _
   private var catalogName: String = _
+  private lazy val foreign = new ForeignTables(catalogName)
 
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
     catalogName = name
-    catalog = ("catalog" -> name) ~ ("options" -> Json.strings(options.asCaseSensitiveMap))
+    catalog = ("catalog" -> name) ~ ("options" ->
+      (Json.strings(options.asCaseSensitiveMap) ~ ("spark.sql.warehouse.dir" -> SQLConf.get.warehousePath)))
   }
 
   override def name(): String = catalogName
@@ -35,9 +38,15 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   // Tables
   private def load(ident: Identifier, travel: JObject): Table = ask("load_table", Json.ident(ident) ~ travel) match {
     case JNothing | JNull => throw new NoSuchTableException(ident)
-    case table => ManagedTable(catalog, ident, table)
+    case table => toTable(ident, table)
+  }
+  private def toTable(ident: Identifier, table: JValue): Table = table \ "foreign" match {
+    case JNothing => ManagedTable(catalog, ident, table)
+    case definition => foreign.load(ident, definition)
   }
   override def loadTable(ident: Identifier): Table = load(ident, JObject())
+  override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table =
+    load(ident, "privileges" -> privileges.asScala.map(_.toString).toList)
   override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> version)
   override def loadTable(ident: Identifier, micros: Long): Table = load(ident, "timestamp_us" -> micros)
 
@@ -45,7 +54,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     ask("load_relation", Json.ident(ident)) match {
       case JNothing | JNull => throw new NoSuchTableException(ident)
       case view if (view \ "queryText") != JNothing => toView(view)
-      case table => ManagedTable(catalog, ident, table)
+      case table => toTable(ident, table)
     }
 
   override def listTables(namespace: Array[String]): Array[Identifier] = listed("list_tables", namespace)
@@ -69,7 +78,12 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     }
 
   override def createTable(ident: Identifier, info: TableInfo): Table =
-    ManagedTable(catalog, ident, createdBy("create_table", ident, info))
+    createdBy("create_table", ident, info) match {
+      case JString("foreign") =>
+        change("record_foreign", Json.ident(ident) ~ ("definition" -> foreign.create(ident, info)))
+        loadTable(ident)
+      case table => ManagedTable(catalog, ident, table)
+    }
 
   override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table = {
     val like = ("source_properties" -> Json.strings(source.properties)) ~
@@ -81,20 +95,35 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     }
   }
 
-  override def stageCreate(ident: Identifier, info: TableInfo): StagedTable =
-    new StagedManagedTable(catalog, ident, createdBy("stage_create", ident, info))
-  override def stageReplace(ident: Identifier, info: TableInfo): StagedTable =
-    new StagedManagedTable(catalog, ident, createdBy("stage_replace", ident, info))
+  private def staged(request: String, ident: Identifier, info: TableInfo): StagedTable =
+    createdBy(request, ident, info) match {
+      case JString("foreign") =>
+        val table = foreign.stageCreate(ident, info)
+        new RecordedStagedTable(table, () =>
+          change("record_foreign", Json.ident(ident) ~ ("definition" -> foreign.record(foreign.loadCreated(ident)))))
+      case table => new StagedManagedTable(catalog, ident, table)
+    }
+  override def stageCreate(ident: Identifier, info: TableInfo): StagedTable = staged("stage_create", ident, info)
+  override def stageReplace(ident: Identifier, info: TableInfo): StagedTable = staged("stage_replace", ident, info)
   override def stageCreateOrReplace(ident: Identifier, info: TableInfo): StagedTable =
-    new StagedManagedTable(catalog, ident, createdBy("stage_create_or_replace", ident, info))
+    staged("stage_create_or_replace", ident, info)
 
   override def alterTable(ident: Identifier, changes: TableChange*): Table =
     change("alter_table", Json.ident(ident) ~ ("changes" -> changes.toList.map(Json.change))) match {
       case JNothing | JNull => throw new NoSuchTableException(ident)
+      case JString("foreign") =>
+        change("record_foreign", Json.ident(ident) ~ ("definition" -> foreign.alter(ident, changes)))
+        loadTable(ident)
       case table => ManagedTable(catalog, ident, table)
     }
 
-  override def dropTable(ident: Identifier): Boolean = change("drop_table", Json.ident(ident)).extract[Boolean]
+  override def dropTable(ident: Identifier): Boolean = change("drop_table", Json.ident(ident)) match {
+    case JString("foreign") =>
+      loadTable(ident) // so that the session catalog knows what to drop
+      foreign.drop(ident)
+      change("forget_foreign", Json.ident(ident)).extract[Boolean]
+    case dropped => dropped.extract[Boolean]
+  }
   override def purgeTable(ident: Identifier): Boolean = dropTable(ident)
 
   override def renameTable(from: Identifier, to: Identifier): Unit = renamed("rename_table", from, to) match {

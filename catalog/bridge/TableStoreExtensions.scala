@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tablestore
 
-import org.apache.spark.sql.{Row, SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.{classic, Row, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface}
@@ -25,9 +25,11 @@ class TableStoreParser(delegate: ParserInterface) extends ParserInterface {
   private def parsed(sql: String)(spark: String => LogicalPlan): LogicalPlan =
     if (!StatementFilter.maybeOurs(sql)) spark(sql)
     else PlannerProcess.ask("parse", "sql" -> sql) match {
-      case JObject(List(("sql", JString(text)))) => spark(text)
+      case command if (command \ "name") == JNothing =>
+        SessionCatalogMirror.refresh(command \ "mirror")
+        spark((command \ "sql").extract[String])
       case command => StatementCommand((command \ "name").extract[String], command \ "request",
-        DataType.fromJson((command \ "schema").extract[String]).asInstanceOf[StructType])
+        Json.struct(command \ "schema"), (command \ "before").extractOpt[String].map(delegate.parsePlan))
     }
 
   override def parsePlan(sql: String): LogicalPlan = parsed(sql)(delegate.parsePlan)
@@ -43,13 +45,16 @@ class TableStoreParser(delegate: ParserInterface) extends ParserInterface {
   override def parseRoutineParam(text: String): StructType = delegate.parseRoutineParam(text)
 }
 
-/** A statement that Spark does not have; the planner runs it when it is executed, never while it is parsed. */
-case class StatementCommand(name: String, request: JValue, result: StructType) extends LeafRunnableCommand {
+/** A statement that Spark does not have; the planner runs it when it is executed, never while it is parsed. The rows
+  * of `before`, a statement of Spark's, come before its own. */
+case class StatementCommand(name: String, request: JValue, result: StructType, before: Option[LogicalPlan])
+    extends LeafRunnableCommand {
   override val output: Seq[Attribute] = toAttributes(result)
   override def simpleString(maxFields: Int): String = s"TableStore $name"
   override def run(session: SparkSession): Seq[Row] = {
+    val first = before.toSeq.flatMap(plan => classic.Dataset.ofRows(session.asInstanceOf[classic.SparkSession], plan).collect())
     val answer = PlannerProcess.ask("run_statement", request, repeatable = false)
     val toRow = CatalystTypeConverters.createToScalaConverter(result)
-    Json.rows(answer).map(row => toRow(row).asInstanceOf[Row]).toSeq
+    first ++ Json.rows(answer).map(row => toRow(row).asInstanceOf[Row])
   }
 }

@@ -1,0 +1,80 @@
+"""The catalog that a request names: its warehouse, and the session's temporary tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from table_store.catalog.identifier import DEFAULT_NAMESPACE, Identifier
+from table_store.catalog.lifecycle import TableLifecycle
+from table_store.catalog.listeners import installed_listeners
+from table_store.catalog.planner.catalog_of import DEFAULT_WAREHOUSE
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.process_identity import ProcessIdentity, identity_of
+from table_store.catalog.temporary_tables import TemporaryTables
+from table_store.catalog.warehouse import Warehouse
+from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.kernel.clock import SystemClock
+from table_store.storage.kernel.ids import RandomIds
+
+WAREHOUSE = "warehouse"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogAccess:
+    """What requests about names work with; holds nothing that another process may change."""
+
+    name: str
+    warehouse: Warehouse
+    lifecycle: TableLifecycle
+    temporary: TemporaryTables
+
+    @classmethod
+    def of(cls, session: PlannerSession, argument: Argument) -> CatalogAccess:
+        """Open the catalog that a request was sent for."""
+        options: Mapping[str, str] = argument["options"]
+        warehouse = _warehouse(options.get(WAREHOUSE) or options[DEFAULT_WAREHOUSE])
+        listeners = installed_listeners()
+        return cls(
+            name=argument["catalog"],
+            warehouse=warehouse,
+            lifecycle=TableLifecycle(warehouse, listeners),
+            temporary=TemporaryTables(
+                warehouse=warehouse,
+                session_id=session.id,
+                owner=_jvm(),
+                listeners=listeners,
+            ),
+        )
+
+    def qualified(self, identifier: Identifier) -> str:
+        """The name as messages and plans show it."""
+        return f"{self.name}.{identifier.namespace}.{identifier.name}"
+
+
+def identifier_of(argument: Argument) -> Identifier | None:
+    """The table or view that a request names; None where its namespace has several levels."""
+    namespace = argument["namespace"] or [DEFAULT_NAMESPACE]
+    return Identifier(namespace[0], argument["name"]) if len(namespace) == 1 else None
+
+
+def namespace_of(argument: Argument) -> str | None:
+    """The namespace of a request; None where it has several levels."""
+    namespace = argument["namespace"] or [DEFAULT_NAMESPACE]
+    return str(namespace[0]) if len(namespace) == 1 else None
+
+
+@lru_cache(maxsize=16)
+def _warehouse(root: str) -> Warehouse:
+    path = root.removeprefix("file:")
+    path = "/" + path.lstrip("/") if root.startswith("file:") else path
+    return Warehouse(file_io_for(path), path, SystemClock(), RandomIds())
+
+
+@lru_cache(maxsize=1)
+def _jvm() -> ProcessIdentity:
+    """The JVM of the sessions, which started this process."""
+    return identity_of(os.getppid())

@@ -1,0 +1,156 @@
+"""Compaction as Spark jobs: on demand, and by the writer after its commit."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.opened_table import OpenedTable
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.table_requests import managed_table
+from table_store.catalog.planner.write_task import ANSWER, answers_of, messages_of
+from table_store.storage.file_store.compaction_picker import (
+    CompactionUnit,
+    PickerOptions,
+    pick_compaction,
+    pick_full_compaction,
+)
+from table_store.storage.file_store.compaction_task import CompactionTask
+from table_store.storage.file_store.data_file import CommitMessage
+from table_store.storage.file_store.levels import Levels, levels_of
+from table_store.storage.file_store.live_files import LiveFiles
+from table_store.storage.file_store.partition_value import parse_partition_value
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.scope import Scope
+from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.storage_settings import StorageSettings
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import CommitConflictError, MissingFileError
+
+_log = logging.getLogger(__name__)
+
+# Smaller compactions are done by the planner itself: a Spark job costs more than they do.
+_LOCAL_BYTES_MAX = 32 << 20
+
+Pick = Callable[[Levels, PickerOptions], CompactionUnit | None]
+
+
+def compact_table(
+    session: PlannerSession, argument: Argument, partition: Mapping[str, str | None]
+) -> dict[str, int]:
+    """Merge all files of each bucket into one run; files and bytes before and after.
+
+    Raises:
+        NotFoundError: there is no such table.
+        CommitConflictError: another commit replaced the same files; a retry is safe.
+    """
+    _, managed = managed_table(session, argument)
+    table = FileStoreTable.open(managed.location)
+    scope = _scope(managed.schema, partition)
+    snapshot = table.latest_snapshot()
+    live = table.live_files(snapshot, managed.schema).in_scope(scope)
+    tasks = _tasks(table, managed.schema, live, pick_full_compaction)
+    _run_and_commit(session, table, managed.schema, tasks)
+    after = table.live_files(table.latest_snapshot(), managed.schema).in_scope(scope)
+    return {
+        "files_before": live.file_count,
+        "files_after": after.file_count,
+        "bytes_before": live.size_bytes,
+        "bytes_after": after.size_bytes,
+    }
+
+
+def compact_after_write(
+    session: PlannerSession, opened: OpenedTable, written: Sequence[CommitMessage]
+) -> None:
+    """Compact the buckets just written where one of the three triggers asks for it.
+
+    The rows are committed already; if another compaction was faster, there is nothing to do.
+    """
+    settings = StorageSettings.of(opened.schema)
+    if settings.is_write_only or not written or not opened.schema.primary_key:
+        return
+    scope = Scope(
+        partitions=tuple(dict.fromkeys(message.partition for message in written)),
+        buckets=tuple({message.bucket for message in written}),
+    )
+    table = opened.table
+    live = table.live_files(table.latest_snapshot(), opened.schema).in_scope(scope)
+    tasks = _tasks(table, opened.schema, live, pick_compaction)
+    try:
+        _run_and_commit(session, table, opened.schema, tasks)
+    except (CommitConflictError, MissingFileError) as error:
+        _log.warning("the compaction after a write gave way: %s", error)
+
+
+def _tasks(
+    table: FileStoreTable, schema: TableSchema, live: LiveFiles, pick: Pick
+) -> list[CompactionTask]:
+    options = StorageSettings.of(schema).picker
+    context = table.writer_context(schema)
+    tasks = []
+    for bucket in live.by_bucket():
+        unit = pick(levels_of(bucket.files), options)
+        if unit is not None:
+            tasks.append(
+                CompactionTask(
+                    partition=bucket.partition,
+                    bucket=bucket.bucket,
+                    unit=unit,
+                    files=table.file_reader(schema),
+                    context=context,
+                )
+            )
+    return tasks
+
+
+def _run_and_commit(
+    session: PlannerSession,
+    table: FileStoreTable,
+    schema: TableSchema,
+    tasks: Sequence[CompactionTask],
+) -> None:
+    if not tasks:
+        return
+    size = sum(file.size_bytes for task in tasks for file in task.unit.files)
+    messages: tuple[CommitMessage, ...]
+    if size <= _LOCAL_BYTES_MAX:
+        messages = tuple(task.run() for task in tasks)
+    else:
+        messages = _run_in_spark(session, tasks)
+    table.committer().commit(
+        messages,
+        kind=CommitKind.COMPACT,
+        commit_user=table.ids.unique(),
+        operation="COMPACT",
+        expected_schema_id=schema.id,
+    )
+
+
+def _run_in_spark(
+    session: PlannerSession, tasks: Sequence[CompactionTask]
+) -> tuple[CommitMessage, ...]:
+    rows = [(bytearray(pickle.dumps(task)),) for task in tasks]
+    frame = session.spark.createDataFrame(rows, "task binary").repartition(len(rows))
+    answers = frame.mapInArrow(run_compactions, ANSWER).collect()
+    return messages_of([(row.message, row.error) for row in answers])
+
+
+def run_compactions(batches: Any) -> Any:
+    """In a worker: run the pickled tasks of the rows, answer with their messages."""
+    for batch in batches:
+        for payload in batch.column(0).to_pylist():
+            yield answers_of(lambda task=pickle.loads(payload): (task.run(),))
+
+
+def _scope(schema: TableSchema, partition: Mapping[str, str | None]) -> Scope | None:
+    if not partition:
+        return None
+    spec = {}
+    for name, text in partition.items():
+        field = schema.field_named(name)
+        spec[field.name] = parse_partition_value(text, field.type)
+    return Scope(spec=spec)

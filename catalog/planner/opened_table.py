@@ -1,0 +1,31 @@
+"""The storage table that a request is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from table_store.catalog.planner.endpoint import Argument
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.table import FileStoreTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedTable:
+    """A table at the snapshot and schema that the JVM's table object was loaded with."""
+
+    table: FileStoreTable
+    schema: TableSchema
+    snapshot_id: int | None
+    name: str
+
+
+def opened_table(argument: Argument) -> OpenedTable:
+    """The table whose handle a request carries."""
+    handle = argument["handle"]
+    table = FileStoreTable.open(handle["path"])
+    return OpenedTable(
+        table=table,
+        schema=table.schema_store.get(handle["schema"]),
+        snapshot_id=handle["snapshot"],
+        name=".".join([*argument["namespace"], argument["name"]]),
+    )

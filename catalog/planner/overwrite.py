@@ -1,0 +1,78 @@
+"""Which files an overwrite replaces, and how when no set of whole partitions says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from table_store.catalog.planner.opened_table import OpenedTable
+from table_store.catalog.planner.spark_predicate import exact
+from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.scope import WHOLE_TABLE, Scope
+from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.predicate import And, Comparison, IsNull, Predicate
+from table_store.storage.kernel.values import Value
+
+
+def overwrite_scope(schema: TableSchema, predicates: Sequence[dict[str, Any]]) -> Scope | None:
+    """The scope that `predicates` (all of them) describe; None if it is not whole partitions."""
+    predicates = [p for p in predicates if p.get("name") != "ALWAYS_TRUE"]
+    if not predicates:
+        return WHOLE_TABLE
+    condition = exact(predicates)
+    if condition is None:
+        return None
+    spec: dict[str, Value] = {}
+    for term in _terms(condition):
+        if isinstance(term, Comparison) and term.op in ("=", "<=>"):
+            column, value = term.column, term.value
+        elif isinstance(term, IsNull):
+            column, value = term.column, None
+        else:
+            return None
+        name = schema.field_named(column).name
+        if name not in schema.partition_keys or name in spec:
+            return None
+        spec[name] = value
+    return Scope(spec=spec)
+
+
+def replaced_rows(
+    opened: OpenedTable, predicates: Sequence[dict[str, Any]], written: Sequence[CommitMessage]
+) -> list[CommitMessage]:
+    """`written` after deletions of all rows that satisfy `predicates`.
+
+    Raises:
+        InvalidSchemaError: a predicate that storage cannot evaluate exactly.
+    """
+    condition = exact(predicates)
+    if condition is None:
+        raise InvalidSchemaError(
+            reason="REPLACE WHERE takes comparisons of columns with constants; DELETE, then "
+            "INSERT, for others"
+        )
+    writer = TableWriter(opened.table.writer_context(opened.schema))
+    version = opened.snapshot_id
+    if version is not None:
+        scan = opened.table.scan(predicate=condition, version=version, schema=opened.schema)
+        for batch in scan.to_batches():
+            writer.write(batch, kinds=np.full(batch.num_rows, KIND_DELETE, np.int8))
+    deleted = writer.prepare_commit()
+    # What the statement writes comes after what it deletes, also within a bucket.
+    after = 1 + max((f.max_sequence for m in deleted for f in m.added), default=0)
+    shifted = [
+        replace(message, added=tuple(file.shifted(after) for file in message.added))
+        for message in written
+    ]
+    return [*deleted, *shifted]
+
+
+def _terms(predicate: Predicate) -> list[Predicate]:
+    if isinstance(predicate, And):
+        return [*_terms(predicate.left), *_terms(predicate.right)]
+    return [predicate]

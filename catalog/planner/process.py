@@ -1,0 +1,66 @@
+"""The planner process: its life is that of the JVM that started it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+
+from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
+from py4j.java_gateway import java_import
+
+from table_store.catalog.planner.endpoint import PlannerEndpoint
+
+# The packages that pyspark.java_gateway.launch_gateway imports for PySpark's own use.
+_IMPORTS = (
+    "org.apache.spark.SparkConf",
+    "org.apache.spark.api.java.*",
+    "org.apache.spark.api.python.*",
+    "org.apache.spark.ml.python.*",
+    "org.apache.spark.mllib.api.python.*",
+    "org.apache.spark.resource.*",
+    "org.apache.spark.sql.Encoders",
+    "org.apache.spark.sql.OnSuccessCall",
+    "org.apache.spark.sql.functions",
+    "org.apache.spark.sql.classic.*",
+    "org.apache.spark.sql.api.python.*",
+    "org.apache.spark.sql.hive.*",
+    "scala.Tuple2",
+)
+
+
+def serve(endpoint: PlannerEndpoint) -> None:
+    """Answer the JVM until it closes this process's standard input, which it does by ending.
+
+    The first line of standard input is JSON with the JVM's port, the port to listen on, and
+    the token that both directions must show; a command line or an environment variable would
+    show it to every user of the machine. One line goes to standard output ("ready"); all else
+    that is printed goes to standard error, the log.
+    """
+    hello = json.loads(sys.stdin.readline())
+    # Python workers must find the packages that this process found.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    gateway = ClientServer(
+        java_parameters=JavaParameters(
+            port=hello["java_port"], auth_token=hello["token"], auto_convert=True
+        ),
+        python_parameters=PythonParameters(
+            port=hello["python_port"],
+            auth_token=hello["token"],
+            daemonize=True,
+            daemonize_connections=True,
+        ),
+        python_server_entry_point=endpoint,
+    )
+    for name in _IMPORTS:
+        java_import(gateway.jvm, name)
+    endpoint.bind(gateway)
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    os.write(answer, b"ready\n")
+    os.close(answer)
+    sys.stdin.read()
+    os._exit(0)

@@ -1,0 +1,48 @@
+"""Which splits Spark's own Parquet reader can read, without a Python worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from table_store.storage.file_store.data_file import DataFile
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.split import Split
+from table_store.storage.file_store.table import FileStoreTable
+
+
+class RawSplits:
+    """Decides for one scan; a schema that files were written with is judged once."""
+
+    def __init__(self, table: FileStoreTable, schema: TableSchema, columns: Sequence[str]) -> None:
+        self._table = table
+        self._schema = schema
+        self._columns = columns
+        self._are_stored = set(columns) <= set(schema.column_names)
+        self._judged: dict[int, bool] = {}
+
+    def files_of(self, split: Split) -> tuple[DataFile, ...] | None:
+        """The files of a split that Spark can read as they are; None if Python must."""
+        if split.kind != "raw" or not self._are_stored:
+            return None
+        files = tuple(file for run in split.runs for file in run)
+        if any(file.format != "parquet" or not self._readable(file.schema_id) for file in files):
+            return None
+        return files
+
+    def _readable(self, schema_id: int) -> bool:
+        if schema_id not in self._judged:
+            written = self._table.schema_store.get(schema_id)
+            self._judged[schema_id] = written.id == self._schema.id or all(
+                _is_same_column(written, self._schema, name) for name in self._columns
+            )
+        return self._judged[schema_id]
+
+
+def _is_same_column(written: TableSchema, schema: TableSchema, name: str) -> bool:
+    """Whether matching by name, as Spark does, finds what matching by id would."""
+    field = schema.field_named(name)
+    old = written.field_with_id(field.id)
+    if old is None:
+        is_name_free = all(other.name.lower() != name.lower() for other in written.fields)
+        return is_name_free and field.initial_default is None
+    return old.name == field.name and old.type == field.type

@@ -1,0 +1,61 @@
+"""What a Python worker does with a merge split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from table_store.catalog.planner.managed_table import ROW_COLUMN
+from table_store.storage.file_store.split import Split
+from table_store.storage.file_store.table import SplitReader
+from table_store.storage.kernel.predicate import Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    """Reads the splits it is given as Arrow batches of exactly `schema`.
+
+    Pickled once per scan; each worker gets its splits as rows of one binary column. `stored`
+    are the columns to read, which are all of the table's where `columns` has the whole row.
+    """
+
+    reader: SplitReader
+    stored: tuple[str, ...]
+    columns: tuple[str, ...]
+    schema: pa.Schema
+    predicate: Predicate | None
+    limit: int | None
+
+    def __call__(self, splits: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batches of the splits' merged rows, in no particular order."""
+        for batch in splits:
+            for payload in batch.column(0).to_pylist():
+                yield from self._read(Split.from_bytes(payload))
+
+    def _read(self, split: Split) -> Iterator[pa.RecordBatch]:
+        left = self.limit
+        for batch in self.reader.read(split, self.stored, self.predicate):
+            if left is not None:
+                batch = batch.slice(0, left)
+                left -= batch.num_rows
+            if batch.num_rows:
+                yield self._conform(batch)
+            if left == 0:
+                return
+
+    def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if not self.columns:
+            # A struct without fields still has a length; that is all a COUNT(*) needs.
+            return pa.RecordBatch.from_struct_array(
+                pa.StructArray.from_buffers(pa.struct([]), batch.num_rows, [None])
+            )
+        if ROW_COLUMN in self.columns:
+            batch = self._with_row(batch)
+        return batch if batch.schema == self.schema else batch.cast(self.schema)
+
+    def _with_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        whole = batch.to_struct_array()
+        arrays = [whole if name == ROW_COLUMN else batch.column(name) for name in self.columns]
+        return pa.RecordBatch.from_arrays(arrays, names=list(self.columns))

@@ -1,0 +1,60 @@
+"""Every request of the bridge about catalog and storage, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from table_store.catalog.planner import (
+    namespace_requests,
+    partition_requests,
+    procedure_requests,
+    scan_requests,
+    table_requests,
+    view_requests,
+    write_requests,
+)
+from table_store.catalog.planner.endpoint import DataHandler, Handler
+
+_FUNCTIONS: Final[tuple[Handler, ...]] = (
+    namespace_requests.list_namespaces,
+    namespace_requests.load_namespace,
+    namespace_requests.create_namespace,
+    namespace_requests.alter_namespace,
+    namespace_requests.drop_namespace,
+    table_requests.list_tables,
+    table_requests.load_table,
+    table_requests.load_relation,
+    table_requests.create_table,
+    table_requests.stage_create,
+    table_requests.stage_replace,
+    table_requests.stage_create_or_replace,
+    table_requests.commit_staged,
+    table_requests.abort_staged,
+    table_requests.alter_table,
+    table_requests.drop_table,
+    table_requests.rename_table,
+    table_requests.record_foreign,
+    table_requests.forget_foreign,
+    view_requests.list_views,
+    view_requests.create_view,
+    view_requests.replace_view,
+    view_requests.create_or_replace_view,
+    view_requests.drop_view,
+    view_requests.rename_view,
+    partition_requests.list_partitions,
+    partition_requests.load_partition,
+    partition_requests.drop_partitions,
+    procedure_requests.list_procedures,
+    procedure_requests.load_procedure,
+    procedure_requests.call_procedure,
+    scan_requests.plan_scan,
+    write_requests.can_delete_where,
+    write_requests.delete_where,
+)
+
+REQUESTS: Final[Mapping[str, Handler]] = {
+    function.__name__: function  # type: ignore[attr-defined]  # all are plain functions
+    for function in _FUNCTIONS
+}
+DATA_REQUESTS: Final[Mapping[str, DataHandler]] = {"write": write_requests.write}

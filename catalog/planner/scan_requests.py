@@ -1,0 +1,82 @@
+"""Requests about reading: which splits a scan has, and what a Python worker needs to read them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql.types import StructType
+
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.managed_table import ROW_COLUMN
+from table_store.catalog.planner.opened_table import OpenedTable, opened_table
+from table_store.catalog.planner.raw_split import RawSplits
+from table_store.catalog.planner.read_task import ReadTask
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.spark_predicate import conjunction
+from table_store.catalog.table_definition import columns_from_spark
+from table_store.storage.file_store.split import Split
+from table_store.storage.kernel.types import arrow_field
+
+
+def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
+    """The splits of a scan: raw ones as files for Spark's reader, others for a Python worker."""
+    opened = opened_table(argument)
+    columns = tuple(argument["columns"])
+    predicate = conjunction(argument["predicates"])
+    stored = opened.schema.column_names if ROW_COLUMN in columns else columns
+    scan = opened.table.scan(
+        columns=stored, predicate=predicate, version=opened.snapshot_id, schema=opened.schema
+    )
+    splits = scan.splits()
+    raw = RawSplits(opened.table, opened.schema, columns)
+    task = ReadTask(
+        reader=scan.reader(),
+        stored=stored,
+        columns=columns,
+        schema=_arrow_schema(argument["schema"]),
+        predicate=predicate,
+        limit=argument.get("limit"),
+    )
+    return {
+        "snapshot": opened.snapshot_id,
+        "splits": [_split(split, raw, opened) for split in splits],
+        "files": sum(len(run) for split in splits for run in split.runs),
+        "rows": sum(file.row_count for file in _files(splits)),
+        "sizeBytes": sum(file.size_bytes for file in _files(splits)),
+        "python": sys.executable,
+        "pythonVersion": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "function": _command(task, argument["schema"]),
+    }
+
+
+def _files(splits: Sequence[Split]) -> Any:
+    return (file for split in splits for run in split.runs for file in run)
+
+
+def _split(split: Split, raw: RawSplits, opened: OpenedTable) -> dict[str, Any]:
+    files = raw.files_of(split)
+    if files is None:
+        return {"payload": base64.b64encode(split.to_bytes()).decode()}
+    return {
+        "files": [
+            {"path": opened.table.data_path(file), "size": file.size_bytes} for file in files
+        ]
+    }
+
+
+def _arrow_schema(struct_json: str) -> pa.Schema:
+    return pa.schema(
+        [arrow_field(f.name, f.type, nullable=f.nullable) for f in columns_from_spark(struct_json)]
+    )
+
+
+def _command(task: ReadTask, struct_json: str) -> str:
+    """The task as Spark's Python worker takes it: pickled together with its result type."""
+    result = StructType.fromJson(json.loads(struct_json))
+    return base64.b64encode(CloudPickleSerializer().dumps((task, result))).decode()

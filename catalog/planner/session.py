@@ -1,0 +1,50 @@
+"""One Spark session as the planner sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import SparkSession
+
+
+class PlannerSession:
+    """A Spark session of the JVM, attached only when a request needs it.
+
+    Attaching costs several calls to the JVM, and most requests (load a table, plan a scan)
+    touch storage alone.
+    """
+
+    def __init__(self, session_id: str, attach: Callable[[], SparkSession]) -> None:
+        self.id = session_id
+        self._attach = attach
+        self._spark: SparkSession | None = None
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session, whose calls run on the JVM thread that asked."""
+        if self._spark is None:
+            self._spark = self._attach()
+        return self._spark
+
+    def conf(self, key: str) -> str | None:
+        """The session's value of `key`, or None when it is not set."""
+        value = self.spark._jsparkSession.conf().getOption(key)  # type: ignore[attr-defined]
+        return str(value.get()) if value.isDefined() else None
+
+    def confs(self, prefix: str) -> dict[str, str]:
+        """Every key of the session that starts with `prefix`, with its value."""
+        settings = self.spark._jsparkSession.sessionState().conf().settings()  # type: ignore[attr-defined]
+        return {str(key): str(settings.get(key)) for key in settings.keySet() if key.startswith(prefix)}
+
+    def set_conf(self, key: str, value: str | None) -> None:
+        """Set a key of the session, or take it back to its default (None)."""
+        conf = self.spark._jsparkSession.conf()  # type: ignore[attr-defined]
+        if value is None:
+            conf.unset(key)
+        else:
+            conf.set(key, value)
+
+    def current(self) -> tuple[str, list[str]]:
+        """(current catalog, current namespace)."""
+        manager = self.spark._jsparkSession.sessionState().catalogManager()  # type: ignore[attr-defined]
+        return str(manager.currentCatalog().name()), [str(n) for n in manager.currentNamespace()]

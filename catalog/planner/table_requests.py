@@ -1,0 +1,363 @@
+"""Requests about managed tables by name: load, create, replace, alter, drop, rename."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from table_store.catalog.errors import NamespaceNotFoundError
+from table_store.catalog.identifier import SYSTEM_TABLE_SEPARATOR, Identifier
+from table_store.catalog.lifecycle import ManagedTable, TableLifecycle
+from table_store.catalog.name_record import ForeignDefinition, RelationKind, TableTarget, ViewDefinition
+from table_store.catalog.planner.catalog_access import CatalogAccess, identifier_of
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.managed_table import describe_table
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.spark_table import TEMPORARY, definition_of, properties_of
+from table_store.catalog.staged_table import StagedTable, StagingMode
+from table_store.catalog.table_change import change_from_spark
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError, SnapshotNotFoundError
+
+SYSTEM_TABLES: dict = {}
+_INSERT: Final = ["INSERT"]
+_CHANGE_TYPE_SEPARATOR: Final = "$change_type$"
+
+
+def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
+    """A table as of now, a version or a time; a foreign table's definition; a system table.
+
+    None where there is none.
+    """
+    access = CatalogAccess.of(session, argument)
+    system = _system_table(argument)
+    if system is not None:
+        return _load_system_table(access, session, *system, argument)
+    identifier = identifier_of(argument)
+    if identifier is None:
+        return None
+    found = _find(access, identifier)
+    if isinstance(found, ForeignDefinition):
+        return {"foreign": found.to_json()}
+    if not isinstance(found, TableLifecycle):
+        return None
+    return _loaded(access, found, identifier, argument)
+
+
+def load_relation(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
+    """A table or a view; None where the name stands for neither."""
+    identifier = identifier_of(argument)
+    if identifier is not None and _system_table(argument) is None:
+        access = CatalogAccess.of(session, argument)
+        found = _find(access, identifier)
+        if isinstance(found, ViewDefinition):
+            return dict(found.to_json())
+    return load_table(session, argument)
+
+
+def list_tables(session: PlannerSession, argument: Argument) -> list[str] | None:
+    """The names of managed and foreign tables of a namespace."""
+    return listed(session, argument, (RelationKind.TABLE, RelationKind.FOREIGN))
+
+
+def listed(
+    session: PlannerSession, argument: Argument, kinds: tuple[RelationKind, ...]
+) -> list[str] | None:
+    """The names of some kinds of relation in a namespace; None where it does not exist."""
+    access = CatalogAccess.of(session, argument)
+    namespace = argument["namespace"] or ["default"]
+    if len(namespace) != 1 or access.warehouse.find_namespace(namespace[0]) is None:
+        return None
+    return [r.identifier.name for r in access.warehouse.records(namespace[0], kinds)]
+
+
+def create_table(session: PlannerSession, argument: Argument) -> Any:
+    """Make a table; "foreign" where Spark is to make it, or the word for what is in the way."""
+    return _staged(session, argument, StagingMode.CREATE, is_committed=True)
+
+
+def stage_create(session: PlannerSession, argument: Argument) -> Any:
+    """Make a table that nobody sees before `commit_staged`."""
+    return _staged(session, argument, StagingMode.CREATE, is_committed=False)
+
+
+def stage_replace(session: PlannerSession, argument: Argument) -> Any:
+    """Like `stage_create`, in place of a table."""
+    return _staged(session, argument, StagingMode.REPLACE, is_committed=False)
+
+
+def stage_create_or_replace(session: PlannerSession, argument: Argument) -> Any:
+    """Like `stage_create`, in place of a table if there is one."""
+    return _staged(session, argument, StagingMode.CREATE_OR_REPLACE, is_committed=False)
+
+
+def commit_staged(session: PlannerSession, argument: Argument) -> None:
+    """Let a staged table be seen."""
+    staged = StagedTable.from_json(argument["handle"]["staged"])
+    _lifecycle(session, argument).commit_staged(staged)
+
+
+def abort_staged(session: PlannerSession, argument: Argument) -> None:
+    """Remove a staged table."""
+    staged = StagedTable.from_json(argument["handle"]["staged"])
+    _lifecycle(session, argument).abort_staged(staged)
+
+
+def alter_table(session: PlannerSession, argument: Argument) -> Any:
+    """Publish all changes as one new schema; "foreign" where Spark is to do it."""
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    found = None if identifier is None else _find(access, identifier)
+    if isinstance(found, ForeignDefinition):
+        return "foreign"
+    if identifier is None or not isinstance(found, TableLifecycle):
+        return None
+    changes = [change_from_spark(change) for change in argument["changes"]]
+    own = _own_identifier(access, found, identifier)
+    found.alter(own, [change for change in changes if change is not None])
+    return _loaded(access, found, identifier, argument)
+
+
+def drop_table(session: PlannerSession, argument: Argument) -> Any:
+    """Whether there was a table to drop; "foreign" where Spark is to do it."""
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    found = None if identifier is None else _find(access, identifier)
+    if isinstance(found, ForeignDefinition):
+        return "foreign"
+    if identifier is None or not isinstance(found, TableLifecycle):
+        return False
+    return found.drop(_own_identifier(access, found, identifier))
+
+
+def drop_temporary(argument: Argument, session: PlannerSession, if_exists: bool) -> None:
+    """Remove a temporary table of the session.
+
+    Raises:
+        NotFoundError: there is none of that name, and not `if_exists`.
+    """
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    is_dropped = identifier is not None and access.temporary.lifecycle().drop(
+        _temporary_identifier(identifier)
+    )
+    if not is_dropped and not if_exists:
+        raise NotFoundError(kind="temporary table", name=argument["name"])
+
+
+def rename_table(session: PlannerSession, argument: Argument) -> str:
+    """ "renamed", or the word for what is in the way."""
+    access = CatalogAccess.of(session, argument)
+    source, target = identifier_of(argument), identifier_of(argument["to"])
+    if source is None or target is None:
+        return "no_such_relation"
+    try:
+        access.lifecycle.rename(source, target)
+    except NotFoundError:
+        return "no_such_relation"
+    except AlreadyExistsError:
+        return "relation_exists"
+    return "renamed"
+
+
+def record_foreign(session: PlannerSession, argument: Argument) -> None:
+    """Remember the definition of a table that Spark has made or altered."""
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    assert identifier is not None, "Spark made it under a name that we checked"
+    given = argument["definition"]
+    properties = dict(given["properties"])
+    definition = ForeignDefinition(
+        provider=properties.pop("provider"),
+        columns=given["columns"],
+        partition_columns=tuple(".".join(t["columns"][0]) for t in given["partitions"]),
+        location=properties.pop("location", None),
+        comment=properties.pop("comment", None),
+        properties=properties,
+    )
+    access.warehouse.create_or_replace(identifier, definition)
+
+
+def forget_foreign(session: PlannerSession, argument: Argument) -> bool:
+    """Forget a foreign table that Spark has dropped."""
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    assert identifier is not None, "Spark dropped it under a name that we knew"
+    access.warehouse.drop(access.warehouse.require(identifier, RelationKind.FOREIGN))
+    return True
+
+
+def managed_table(session: PlannerSession, argument: Argument) -> tuple[CatalogAccess, ManagedTable]:
+    """The managed table that a command or procedure names.
+
+    Raises:
+        NotFoundError: there is none.
+        WrongRelationKindError: the name is that of a view or foreign table.
+    """
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    if identifier is None:
+        raise NotFoundError(kind="table", name=".".join([*argument["namespace"], argument["name"]]))
+    found = _find(access, identifier)
+    if isinstance(found, TableLifecycle):
+        return access, found.load(_own_identifier(access, found, identifier))
+    return access, access.lifecycle.load(identifier)
+
+
+# -- details -------------------------------------------------------------------------------------
+
+
+def _find(
+    access: CatalogAccess, identifier: Identifier
+) -> TableLifecycle | ForeignDefinition | ViewDefinition | None:
+    """What a name stands for; of a managed table the statements that work on it.
+
+    A temporary table of the session hides others of its name, as temporary views do.
+    """
+    temporary = access.temporary.lifecycle()
+    if temporary.warehouse.find(_temporary_identifier(identifier)) is not None:
+        return temporary
+    record = access.warehouse.find(identifier)
+    if record is None:
+        return None
+    return access.lifecycle if isinstance(record.target, TableTarget) else record.target
+
+
+def _temporary_identifier(identifier: Identifier) -> Identifier:
+    return replace(identifier, namespace="default")
+
+
+def _own_identifier(
+    access: CatalogAccess, lifecycle: TableLifecycle, identifier: Identifier
+) -> Identifier:
+    is_temporary = lifecycle is not access.lifecycle
+    return _temporary_identifier(identifier) if is_temporary else identifier
+
+
+def _loaded(
+    access: CatalogAccess, lifecycle: TableLifecycle, identifier: Identifier, argument: Argument
+) -> dict[str, Any]:
+    timestamp_us, version = argument.get("timestamp_us"), argument.get("version")
+    timestamp_ms = None if timestamp_us is None else timestamp_us // 1000
+    own = _own_identifier(access, lifecycle, identifier)
+    managed = lifecycle.load(own, timestamp_ms=timestamp_ms)
+    file_io = lifecycle.warehouse.places.file_io_of(managed.location)
+    table = FileStoreTable.open(managed.location, file_io)
+    snapshot = table.snapshot(
+        version=None if version is None else _version(version, argument["name"]),
+        timestamp_ms=timestamp_ms,
+    )
+    travels = timestamp_us is not None or version is not None
+    schema = (
+        table.schema_store.get(snapshot.schema_id)
+        if travels and snapshot is not None
+        else managed.schema
+    )
+    return describe_table(
+        schema,
+        name=access.qualified(identifier),
+        path=managed.location,
+        snapshot_id=None if snapshot is None else snapshot.id,
+        properties=properties_of(schema, managed.location),
+        handle={},
+        for_insert=argument.get("privileges") == _INSERT,
+    )
+
+
+def _version(version: str, name: str) -> int:
+    try:
+        return int(version)
+    except ValueError:
+        raise SnapshotNotFoundError(table=name, asked=f"version {version!r}") from None
+
+
+def _staged(
+    session: PlannerSession, argument: Argument, mode: StagingMode, *, is_committed: bool
+) -> Any:
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    properties: Mapping[str, str] = argument["properties"]
+    if properties.get("provider", "tablestore").lower() != "tablestore":
+        return _word_for_foreign(access, identifier)
+    if identifier is None:
+        return "no_such_namespace"
+    is_temporary = properties.get(TEMPORARY) == "true"
+    lifecycle = access.temporary.begin() if is_temporary else access.lifecycle
+    own = _temporary_identifier(identifier) if is_temporary else identifier
+    definition = definition_of(argument)
+    try:
+        staged = lifecycle.stage(own, definition, mode, settings=session.confs("table-storage."))
+        if is_committed:
+            lifecycle.commit_staged(staged)
+    except NamespaceNotFoundError:
+        return "no_such_namespace"
+    except AlreadyExistsError:
+        return "table_exists"
+    except NotFoundError:
+        return "no_such_table"
+    file_io = lifecycle.warehouse.places.file_io_of(staged.location)
+    schema = FileStoreTable.open(staged.location, file_io).schema
+    return describe_table(
+        schema,
+        name=access.qualified(identifier),
+        path=staged.location,
+        snapshot_id=None,
+        properties=properties_of(schema, staged.location),
+        handle={"staged": staged.to_json(), "temporary": is_temporary},
+        for_insert=not is_committed,
+    )
+
+
+def _word_for_foreign(access: CatalogAccess, identifier: Identifier | None) -> str:
+    if identifier is None or access.warehouse.find_namespace(identifier.namespace) is None:
+        return "no_such_namespace"
+    return "table_exists" if access.warehouse.find(identifier) is not None else "foreign"
+
+
+def _lifecycle(session: PlannerSession, argument: Argument) -> TableLifecycle:
+    access = CatalogAccess.of(session, argument)
+    return access.temporary.lifecycle() if argument["handle"]["temporary"] else access.lifecycle
+
+
+def _system_table(argument: Argument) -> tuple[list[str], str, str] | None:
+    """(namespace, table, system table) of ``t$snapshots`` or ``t.snapshots``."""
+    namespace, name = argument["namespace"], argument["name"]
+    base, separator, system = name.rpartition(SYSTEM_TABLE_SEPARATOR)
+    if separator and base and system.lower() in SYSTEM_TABLES:
+        return namespace, base, system.lower()
+    if len(namespace) == 2 and name.lower() in SYSTEM_TABLES:
+        return namespace[:1], namespace[1], name.lower()
+    return None
+
+
+def _load_system_table(
+    access: CatalogAccess,
+    session: PlannerSession,
+    namespace: list[str],
+    name: str,
+    system: str,
+    argument: Argument,
+) -> dict[str, Any] | None:
+    base = {**argument, "namespace": namespace, "name": name}
+    try:
+        _, managed = managed_table(session, base)
+    except NotFoundError:
+        return None
+    return {
+        "name": f"{access.name}.{'.'.join(namespace)}.{name}${system}",
+        "columns": json.dumps(SYSTEM_TABLES[system].spark_schema()),
+        "partitions": [],
+        "properties": {},
+        "constraints": [],
+        "capabilities": ["BATCH_READ"],
+        "metadataColumns": [],
+        "rowId": [],
+        "updateAsDeleteAndInsert": False,
+        "handle": {"path": managed.location, "system": system},
+    }
+
+
+def describe_extended(argument, partition):
+    return []

@@ -1,0 +1,79 @@
+"""Requests about persisted views."""
+
+from __future__ import annotations
+
+from table_store.catalog.errors import NamespaceNotFoundError
+from table_store.catalog.name_record import RelationKind, ViewDefinition
+from table_store.catalog.planner.catalog_access import CatalogAccess, identifier_of
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.table_requests import listed
+from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
+
+
+def list_views(session: PlannerSession, argument: Argument) -> list[str] | None:
+    """The names of the views of a namespace."""
+    return listed(session, argument, (RelationKind.VIEW,))
+
+
+def create_view(session: PlannerSession, argument: Argument) -> str:
+    """ "written", or the word for what is in the way."""
+    return _written(session, argument, "create")
+
+
+def replace_view(session: PlannerSession, argument: Argument) -> str:
+    """ "written", or the word for what is in the way."""
+    return _written(session, argument, "replace")
+
+
+def create_or_replace_view(session: PlannerSession, argument: Argument) -> str:
+    """ "written", or the word for what is in the way."""
+    return _written(session, argument, "create_or_replace")
+
+
+def drop_view(session: PlannerSession, argument: Argument) -> bool:
+    """Whether there was a view to drop."""
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    record = None if identifier is None else access.warehouse.find(identifier)
+    if record is None or record.kind is not RelationKind.VIEW:
+        return False
+    access.warehouse.drop(record)
+    return True
+
+
+def rename_view(session: PlannerSession, argument: Argument) -> str:
+    """ "renamed", or the word for what is in the way."""
+    access = CatalogAccess.of(session, argument)
+    source, target = identifier_of(argument), identifier_of(argument["to"])
+    if source is None or target is None:
+        return "no_such_relation"
+    try:
+        access.warehouse.rename(source, target, RelationKind.VIEW)
+    except NotFoundError:
+        return "no_such_relation"
+    except AlreadyExistsError:
+        return "relation_exists"
+    return "renamed"
+
+
+def _written(session: PlannerSession, argument: Argument, how: str) -> str:
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    if identifier is None:
+        return "no_such_namespace"
+    view = ViewDefinition.from_json(argument["view"])
+    try:
+        if how == "create":
+            access.warehouse.create(identifier, view)
+        elif how == "replace":
+            access.warehouse.replace(identifier, view)
+        else:
+            access.warehouse.create_or_replace(identifier, view)
+    except NamespaceNotFoundError:
+        return "no_such_namespace"
+    except AlreadyExistsError:
+        return "view_exists"
+    except NotFoundError:
+        return "no_such_view"
+    return "written"

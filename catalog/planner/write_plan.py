@@ -1,0 +1,153 @@
+"""The DataFrame that a write statement becomes: rows with their kind and order, at their bucket's writer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from table_store.storage.file_store.schema import TableSchema
+
+KIND, ORDER, BUCKET = "__kind", "__order", "__bucket"
+
+_ADD, _DELETE = 0, 1
+# The values of RowDeltaUtils in Spark 4.2's catalyst: what WriteDelta's first column says.
+_OPERATION_DELETE, _OPERATION_UPDATE = 1, 2
+# Deletes of a statement that moves keys come before all its inserts: `SET id = id + 1` deletes
+# key 2 for one row and writes it for another, and the written row must win.
+_DELETE_FIRST = -(1 << 62)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaColumns:
+    """Where a row-level statement's query has its columns, by position.
+
+    `row` is None for a DELETE. `row_id` holds the key columns of a table with key; else one
+    struct that is the whole row.
+    """
+
+    row: tuple[int, ...] | None
+    row_id: tuple[int, ...]
+
+
+def inserted_rows(frame: DataFrame, schema: TableSchema, kind: Column | None = None) -> DataFrame:
+    """The table's columns, `KIND` and `ORDER` of an INSERT's query, computed columns included.
+
+    `frame` has the table's stored columns in order, the computed ones left out.
+    """
+    written = [field.name for field in schema.fields if field.generated is None]
+    named = frame.toDF(*written, *frame.columns[len(written) :])
+    columns = [
+        F.col(_quoted(field.name))
+        if field.generated is None
+        else F.expr(field.generated).cast(_ddl(schema, field.name)).alias(field.name)
+        for field in schema.fields
+    ]
+    return named.select(
+        *columns,
+        (F.lit(_ADD) if kind is None else kind).cast("tinyint").alias(KIND),
+        F.monotonically_increasing_id().alias(ORDER),
+    )
+
+
+def delta_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) -> DataFrame:
+    """The table's columns, `KIND` and `ORDER` of what UPDATE, DELETE or MERGE does.
+
+    `frame` is the query of Spark's WriteDelta: an operation, then columns named by `delta`.
+    """
+    source = frame.toDF(*[f"_{i}" for i in range(len(frame.columns))])
+    is_delete = F.col("_0") == _OPERATION_DELETE
+    if schema.primary_key:
+        old = {name: _at(i) for name, i in zip(schema.primary_key, delta.row_id, strict=True)}
+        moved = _moved_key(schema, delta)
+        deleted = {f.name: old.get(f.name, F.lit(None)) for f in schema.fields}
+    else:
+        moved = None
+        deleted = {f.name: _at(delta.row_id[0]).getField(f.name) for f in schema.fields}
+    if delta.row is None:
+        return source.select(*_version(schema, deleted, _DELETE, is_order_first=False))
+    row = {f.name: _at(i) for f, i in zip(schema.fields, delta.row, strict=True)}
+    recomputed = _recomputed(source, schema, row)
+    if moved is None:
+        values = {name: F.when(is_delete, deleted[name]).otherwise(row[name]) for name in row}
+        kind = F.when(is_delete, _DELETE).otherwise(_ADD)
+        return recomputed.select(*_version(schema, values, kind, is_order_first=False))
+    before = F.struct(*_version(schema, deleted, _DELETE, is_order_first=True))
+    after = F.struct(*_version(schema, row, _ADD, is_order_first=False))
+    is_move = (F.col("_0") == _OPERATION_UPDATE) & moved
+    versions = (
+        F.when(is_delete, F.array(before)).when(is_move, F.array(before, after))
+    ).otherwise(F.array(after))
+    return recomputed.select(F.inline(versions))
+
+
+def at_writers(rows: DataFrame, schema: TableSchema, buckets: int, parallelism: int) -> DataFrame:
+    """`rows` with `BUCKET`, shuffled so that a bucket with key has one writer.
+
+    Without key or partitions nothing is shuffled: every task writes files of its own to every
+    bucket, which is what a plain Parquet write does.
+    """
+    hashed = schema.primary_key or tuple(field.name for field in schema.fields)
+    if buckets == 1:
+        bucket = F.lit(0)
+    else:
+        bucket = F.pmod(F.hash(*[F.col(_quoted(n)) for n in hashed]), F.lit(buckets)).cast("int")
+    placed = rows.withColumn(BUCKET, bucket)
+    if schema.partition_keys:
+        keys = [F.col(_quoted(name)) for name in schema.partition_keys]
+        return placed.repartition(parallelism, *keys, F.col(BUCKET))
+    if schema.primary_key:
+        return placed.repartitionById(buckets, F.col(BUCKET))
+    return placed
+
+
+def _moved_key(schema: TableSchema, delta: DeltaColumns) -> Column | None:
+    """Whether an updated row leaves its key; None where the statement assigns no key column."""
+    if delta.row is None:
+        return None
+    position = {field.name: i for field, i in zip(schema.fields, delta.row, strict=True)}
+    moved: Column | None = None
+    for name, old in zip(schema.primary_key, delta.row_id, strict=True):
+        if position[name] != old:
+            differs = ~_at(position[name]).eqNullSafe(_at(old))
+            moved = differs if moved is None else moved | differs
+    return moved
+
+
+def _recomputed(source: DataFrame, schema: TableSchema, row: dict[str, Column]) -> DataFrame:
+    """`source` with the computed columns of its new row versions; `row` is told of them."""
+    generated = [field for field in schema.fields if field.generated is not None]
+    if not generated:
+        return source
+    # The expressions name the table's columns, so they see the new row under those names.
+    shown = source.select("*", *[row[f.name].alias(f.name) for f in schema.fields])
+    for number, field in enumerate(generated):
+        value = F.expr(str(field.generated)).cast(_ddl(schema, field.name))
+        shown = shown.withColumn(f"__computed_{number}", value)
+        row[field.name] = F.col(f"__computed_{number}")
+    return shown
+
+
+def _version(
+    schema: TableSchema, values: dict[str, Column], kind: Column | int, *, is_order_first: bool
+) -> Sequence[Column]:
+    order = F.monotonically_increasing_id()
+    return [
+        *[values[f.name].cast(_ddl(schema, f.name)).alias(f.name) for f in schema.fields],
+        (F.lit(kind) if isinstance(kind, int) else kind).cast("tinyint").alias(KIND),
+        (order + F.lit(_DELETE_FIRST) if is_order_first else order).alias(ORDER),
+    ]
+
+
+def _at(position: int) -> Column:
+    return F.col(f"_{position}")
+
+
+def _ddl(schema: TableSchema, name: str) -> str:
+    return next(field.type.sql_name() for field in schema.fields if field.name == name)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

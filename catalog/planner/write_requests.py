@@ -1,0 +1,129 @@
+"""Requests that change rows: INSERT in all its forms, UPDATE, DELETE, MERGE, TRUNCATE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.maintenance import compact_after_write
+from table_store.catalog.planner.opened_table import OpenedTable, opened_table
+from table_store.catalog.planner.overwrite import overwrite_scope, replaced_rows
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.write_plan import (
+    DeltaColumns,
+    at_writers,
+    delta_rows,
+    inserted_rows,
+)
+from table_store.catalog.planner.write_task import ANSWER, WriteTask, messages_of
+from table_store.catalog.write_options import WriteOptions
+from table_store.storage.file_store.data_file import CommitMessage
+from table_store.storage.file_store.scope import WHOLE_TABLE, Scope, partitions_of
+from table_store.storage.file_store.snapshot import CommitKind
+
+_CHANGE_TYPES = {"insert": 0, "update_postimage": 0, "delete": 1, "update_preimage": 1}
+
+
+def write(session: PlannerSession, argument: Argument, data: Any) -> None:
+    """Run a write statement's query and commit what it wrote, as one snapshot."""
+    opened = opened_table(argument)
+    options = WriteOptions.parse(argument["options"])
+    frame = DataFrame(data, session.spark)
+    if argument["mode"] == "delta":
+        delta = DeltaColumns(
+            row=None if argument.get("row") is None else tuple(argument["row"]),
+            row_id=tuple(argument["rowId"]),
+        )
+        rows = delta_rows(frame, opened.schema, delta)
+    else:
+        rows = inserted_rows(frame, opened.schema, _kind(argument))
+    messages = _written(session, opened, rows)
+    _commit(opened, argument, messages, options)
+    compact_after_write(session, opened, messages)
+
+
+def can_delete_where(session: PlannerSession, argument: Argument) -> bool:
+    """Whether a DELETE can be done by dropping whole partitions."""
+    opened = opened_table(argument)
+    return overwrite_scope(opened.schema, argument["predicates"]) is not None
+
+
+def delete_where(session: PlannerSession, argument: Argument) -> None:
+    """Drop the partitions that a DELETE or TRUNCATE names."""
+    opened = opened_table(argument)
+    scope = overwrite_scope(opened.schema, argument["predicates"])
+    assert scope is not None, "Spark asks can_delete_where first"
+    opened.table.committer().commit(
+        (),
+        kind=CommitKind.OVERWRITE,
+        commit_user=opened.table.ids.unique(),
+        overwrite=scope,
+        operation="DELETE" if argument["predicates"] else "TRUNCATE",
+    )
+
+
+def _kind(argument: Argument) -> Column | None:
+    column = argument["handle"].get("changeTypeColumn")
+    if column is None:
+        return None
+    text = F.col("`" + column.replace("`", "``") + "`")
+    kind = F.raise_error(
+        F.concat(
+            F.lit("the change type of a row is one of insert, delete, update_preimage and "),
+            F.lit("update_postimage, not "),
+            F.coalesce(text.cast("string"), F.lit("NULL")),
+        )
+    ).cast("int")
+    for name, value in reversed(_CHANGE_TYPES.items()):
+        kind = F.when(F.lower(text) == name, value).otherwise(kind)
+    return kind
+
+
+def _written(
+    session: PlannerSession, opened: OpenedTable, rows: DataFrame
+) -> tuple[CommitMessage, ...]:
+    context = opened.table.writer_context(opened.schema)
+    parallelism = session.spark.sparkContext.defaultParallelism
+    placed = at_writers(rows, opened.schema, context.bucket_count, parallelism)
+    answers = placed.mapInArrow(WriteTask(context), ANSWER).collect()
+    return messages_of([(row.message, row.error) for row in answers])
+
+
+def _commit(
+    opened: OpenedTable,
+    argument: Argument,
+    messages: tuple[CommitMessage, ...],
+    options: WriteOptions,
+) -> None:
+    mode = argument["mode"]
+    read = opened.snapshot_id or 0
+    overwrite = None
+    if mode == "overwrite":
+        overwrite = overwrite_scope(opened.schema, argument["predicates"])
+        if overwrite is None:
+            messages = (*replaced_rows(opened, argument["predicates"], messages),)
+    elif mode == "overwrite_dynamic":
+        overwrite = WHOLE_TABLE
+        if opened.schema.partition_keys:
+            overwrite = _touched(messages)
+    is_tracked = options.is_tracked
+    if is_tracked is None:
+        is_tracked = opened.schema.options.get("change-tracking", "true") != "false"
+    opened.table.committer().commit(
+        messages,
+        kind=CommitKind.APPEND if overwrite is None else CommitKind.OVERWRITE,
+        commit_user=opened.table.ids.unique(),
+        overwrite=overwrite,
+        read_snapshot_id=None if mode == "append" else read,
+        since_snapshot_id=read,
+        track_changes=is_tracked,
+        operation=argument.get("command", "OVERWRITE" if mode.startswith("over") else "INSERT"),
+        expected_schema_id=opened.schema.id,
+    )
+
+
+def _touched(messages: tuple[CommitMessage, ...]) -> Scope:
+    return partitions_of([message.partition for message in messages])

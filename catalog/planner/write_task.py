@@ -1,0 +1,98 @@
+"""What a Python worker does with the rows of a write statement."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from table_store.catalog.planner.write_plan import BUCKET, KIND, ORDER
+from table_store.storage.file_store.data_file import CommitMessage
+from table_store.storage.file_store.table_writer import TableWriter, WriterContext
+from table_store.storage.kernel.errors import TableStoreError
+
+ANSWER = "message string, error string"
+_ANSWER_SCHEMA = pa.schema([("message", pa.string()), ("error", pa.string())])
+
+
+class WorkerError(TableStoreError):
+    """An error of ours that a worker met; its text, condition and state are the worker's."""
+
+    def __init__(self, text: str) -> None:
+        error = json.loads(text)
+        # The worker's, not the class's.
+        self.condition = error["condition"]  # type: ignore[misc]
+        self.sql_state = error["sql_state"]  # type: ignore[misc]
+        super().__init__(error["message"])
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """Writes the rows it is given as data files and answers with the commit messages.
+
+    An error of ours is an answer too, so that the user meets its text and no worker's trace.
+    """
+
+    context: WriterContext
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """One batch: a message for each partition and bucket written, or one error."""
+        yield answers_of(lambda: self._write(batches))
+
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
+        writer = TableWriter(self.context)
+        try:
+            for batch in batches:
+                write_batch(writer, batch)
+            return writer.prepare_commit()
+        except BaseException:
+            writer.abort()
+            raise
+
+
+def write_batch(writer: TableWriter, batch: pa.RecordBatch) -> None:
+    """Give `writer` a batch with the table's columns and `KIND`, `ORDER`, `BUCKET`."""
+    rows = batch.drop_columns([KIND, ORDER, BUCKET])
+    writer.write(
+        rows,
+        kinds=batch.column(KIND).to_numpy(zero_copy_only=False),
+        order=batch.column(ORDER).to_numpy(zero_copy_only=False),
+        buckets=batch.column(BUCKET).to_numpy(zero_copy_only=False),
+    )
+
+
+def answers_of(work: Callable[[], tuple[CommitMessage, ...]]) -> pa.RecordBatch:
+    """What a worker answers: the messages that `work` returns, or its error if it is ours."""
+    try:
+        return _answer(work(), None)
+    except TableStoreError as error:
+        return _answer((), error)
+
+
+def messages_of(rows: list[tuple[str | None, str | None]]) -> tuple[CommitMessage, ...]:
+    """The commit messages of all tasks.
+
+    Raises:
+        WorkerError: a task answered with an error; the first one is raised.
+    """
+    for _, error in rows:
+        if error is not None:
+            raise WorkerError(error)
+    return tuple(CommitMessage.from_json(message) for message, _ in rows if message is not None)
+
+
+def _answer(messages: tuple[CommitMessage, ...], error: TableStoreError | None) -> pa.RecordBatch:
+    texts = [message.to_json() for message in messages]
+    errors: list[str | None] = [None] * len(texts)
+    if error is not None:
+        described = {
+            "message": error.message,
+            "condition": error.condition,
+            "sql_state": error.sql_state,
+        }
+        texts, errors = [None], [json.dumps(described)]  # type: ignore[list-item]
+    return pa.RecordBatch.from_pydict(
+        {"message": texts, "error": errors}, schema=_ANSWER_SCHEMA
+    )

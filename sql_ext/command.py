@@ -1,0 +1,133 @@
+"""The commands among our statements: what each returns, and what it does when it is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from table_store.catalog.planner.arrow_answer import arrow_answer
+from table_store.catalog.planner.catalog_of import (
+    CATALOG_CLASS,
+    require_managed,
+)
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.maintenance import compact_table
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.table_requests import describe_extended, drop_temporary
+from table_store.sql_ext.statements import Command
+from table_store.storage.kernel.errors import AlreadyExistsError, InvalidOptionError
+
+Rows = list[dict[str, Any]]
+_RUNTIME_MODE = "execution.runtime-mode"
+_SPARK_TYPES = {pa.string(): "string", pa.int64(): "long"}
+
+
+@dataclass(frozen=True, slots=True)
+class CommandKind:
+    """Result columns of a command, and the function that runs it: (session, fields) -> rows."""
+
+    columns: tuple[tuple[str, pa.DataType], ...]
+    run: Callable[[PlannerSession, Argument], Rows]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The result columns as Spark's JSON."""
+        fields = [
+            {"name": name, "type": _SPARK_TYPES[kind], "nullable": True, "metadata": {}}
+            for name, kind in self.columns
+        ]
+        return {"type": "struct", "fields": fields}
+
+
+def run_command(session: PlannerSession, argument: Argument) -> dict[str, Any]:
+    """Run a command and return its rows."""
+    kind = COMMANDS[argument["command"]]
+    rows = kind.run(session, argument)
+    return arrow_answer(pa.Table.from_pylist(rows, schema=pa.schema(list(kind.columns))))
+
+
+def command_schema(command: Command) -> dict[str, Any]:
+    """The result columns of a parsed command, as Spark's JSON."""
+    return COMMANDS[type(command).__name__].schema
+
+
+def _compact(session: PlannerSession, argument: Argument) -> Rows:
+    managed = require_managed(session, argument["name"])
+    return [compact_table(session, managed, _partition(argument["partition"]))]
+
+
+def _describe(session: PlannerSession, argument: Argument) -> Rows:
+    managed = require_managed(session, argument["name"])
+    rows = describe_extended(managed, _partition(argument["partition"]))
+    return [{"col_name": name, "data_type": value, "comment": note} for name, value, note in rows]
+
+
+def _set(session: PlannerSession, argument: Argument) -> Rows:
+    key, value = argument["key"], argument["value"]
+    if key == _RUNTIME_MODE and value.lower() not in ("batch", "streaming"):
+        raise InvalidOptionError(key=key, value=value, reason="use 'batch' or 'streaming'")
+    session.set_conf(key, value)
+    return [{"key": key, "value": value}]
+
+
+def _show(session: PlannerSession, argument: Argument) -> Rows:
+    value = session.conf(argument["key"])
+    return [{"key": argument["key"], "value": "<undefined>" if value is None else value}]
+
+
+def _reset(session: PlannerSession, argument: Argument) -> Rows:
+    session.set_conf(argument["key"], None)
+    return []
+
+
+def _create_catalog(session: PlannerSession, argument: Argument) -> Rows:
+    key = f"spark.sql.catalog.{argument['name']}"
+    if session.conf(key) is not None:
+        if argument["if_not_exists"]:
+            return []
+        raise AlreadyExistsError(kind="catalog", name=argument["name"])
+    for option, value in argument["options"]:
+        session.set_conf(f"{key}.{option}", value)
+    session.set_conf(key, CATALOG_CLASS)
+    return []
+
+
+def _drop_temporary(session: PlannerSession, argument: Argument) -> Rows:
+    drop_temporary(require_managed(session, argument["name"]), session, argument["if_exists"])
+    return []
+
+
+def _explain(_: PlannerSession, argument: Argument) -> Rows:
+    return [{"plan": f"== Physical Plan ==\nExecute {argument['plan']}\n"}]
+
+
+def _partition(terms: Sequence[Mapping[str, str | None]]) -> dict[str, str | None]:
+    return {str(term["column"]): term["value"] for term in terms}
+
+
+_KEY_VALUE = (("key", pa.string()), ("value", pa.string()))
+
+COMMANDS: Final[dict[str, CommandKind]] = {
+    "Compact": CommandKind(
+        (
+            ("files_before", pa.int64()),
+            ("files_after", pa.int64()),
+            ("bytes_before", pa.int64()),
+            ("bytes_after", pa.int64()),
+        ),
+        _compact,
+    ),
+    "DescribeExtended": CommandKind(
+        (("col_name", pa.string()), ("data_type", pa.string()), ("comment", pa.string())),
+        _describe,
+    ),
+    "SetOption": CommandKind(_KEY_VALUE, _set),
+    "ShowOption": CommandKind(_KEY_VALUE, _show),
+    "ResetOption": CommandKind((), _reset),
+    "CreateCatalog": CommandKind((), _create_catalog),
+    "DropTemporaryTable": CommandKind((), _drop_temporary),
+    "Explain": CommandKind((("plan", pa.string()),), _explain),
+}

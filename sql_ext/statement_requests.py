@@ -1,0 +1,109 @@
+"""What the bridge asks about a statement: how Spark shall parse it, or what command it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, Final
+
+from pyspark.sql.types import StructType
+
+from table_store.catalog.planner.catalog_of import managed_argument
+from table_store.catalog.planner.endpoint import Argument, Handler
+from table_store.catalog.planner.mirror_requests import mirror_when_asked
+from table_store.catalog.planner.session import PlannerSession
+from table_store.sql_ext.command import COMMANDS, command_schema, run_command
+from table_store.sql_ext.create_table_sql import render_create_table
+from table_store.sql_ext.sql_literal import name_literal
+from table_store.sql_ext.statement_parser import parse_statement
+from table_store.sql_ext.statements import (
+    Command,
+    CreateTable,
+    DescribeExtended,
+    Explained,
+    Insert,
+    Rewritten,
+    UseCatalog,
+)
+
+TEMPORARY: Final = "table-store.temporary"
+"""Property by which CREATE TABLE tells the catalog that the table is the session's own."""
+
+
+def parse(session: PlannerSession, argument: Argument) -> dict[str, Any]:
+    """The statement as text for Spark's parser, or as a command with its result columns."""
+    sql = argument["sql"]
+    statement = parse_statement(sql)
+    if statement is None:
+        return {"sql": sql, "mirror": mirror_when_asked(session, sql)}
+    if isinstance(statement, Rewritten | Insert):
+        return {"sql": statement.sql}
+    if isinstance(statement, Explained):
+        return _explained(session, statement)
+    return _command(session, statement, sql)
+
+
+def _command(session: PlannerSession, command: Command, sql: str) -> dict[str, Any]:
+    if isinstance(command, CreateTable):
+        return {"sql": _create_table(session, command)}
+    if isinstance(command, UseCatalog):
+        return {"sql": f"SET CATALOG {name_literal((command.name,))}"}
+    if isinstance(command, DescribeExtended):
+        managed = managed_argument(session, command.name)
+        if managed is None:
+            return {"sql": sql}
+    answer = {
+        "name": type(command).__name__,
+        "request": {"command": type(command).__name__, **dataclasses.asdict(command)},
+        "schema": json.dumps(command_schema(command)),
+    }
+    if isinstance(command, DescribeExtended):
+        answer["before"] = f"DESCRIBE TABLE EXTENDED {name_literal(command.name)}"
+    return answer
+
+
+def _explained(session: PlannerSession, explained: Explained) -> dict[str, Any]:
+    mode = f"{explained.mode} " if explained.mode else ""
+    inner = _command(session, explained.command, "")
+    if "sql" in inner:
+        return {"sql": f"EXPLAIN {mode}{inner['sql']}"}
+    return {
+        "name": "Explain",
+        "request": {"command": "Explain", "plan": f"TableStore {inner['name']}"},
+        "schema": json.dumps(COMMANDS["Explain"].schema),
+    }
+
+
+def _create_table(session: PlannerSession, statement: CreateTable) -> str:
+    extra = {TEMPORARY: "true"} if statement.temporary else {}
+    return render_create_table(statement, _computed_types(session, statement), extra)
+
+
+def _computed_types(session: PlannerSession, statement: CreateTable) -> dict[str, str]:
+    """Spark's types of the computed columns; each may use the columns before it.
+
+    Analysed on a relation of nulls with the stored columns' types: nothing runs.
+    """
+    types: dict[str, str] = {}
+    if not statement.computed_columns:
+        return types
+    relation = session.spark.createDataFrame([], _physical(session, statement))
+    for column in statement.computed_columns:
+        relation = relation.selectExpr(
+            "*", f"{column.expression} AS {name_literal((column.name,))}"
+        )
+        types[column.name] = relation.schema[column.name].dataType.simpleString()
+    return types
+
+
+def _physical(session: PlannerSession, statement: CreateTable) -> StructType:
+    """The stored columns as a Spark schema, which reads only their names and types."""
+    ddl = ", ".join(
+        f"{name_literal((column.name,))} {column.type_sql}"
+        for column in statement.physical_columns
+    )
+    parser = session.spark._jsparkSession.sessionState().sqlParser()  # type: ignore[attr-defined]
+    return StructType.fromJson(json.loads(parser.parseTableSchema(ddl).json()))
+
+
+STATEMENT_REQUESTS: Final[dict[str, Handler]] = {"parse": parse, "run_statement": run_command}

@@ -1,0 +1,259 @@
+"""Key columns as integers that numpy sorts fast and stably, in Spark's order.
+
+A column becomes one or more "codes": int64 arrays, most significant first, which compare like
+the column's values. Text is cut into words of eight bytes, and a later code is only looked at
+for rows that all earlier ones leave equal, so most sorts touch one code of every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+MaskArray: TypeAlias = npt.NDArray[np.bool_]
+Code: TypeAlias = "Callable[[IntArray | None], IntArray]"
+"""Gives the code of the rows at some positions; None are all rows."""
+
+_LONG_DIGITS: Final = 18
+"""Decimals of up to this many digits fit into the low eight bytes of their 16-byte form."""
+
+_PACKED_BITS_MAX: Final = 62
+_SIGN_BIT: Final = np.uint64(1 << 63)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOrder:
+    """Rows ascending by key.
+
+    `positions` are the rows' positions in the input; `is_last` says at which places of
+    `positions` the last row of a key stands. Equal keys are in the order of the input, or of
+    the tie breaker.
+    """
+
+    positions: IntArray
+    is_last: MaskArray
+
+
+def order_by_key(
+    keys: Sequence[pa.ChunkedArray | pa.Array], *, tie_breaker: IntArray | None = None
+) -> KeyOrder:
+    """Return the order of the rows by key, then by `tie_breaker`, then by position.
+
+    Runs that are sorted already cost little: numpy's stable sort is a timsort, which finds them
+    and gallops. Keys hold no NULL.
+    """
+    codes = _packed([code for key in keys for code in _codes(_whole(key))])
+    order = np.argsort(codes[0](None), kind="stable")
+    starts = _boundaries(codes[0](None)[order])
+    for code in codes[1:]:
+        order, starts = _refined(order, starts, code)
+    is_last = np.empty(len(order), np.bool_)
+    is_last[:-1] = starts[1:]
+    is_last[-1:] = True
+    if tie_breaker is not None and (tie_breaker[1:] < tie_breaker[:-1]).any():
+        order, _ = _refined(order, starts, _array_code(tie_breaker))
+    return KeyOrder(order, is_last)
+
+
+def sort_order(
+    keys: Sequence[pa.ChunkedArray | pa.Array], *, tie_breaker: IntArray | None = None
+) -> IntArray:
+    """Return the positions of the rows ascending by key, then by `tie_breaker`; stable."""
+    return order_by_key(keys, tie_breaker=tie_breaker).positions
+
+
+def _boundaries(ordered: IntArray) -> MaskArray:
+    """Whether each row differs from the one before; the first one does."""
+    starts = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
+    return starts
+
+
+def _refined(order: IntArray, starts: MaskArray, code: Code) -> tuple[IntArray, MaskArray]:
+    """Sort the rows of each group of equal ones by one more code."""
+    is_tied = ~starts
+    is_tied[:-1] |= is_tied[1:]
+    places = np.flatnonzero(is_tied)
+    if not len(places):
+        return order, starts
+    values = code(order[places])
+    groups = np.cumsum(starts[places])
+    within = _by_group(groups, values)
+    order, starts = order.copy(), starts.copy()
+    order[places] = order[places][within]
+    starts[places] |= _boundaries(values[within])
+    return order, starts
+
+
+def _by_group(groups: IntArray, values: IntArray) -> IntArray:
+    """Return the stable order by group, then value; the groups ascend already."""
+    low, high = int(values.min()), int(values.max())
+    bits = (high - low).bit_length()
+    if int(groups[-1]).bit_length() + bits <= _PACKED_BITS_MAX:
+        return np.argsort((groups << bits) | (values - low), kind="stable")
+    return np.lexsort((values, groups))
+
+
+def _packed(codes: Sequence[Code]) -> list[Code]:
+    """Several codes of small range side by side in one, which saves whole sorts."""
+    if len(codes) == 1:
+        return list(codes)
+    packed: list[Code] = []
+    bits_used = _PACKED_BITS_MAX + 1
+    for code in codes:
+        if not isinstance(code, _ArrayCode) or not len(code.values):
+            packed.append(code)
+            bits_used = _PACKED_BITS_MAX + 1
+            continue
+        values = code.values
+        low = int(values.min())
+        bits = max(1, (int(values.max()) - low).bit_length())
+        last = packed[-1] if packed else None
+        if isinstance(last, _ArrayCode) and bits_used + bits <= _PACKED_BITS_MAX:
+            packed[-1] = _ArrayCode((last.values << bits) | (values - low))
+            bits_used += bits
+        elif bits <= _PACKED_BITS_MAX:
+            packed.append(_ArrayCode(values - low))
+            bits_used = bits
+        else:
+            packed.append(code)
+            bits_used = _PACKED_BITS_MAX + 1
+    return packed
+
+
+@dataclass(frozen=True, slots=True)
+class _ArrayCode:
+    """A code that is there as a whole."""
+
+    values: IntArray
+
+    def __call__(self, at: IntArray | None) -> IntArray:
+        return self.values if at is None else self.values[at]
+
+
+def _array_code(values: npt.NDArray[Any]) -> _ArrayCode:
+    return _ArrayCode(values.astype(np.int64, copy=False))
+
+
+def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+            # All runs together may hold more than the 2 GiB that 32-bit offsets reach.
+            column = column.cast(pa.large_binary())
+        return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return column
+
+
+def _codes(column: pa.Array) -> list[Code]:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return [_dictionary_code(column)]
+    if pa.types.is_floating(kind):
+        return [_array_code(_of_floats(column))]
+    if pa.types.is_decimal(kind):
+        return _of_decimals(column)
+    if pa.types.is_boolean(kind):
+        return [_array_code(column.cast(pa.int8()).to_numpy())]
+    if pa.types.is_integer(kind):
+        return [_array_code(column.to_numpy())]
+    if pa.types.is_temporal(kind):
+        plain = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+        return [_array_code(plain.to_numpy())]
+    return _of_bytes(column)
+
+
+def _dictionary_code(column: pa.DictionaryArray) -> Code:
+    order = order_by_key([column.dictionary]).positions
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return _ArrayCode(ranks[column.indices.to_numpy()])
+
+
+def _of_floats(column: pa.Array) -> IntArray:
+    """Bits in the order of the numbers: -0.0 as 0.0, NaN above all, as Spark sorts."""
+    values = column.cast(pa.float64()).to_numpy() + 0.0
+    values[np.isnan(values)] = np.nan
+    bits = values.view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
+
+
+def _of_decimals(column: pa.Array) -> list[Code]:
+    words = np.frombuffer(column.buffers()[1], np.uint64)
+    words = words[2 * column.offset : 2 * (column.offset + len(column))]
+    if column.type.precision <= _LONG_DIGITS:
+        return [_array_code(words[0::2].view(np.int64))]
+    return [
+        _array_code(words[1::2].view(np.int64)),
+        _array_code((words[0::2] ^ _SIGN_BIT).view(np.int64)),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _WordCode:
+    """Eight bytes of each value from `skip` on, big-endian, zeros after the end."""
+
+    words: npt.NDArray[np.uint64]
+    starts: IntArray
+    lengths: IntArray
+    skip: int
+
+    def __call__(self, at: IntArray | None) -> IntArray:
+        starts = self.starts if at is None else self.starts[at]
+        lengths = self.lengths if at is None else self.lengths[at]
+        left = np.clip(lengths - self.skip, 0, 8)
+        where = np.minimum(starts + self.skip, len(self.words) - 1)
+        words = self.words[where].astype(np.uint64)
+        cut = ((8 - left) * 8).astype(np.uint64)
+        # A shift by 64 is undefined, so an empty rest is shifted in two steps.
+        half = cut >> np.uint64(1)
+        words = (words >> half >> half) << half << half
+        return (words ^ _SIGN_BIT).view(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _LengthCode:
+    """Length of each value: tells those apart that end in zero bytes."""
+
+    lengths: IntArray
+
+    def __call__(self, at: IntArray | None) -> IntArray:
+        return self.lengths if at is None else self.lengths[at]
+
+
+def _of_bytes(column: pa.Array) -> list[Code]:
+    if not len(column):
+        return [_ArrayCode(np.zeros(0, np.int64))]
+    column = column.cast(pa.large_binary())
+    offsets = np.frombuffer(column.buffers()[1], np.int64)
+    offsets = offsets[column.offset : column.offset + len(column) + 1]
+    data = np.frombuffer(column.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    padded = np.concatenate([data, np.zeros(8, np.uint8)])
+    # The eight bytes from any position on as one big-endian word, without copying.
+    words: npt.NDArray[np.uint64] = np.ndarray(len(data) + 1, ">u8", padded, strides=(1,))
+    starts, lengths = offsets[:-1] - offsets[0], np.diff(offsets)
+    shortest, longest = int(lengths.min()), int(lengths.max())
+    skip = _common_prefix(words, starts, shortest)
+    codes: list[Code] = [
+        _WordCode(words, starts, lengths, at) for at in range(skip, max(longest, skip + 1), 8)
+    ]
+    return codes if shortest == longest else [*codes, _LengthCode(lengths)]
+
+
+def _common_prefix(words: npt.NDArray[np.uint64], starts: IntArray, shortest: int) -> int:
+    """Return how many first bytes all values share."""
+    skip = 0
+    while skip + 8 <= shortest:
+        found = words[starts + skip]
+        differing = int(np.bitwise_or.reduce(found ^ found[0]))
+        if differing:
+            return skip + (64 - differing.bit_length()) // 8
+        skip += 8
+    return skip

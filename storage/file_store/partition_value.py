@@ -1,0 +1,64 @@
+"""Partition values from text: of a statement, a folder name, or Spark's internal form."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal, InvalidOperation
+
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.types import DataType, DecimalType, PrimitiveType
+from table_store.storage.kernel.values import Value
+
+_EPOCH = dt.datetime(1970, 1, 1)
+_INTEGERS = ("byte", "short", "integer", "long")
+
+
+def parse_partition_value(text: str | None, data_type: DataType) -> Value:
+    """Return the value of a partition column that `text` stands for; None is null.
+
+    Dates may be ISO text or days since 1970, timestamps ISO text or microseconds since then
+    (UTC), which are the forms of SQL and of Spark's internal rows.
+
+    Raises:
+        InvalidSchemaError: the text is no value of the type.
+    """
+    if text is None:
+        return None
+    try:
+        return _parsed(text, data_type)
+    except (ValueError, InvalidOperation) as error:
+        raise InvalidSchemaError(
+            reason=f"{text!r} is no {data_type.sql_name()} to name a partition with"
+        ) from error
+
+
+def _parsed(text: str, data_type: DataType) -> Value:
+    if isinstance(data_type, DecimalType):
+        return Decimal(text).quantize(Decimal(1).scaleb(-data_type.scale))
+    assert isinstance(data_type, PrimitiveType), "partition columns have orderable types"
+    match data_type.name:
+        case name if name in _INTEGERS:
+            return int(text)
+        case "float" | "double":
+            return float(text)
+        case "boolean":
+            if text.lower() not in ("true", "false"):
+                raise ValueError(text)
+            return text.lower() == "true"
+        case "date":
+            if text.lstrip("-").isdigit():
+                return (_EPOCH + dt.timedelta(days=int(text))).date()
+            return dt.date.fromisoformat(text)
+        case "timestamp":
+            return _instant(text).replace(tzinfo=dt.UTC)
+        case "timestamp_ntz":
+            return _instant(text)
+        case "binary":
+            return text.encode()
+    return text
+
+
+def _instant(text: str) -> dt.datetime:
+    if text.lstrip("-").isdigit():
+        return _EPOCH + dt.timedelta(microseconds=int(text))
+    return dt.datetime.fromisoformat(text)

@@ -1,0 +1,276 @@
+"""A table: what a program opens, reads, writes and commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.file_store.catalog_lock import TableLock
+from table_store.storage.file_store.commit import Committed, NoChange, TableCommit
+from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage, DataFile
+from table_store.storage.file_store.data_file_reader import DataFileReader
+from table_store.storage.file_store.live_files import LiveFiles, read_live_files
+from table_store.storage.file_store.manifest_file import PROCESS_CACHE, MetadataReader
+from table_store.storage.file_store.partition_path import data_file_path
+from table_store.storage.file_store.pruning import prune
+from table_store.storage.file_store.scan_planner import plan_splits
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.schema_store import SchemaStore
+from table_store.storage.file_store.scope import WHOLE_TABLE
+from table_store.storage.file_store.snapshot import CommitKind, Snapshot
+from table_store.storage.file_store.snapshot_store import SnapshotStore
+from table_store.storage.file_store.split import Split
+from table_store.storage.file_store.split_reader import SplitReader
+from table_store.storage.file_store.storage_settings import StorageSettings
+from table_store.storage.file_store.table_writer import TableWriter, WriterContext
+from table_store.storage.kernel.clock import Clock, SystemClock
+from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
+from table_store.storage.kernel.ids import IdSource, RandomIds
+from table_store.storage.kernel.predicate import Predicate
+from table_store.storage.kernel.types import arrow_field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """A read of one snapshot; nothing of it changes afterwards. None is the empty table."""
+
+    live: LiveFiles
+    schema: TableSchema
+    files: DataFileReader
+    columns: tuple[str, ...]
+    predicate: Predicate | None
+    target_bytes: int
+
+    def splits(self) -> tuple[Split, ...]:
+        """Return what tasks read; files that cannot hold a row of the answer are left out."""
+        return plan_splits(
+            self.live.by_bucket(),
+            has_key=bool(self.schema.primary_key),
+            target_bytes=self.target_bytes,
+            snapshot_id=self.live.snapshot_id,
+        )
+
+    def reader(self) -> SplitReader:
+        """Return what reads the splits, here or in another process."""
+        return SplitReader(self.files, self.schema)
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows, split after split."""
+        reader = self.reader()
+        for split in self.splits():
+            for batch in reader.read(split, self.columns, self.predicate):
+                yield batch.cast(self.arrow_schema) if batch.num_columns else batch
+
+    def to_arrow(self) -> pa.Table:
+        """Return all rows as one table."""
+        return pa.Table.from_batches(list(self.to_batches()), schema=self.arrow_schema)
+
+    def count(self) -> int:
+        """Return the number of rows; reads no more than keys and kinds."""
+        reader = self.reader()
+        return sum(
+            batch.num_rows
+            for split in self.splits()
+            for batch in reader.read(split, (), self.predicate)
+        )
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """Arrow schema of the answer."""
+        fields = (self.schema.field_named(name) for name in self.columns)
+        return pa.schema([arrow_field(f.name, f.type, nullable=f.nullable) for f in fields])
+
+
+@dataclass(frozen=True, slots=True)
+class FileStoreTable:
+    """A table at a path. Holds no state of it: every call looks at storage again."""
+
+    file_io: FileIO
+    path: str
+    clock: Clock = field(default_factory=SystemClock)
+    ids: IdSource = field(default_factory=RandomIds)
+    lock: TableLock | None = None
+
+    @staticmethod
+    def open(path: str, file_io: FileIO | None = None) -> FileStoreTable:
+        """Return the table at a path.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        table = FileStoreTable(file_io or file_io_for(path), path)
+        if not table.schema_store.exists():
+            raise NotFoundError(kind="table", name=path)
+        return table
+
+    @staticmethod
+    def create(path: str, schema: TableSchema, file_io: FileIO | None = None) -> FileStoreTable:
+        """Create an empty table.
+
+        Raises:
+            InvalidSchemaError: the schema breaks a rule, or there is a table already.
+        """
+        schema.validate()
+        table = FileStoreTable(file_io or file_io_for(path), path)
+        if not table.schema_store.publish(schema):
+            raise InvalidSchemaError(reason=f"there is a table at {path} already")
+        return table
+
+    @property
+    def schema_store(self) -> SchemaStore:
+        """The versions of the table's definition."""
+        return SchemaStore(self.file_io, self.path)
+
+    @property
+    def snapshot_store(self) -> SnapshotStore:
+        """The versions of the table's content."""
+        return SnapshotStore(self.file_io, self.path)
+
+    @property
+    def metadata(self) -> MetadataReader:
+        """Reads manifests, through the cache of this process."""
+        return MetadataReader(file_io=self.file_io, table_path=self.path, cache=PROCESS_CACHE)
+
+    @property
+    def schema(self) -> TableSchema:
+        """The latest definition."""
+        return self.schema_store.latest()
+
+    def latest_snapshot(self) -> Snapshot | None:
+        """Return the newest snapshot, None before the first commit."""
+        return self.snapshot_store.latest()
+
+    def snapshot(
+        self, *, version: int | None = None, timestamp_ms: int | None = None
+    ) -> Snapshot | None:
+        """Return the snapshot of a version, or the one current at a time; else the latest.
+
+        Raises:
+            SnapshotNotFoundError: there is none; names those that there are.
+        """
+        if version is not None:
+            return self.snapshot_store.get(version)
+        if timestamp_ms is not None:
+            return self.snapshot_store.at_timestamp(timestamp_ms)
+        return self.latest_snapshot()
+
+    def live_files(self, snapshot: Snapshot | None, schema: TableSchema) -> LiveFiles:
+        """Return the files of a snapshot, as columns."""
+        return read_live_files(self.metadata, snapshot, schema)
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        predicate: Predicate | None = None,
+        *,
+        version: int | None = None,
+        timestamp_ms: int | None = None,
+        schema: TableSchema | None = None,
+    ) -> Scan:
+        """Return a read of the latest snapshot, or of the one that is named.
+
+        Args:
+            columns: names in the order wanted; None are all.
+            schema: the definition to read under; None is the latest, or the one that the
+                named snapshot was committed with.
+
+        Raises:
+            SnapshotNotFoundError: there is no such snapshot.
+            InvalidSchemaError: there is no such column.
+        """
+        snapshot = self.snapshot(version=version, timestamp_ms=timestamp_ms)
+        travels = version is not None or timestamp_ms is not None
+        if schema is None:
+            at = snapshot.schema_id if travels and snapshot is not None else None
+            schema = self.schema if at is None else self.schema_store.get(at)
+        names = schema.column_names if columns is None else tuple(columns)
+        live = prune(self.live_files(snapshot, schema), predicate)
+        return Scan(
+            live=live,
+            schema=schema,
+            files=self.file_reader(schema),
+            columns=tuple(schema.field_named(name).name for name in names),
+            predicate=predicate,
+            target_bytes=StorageSettings.of(schema).split_target_bytes,
+        )
+
+    def writer_context(self, schema: TableSchema | None = None) -> WriterContext:
+        """Return what a writer of this table needs, here or in another process."""
+        schema = schema or self.schema
+        options = StorageSettings.of(schema)
+        return WriterContext(
+            file_io=self.file_io,
+            table_path=self.path,
+            schema=schema,
+            bucket_count=options.bucket_count,
+            files=options.files,
+            write_buffer_bytes=options.write_buffer_bytes,
+            clock=self.clock,
+            ids=self.ids,
+        )
+
+    def writer(self) -> TableWriter:
+        """Return a writer under the latest schema."""
+        return TableWriter(self.writer_context())
+
+    def committer(self) -> TableCommit:
+        """Return what publishes changes of this table."""
+        return TableCommit(
+            self.file_io, self.path, self.schema_store, self.clock, self.ids, self.lock
+        )
+
+    def commit(self, messages: Sequence[CommitMessage]) -> Committed | NoChange:
+        """Publish appended rows as one snapshot, under a user name of its own."""
+        return self.committer().commit(
+            messages, kind=CommitKind.APPEND, commit_user=self.ids.unique()
+        )
+
+    def append(self, rows: pa.Table) -> Committed | NoChange:
+        """Add rows; in a table with key they take the place of rows with the same key."""
+        return self._write(rows, None)
+
+    def delete(self, rows: pa.Table) -> Committed | NoChange:
+        """Take rows away: by key, other columns may be absent; without key one equal row each."""
+        schema = self.schema
+        for column in schema.fields:
+            if column.name not in rows.column_names and column.name not in schema.primary_key:
+                nulls = pa.nulls(rows.num_rows, arrow_field(column.name, column.type).type)
+                rows = rows.append_column(column.name, nulls)
+        return self._write(rows, np.full(rows.num_rows, KIND_DELETE, np.int8))
+
+    def overwrite(self, rows: pa.Table) -> Committed | NoChange:
+        """Let the rows take the place of the whole content."""
+        latest = self.latest_snapshot()
+        writer = self.writer()
+        writer.write(rows)
+        return self.committer().commit(
+            writer.prepare_commit(),
+            kind=CommitKind.OVERWRITE,
+            commit_user=self.ids.unique(),
+            overwrite=WHOLE_TABLE,
+            read_snapshot_id=0 if latest is None else latest.id,
+            operation="OVERWRITE",
+        )
+
+    def data_path(self, file: DataFile) -> str:
+        """Return the full path of a data file."""
+        return data_file_path(self.path, self.schema.partition_keys, file)
+
+    def _write(self, rows: pa.Table, kinds: np.ndarray | None) -> Committed | NoChange:
+        writer = self.writer()
+        writer.write(rows, kinds=kinds)
+        return self.commit(writer.prepare_commit())
+
+    def file_reader(self, schema: TableSchema) -> DataFileReader:
+        """Return what reads data files as rows of a definition."""
+        return DataFileReader(
+            file_io=self.file_io,
+            table_path=self.path,
+            schema_store=self.schema_store,
+            schema=schema,
+        )

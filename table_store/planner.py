@@ -1,0 +1,23 @@
+"""The planner process: `python -P -m table_store.planner`, started by the bridge on first use."""
+
+from __future__ import annotations
+
+import sys
+
+from table_store.catalog.planner.endpoint import PlannerEndpoint
+from table_store.catalog.planner.process import serve
+from table_store.catalog.planner.requests import DATA_REQUESTS, REQUESTS
+from table_store.sql_ext.statement_requests import STATEMENT_REQUESTS
+
+
+def main() -> int:
+    """Serve the JVM that started this process; with `--check`, only say that it could."""
+    if "--check" in sys.argv[1:]:
+        print("ready")
+        return 0
+    serve(PlannerEndpoint({**REQUESTS, **STATEMENT_REQUESTS}, DATA_REQUESTS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

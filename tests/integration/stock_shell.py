@@ -1,0 +1,138 @@
+"""The unmodified `spark-sql` of the installed pyspark, as a process that a test types into."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+_PROMPT = re.compile(r"^(spark-sql \([^)]*\)>|\s+>)(\s|$)")
+# No test fetches as many rows with one statement.
+_MARK_ROWS = 97
+_NOISE = re.compile(
+    r"^(Time taken:|Response code|WARNING: |Setting default log level|To adjust logging|"
+    r"Spark master:|Spark Web UI|Picked up |SLF4J|\d\d:\d\d:\d\d WARN )"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one statement printed."""
+
+    rows: tuple[tuple[str, ...], ...]
+    error: str
+
+    def ok(self) -> tuple[tuple[str, ...], ...]:
+        """The rows, in the order printed; fails where the statement printed an error."""
+        assert not self.error, self.error
+        return self.rows
+
+    def sorted(self) -> list[tuple[str, ...]]:
+        """The rows, sorted as text."""
+        return sorted(self.ok())
+
+
+class StockShell:
+    """One running `spark-sql`; statements run one after the other in its session."""
+
+    def __init__(self, folder: Path, *arguments: str, env: dict[str, str] | None = None) -> None:
+        binary = Path(sys.executable).parent
+        path = f"{binary}{os.pathsep}{os.environ['PATH']}"
+        self.process = subprocess.Popen(
+            [str(binary / "spark-sql"), "--master", "local[2]", *arguments],
+            cwd=folder,
+            env={**os.environ, "PATH": path, **(env or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        self._out = _lines(self.process.stdout)
+        self._err = _lines(self.process.stderr)
+        self.folder = folder
+        self._marks = 0
+        self._files = 0
+
+    def run(self, sql: str, timeout_s: float = 120) -> Answer:
+        """Type one statement (without semicolon) and wait for what it prints.
+
+        A marker query tells where the statement's own output ends: on standard output by its
+        text, on standard error by the number of rows that the shell says it fetched.
+        """
+        self._marks += 1
+        mark = f"mark-{self._marks}-end"
+        self._type(sql)
+        self._type(f"SELECT explode(array_repeat('{mark}', {_MARK_ROWS}))")
+        printed = _until(self._out, mark, timeout_s, times=_MARK_ROWS)
+        rows = [tuple(line.split("\t")) for line in printed if not _PROMPT.match(line)]
+        fetched = f"Fetched {_MARK_ROWS} row(s)"
+        errors = _until(self._err, fetched, timeout_s, times=1)
+        text = "\n".join(line for line in errors if not _NOISE.match(line)).strip()
+        return Answer(rows=tuple(rows), error=text)
+
+    def ok(self, sql: str) -> tuple[tuple[str, ...], ...]:
+        """The rows of a statement that must succeed."""
+        return self.run(sql).ok()
+
+    def _type(self, sql: str) -> None:
+        """Hand over a statement as a file: the shell repeats typed text, wrapped, in its output."""
+        self._files += 1
+        (self.folder / f"q{self._files}.sql").write_text(f"{sql};\n")
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"source q{self._files}.sql;\n")
+        self.process.stdin.flush()
+
+    def close(self) -> None:
+        """End the shell as a user does, by the end of its input."""
+        if self.process.poll() is None and self.process.stdin is not None:
+            self.process.stdin.close()
+            self.process.wait(60)
+
+    def __enter__(self) -> StockShell:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _lines(stream: object) -> queue.Queue[str | None]:
+    lines: queue.Queue[str | None] = queue.Queue()
+
+    def pump() -> None:
+        for line in stream:  # type: ignore[attr-defined]
+            lines.put(line.rstrip("\n"))
+        lines.put(None)
+
+    threading.Thread(target=pump, daemon=True).start()
+    return lines
+
+
+def _until(
+    lines: queue.Queue[str | None], mark: str, timeout_s: float, *, times: int
+) -> list[str]:
+    """The lines before the first that ends with `mark`; reads on until `times` of them came."""
+    seen: list[str] = []
+    while times:
+        try:
+            line = lines.get(timeout=timeout_s)
+        except queue.Empty:
+            raise AssertionError(f"no {mark} in {timeout_s} s; so far: {seen}") from None
+        if line is None:
+            raise AssertionError(f"the shell ended: {seen}")
+        if line.endswith(mark):
+            times -= 1
+        else:
+            seen.append(line)
+    return seen

@@ -1,0 +1,277 @@
+"""Every statement of the README, typed into the stock shell; results against what SQL says."""
+
+from __future__ import annotations
+
+import pytest
+from stock_shell import StockShell
+
+pytestmark = pytest.mark.spark
+
+
+def test_create_insert_select(shell: StockShell) -> None:
+    """A table without USING is storage that exists at once."""
+    shell.ok("CREATE TABLE t1 (id BIGINT NOT NULL, name STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO t1 VALUES (1, 'a'), (2, 'b'), (1, 'c')")
+    assert shell.run("SELECT * FROM t1").sorted() == [("1", "c"), ("2", "b")]
+    shell.ok("INSERT INTO t1 VALUES (2, 'd'), (3, NULL)")
+    assert shell.run("SELECT * FROM t1").sorted() == [("1", "c"), ("2", "d"), ("3", "NULL")]
+    assert shell.ok("SELECT count(*), max(name) FROM t1") == (("3", "d"),)
+
+
+def test_without_key_is_a_bag(shell: StockShell) -> None:
+    """Duplicates stay, and a delete takes away exactly what it matches."""
+    shell.ok("CREATE TABLE bag (a INT, b STRING)")
+    shell.ok("INSERT INTO bag VALUES (1, 'x'), (1, 'x'), (2, 'y'), (NULL, NULL)")
+    shell.ok("INSERT INTO bag VALUES (1, 'x')")
+    assert shell.ok("SELECT count(*) FROM bag WHERE a = 1") == (("3",),)
+    shell.ok("DELETE FROM bag WHERE b = 'y' OR a IS NULL")
+    assert shell.run("SELECT * FROM bag").sorted() == [("1", "x")] * 3
+    shell.ok("UPDATE bag SET b = 'z' WHERE a = 1")
+    assert shell.run("SELECT * FROM bag").sorted() == [("1", "z")] * 3
+
+
+FILE_STORE_ROWS = "(0,'p1',1),(0,'p1',2),(5,'p1',1),(6,'p2',1),(3,'p2',5),(5,'p2',1)"
+
+
+def test_file_store_it_case_partitioned(shell: StockShell) -> None:
+    """The first FileStoreITCase data set of the specification."""
+    shell.ok(
+        "CREATE TABLE it1 (v INT, p STRING, k INT, PRIMARY KEY (p, k) NOT ENFORCED) "
+        "PARTITIONED BY (p) WITH ('bucket' = '3')"
+    )
+    shell.ok(f"INSERT INTO it1 VALUES {FILE_STORE_ROWS}")
+    assert shell.run("SELECT v, p, k FROM it1").sorted() == [
+        ("0", "p1", "2"),
+        ("3", "p2", "5"),
+        ("5", "p1", "1"),
+        ("5", "p2", "1"),
+    ]
+
+
+def test_file_store_it_case_unpartitioned(shell: StockShell) -> None:
+    """The second FileStoreITCase data set of the specification."""
+    shell.ok(
+        "CREATE TABLE it2 (v INT, p STRING, k INT, PRIMARY KEY (k) NOT ENFORCED) "
+        "WITH ('bucket' = '3')"
+    )
+    shell.ok(f"INSERT INTO it2 VALUES {FILE_STORE_ROWS}")
+    assert shell.run("SELECT v, p, k FROM it2").sorted() == [
+        ("0", "p1", "2"),
+        ("3", "p2", "5"),
+        ("5", "p2", "1"),
+    ]
+
+
+def test_update_delete_merge_with_key(shell: StockShell) -> None:
+    """Row-level statements with subqueries, aliases and all MERGE clauses."""
+    shell.ok("CREATE TABLE acc (id INT, v INT, tag STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO acc VALUES (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c'), (4, 40, 'd')")
+    shell.ok("UPDATE acc AS a SET v = a.v + 1 WHERE a.id IN (SELECT id FROM acc WHERE v > 25)")
+    assert shell.run("SELECT id, v FROM acc").sorted() == [
+        ("1", "10"),
+        ("2", "20"),
+        ("3", "31"),
+        ("4", "41"),
+    ]
+    shell.ok("DELETE FROM acc WHERE v = (SELECT max(v) FROM acc)")
+    shell.ok(
+        "MERGE INTO acc AS t USING (SELECT * FROM VALUES (1, 100), (2, -1), (9, 900) "
+        "AS s(id, v)) AS s ON t.id = s.id "
+        "WHEN MATCHED AND s.v < 0 THEN DELETE WHEN MATCHED THEN UPDATE SET v = s.v "
+        "WHEN NOT MATCHED THEN INSERT (id, v, tag) VALUES (s.id, s.v, 'new') "
+        "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET tag = 'left'"
+    )
+    assert shell.run("SELECT * FROM acc").sorted() == [
+        ("1", "100", "a"),
+        ("3", "31", "left"),
+        ("9", "900", "new"),
+    ]
+    twice = shell.run(
+        "MERGE INTO acc t USING (SELECT * FROM VALUES (1, 1), (1, 2) AS s(id, v)) s "
+        "ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v"
+    )
+    assert "MERGE_CARDINALITY_VIOLATION" in twice.error
+    assert shell.ok("SELECT v FROM acc WHERE id = 1") == (("100",),)
+
+
+def test_update_of_key_columns(shell: StockShell) -> None:
+    """A key that moves leaves nothing behind, also where keys move into each other's place."""
+    shell.ok("CREATE TABLE moving (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO moving VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    shell.ok("UPDATE moving SET id = id + 1")
+    assert shell.run("SELECT * FROM moving").sorted() == [("2", "a"), ("3", "b"), ("4", "c")]
+    shell.ok("UPDATE moving SET id = 6 - id WHERE id IN (2, 4)")
+    assert shell.run("SELECT * FROM moving").sorted() == [("2", "c"), ("3", "b"), ("4", "a")]
+
+
+def test_time_travel(shell: StockShell) -> None:
+    """Every snapshot can be read by version and by time."""
+    shell.ok("CREATE TABLE tt (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO tt VALUES (1, 'a')")
+    shell.ok("INSERT INTO tt VALUES (1, 'b'), (2, 'c')")
+    assert shell.run("SELECT * FROM tt VERSION AS OF 1").sorted() == [("1", "a")]
+    assert shell.run("SELECT * FROM tt VERSION AS OF 2").sorted() == [("1", "b"), ("2", "c")]
+    assert "TABLE_STORE_SNAPSHOT_NOT_FOUND" in shell.run("SELECT * FROM tt VERSION AS OF 9").error
+    assert shell.run(
+        "SELECT * FROM tt TIMESTAMP AS OF current_timestamp()"
+    ).sorted() == [("1", "b"), ("2", "c")]
+    early = shell.run("SELECT * FROM tt TIMESTAMP AS OF '2001-01-01'")
+    assert "TABLE_STORE_SNAPSHOT_NOT_FOUND" in early.error
+
+
+def test_overwrite(shell: StockShell) -> None:
+    """Static, dynamic and conditional overwrite."""
+    shell.ok("CREATE TABLE ov (a INT, p STRING) PARTITIONED BY (p)")
+    shell.ok("INSERT INTO ov VALUES (1, 'x'), (2, 'y'), (3, 'z')")
+    shell.ok("INSERT OVERWRITE ov PARTITION (p = 'x') SELECT 10")
+    assert shell.run("SELECT * FROM ov").sorted() == [("10", "x"), ("2", "y"), ("3", "z")]
+    shell.ok("SET spark.sql.sources.partitionOverwriteMode = dynamic")
+    shell.ok("INSERT OVERWRITE ov VALUES (20, 'y')")
+    shell.ok("RESET spark.sql.sources.partitionOverwriteMode")
+    assert shell.run("SELECT * FROM ov").sorted() == [("10", "x"), ("20", "y"), ("3", "z")]
+    shell.ok("INSERT INTO ov REPLACE WHERE p = 'z' VALUES (30, 'z')")
+    assert shell.run("SELECT * FROM ov").sorted() == [("10", "x"), ("20", "y"), ("30", "z")]
+    shell.ok("INSERT OVERWRITE ov VALUES (7, 'w')")
+    assert shell.run("SELECT * FROM ov").sorted() == [("7", "w")]
+    shell.ok("TRUNCATE TABLE ov")
+    assert shell.ok("SELECT count(*) FROM ov") == (("0",),)
+
+
+def test_compact(shell: StockShell) -> None:
+    """Full compaction leaves one file for each bucket and the same rows."""
+    shell.ok("CREATE TABLE cmp (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    for value in range(3):
+        shell.ok(f"INSERT INTO cmp SELECT id, {value} FROM range(100)")
+    shell.ok("DELETE FROM cmp WHERE id >= 90")
+    ((before, after, bytes_before, bytes_after),) = shell.ok("ALTER TABLE cmp COMPACT")
+    assert (before, after) == ("4", "1")
+    assert int(bytes_before) > int(bytes_after) > 0
+    assert shell.ok("SELECT count(*), sum(v) FROM cmp") == (("90", "180"),)
+
+
+def test_computed_columns_and_watermark(shell: StockShell) -> None:
+    """Computed columns are never listed, and follow an UPDATE of what they are computed from."""
+    shell.ok(
+        "CREATE TABLE cc (id INT, ts TIMESTAMP, day AS date_format(ts, 'yyyy-MM-dd'), "
+        "WATERMARK FOR ts AS ts - INTERVAL 5 SECONDS, PRIMARY KEY (id) NOT ENFORCED) "
+        "COMMENT 'c' WITH ('bucket' = '2')"
+    )
+    shell.ok("INSERT INTO cc VALUES (1, TIMESTAMP '2024-01-02 03:04:05')")
+    shell.ok("INSERT INTO cc (ts, id) VALUES (TIMESTAMP '2024-02-03 00:00:00', 2)")
+    assert shell.run("SELECT id, day FROM cc").sorted() == [("1", "2024-01-02"), ("2", "2024-02-03")]
+    shell.ok("UPDATE cc SET ts = TIMESTAMP '2025-01-01 00:00:00' WHERE id = 1")
+    assert shell.ok("SELECT day FROM cc WHERE id = 1") == (("2025-01-01",),)
+
+
+def test_schema_changes(shell: StockShell) -> None:
+    """Old files read correctly under the new schema."""
+    shell.ok("CREATE TABLE ev (id INT, a INT, b STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO ev VALUES (1, 1, 'one')")
+    shell.ok("ALTER TABLE ev ADD COLUMN c DOUBLE DEFAULT 1.5 COMMENT 'new' AFTER id")
+    assert shell.ok("SELECT * FROM ev") == (("1", "1.5", "1", "one"),)
+    shell.ok("ALTER TABLE ev RENAME COLUMN b TO name")
+    shell.ok("ALTER TABLE ev ALTER COLUMN a TYPE BIGINT")
+    shell.ok("INSERT INTO ev VALUES (2, 2.5, 5000000000, 'two')")
+    shell.ok("ALTER TABLE ev DROP COLUMN c")
+    assert shell.run("SELECT * FROM ev").sorted() == [
+        ("1", "1", "one"),
+        ("2", "5000000000", "two"),
+    ]
+    shell.ok("ALTER TABLE ev RENAME TO ev2")
+    assert shell.ok("SELECT count(*) FROM ev2") == (("2",),)
+    assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run("SELECT * FROM ev").error
+
+
+def test_drop(shell: StockShell, shell_folder: object) -> None:
+    """DROP deletes the physical storage."""
+    shell.ok("CREATE TABLE gone (a INT)")
+    shell.ok("INSERT INTO gone VALUES (1)")
+    shell.ok("DROP TABLE gone")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run("SELECT * FROM gone").error
+    shell.ok("DROP TABLE IF EXISTS gone")
+    shell.ok("CREATE TABLE gone (b STRING)")
+    assert shell.ok("SELECT count(*) FROM gone") == (("0",),)
+
+
+def test_ctas_and_replace(shell: StockShell) -> None:
+    """CTAS, CREATE OR REPLACE and RTAS are atomic."""
+    shell.ok("CREATE TABLE ct AS SELECT id, id * 2 AS d FROM range(5)")
+    assert shell.ok("SELECT sum(d) FROM ct") == (("20",),)
+    assert "ALREADY_EXISTS" in shell.run("CREATE TABLE ct AS SELECT 1 AS a").error
+    shell.ok("CREATE OR REPLACE TABLE ct AS SELECT 'x' AS s")
+    assert shell.ok("SELECT * FROM ct") == (("x",),)
+    assert shell.run("CREATE OR REPLACE TABLE ct AS SELECT 1/0 AS s").error
+    assert shell.ok("SELECT * FROM ct") == (("x",),)
+
+
+def test_views(shell: StockShell) -> None:
+    """Views are persisted in the catalog."""
+    shell.ok("CREATE VIEW vw AS SELECT id FROM range(3)")
+    assert shell.ok("SELECT count(*) FROM vw") == (("3",),)
+    assert ("vw",) in {row[1:2] for row in shell.ok("SHOW VIEWS")}
+    shell.ok("DROP VIEW vw")
+
+
+def test_change_type_column(shell: StockShell) -> None:
+    """Any changelog can be written by any SQL."""
+    shell.ok("CREATE TABLE cl (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO cl VALUES (1, 'a'), (2, 'b')")
+    shell.ok(
+        "INSERT INTO cl WITH ('change-type-column' = 'op') SELECT * FROM VALUES "
+        "(1, 'a', 'update_preimage'), (1, 'A', 'update_postimage'), (2, 'b', 'delete'), "
+        "(3, 'c', 'insert') AS s(id, v, op)"
+    )
+    assert shell.run("SELECT * FROM cl").sorted() == [("1", "A"), ("3", "c")]
+
+
+def test_describe_and_show(shell: StockShell) -> None:
+    """DESCRIBE EXTENDED has the rows of the specification, SHOW CREATE TABLE runs again."""
+    shell.ok(
+        "CREATE TABLE ds (id INT, p STRING, PRIMARY KEY (id, p) NOT ENFORCED) "
+        "PARTITIONED BY (p) WITH ('bucket' = '2')"
+    )
+    shell.ok("INSERT INTO ds VALUES (1, 'x'), (2, 'y')")
+    described = {row[0]: row[1] for row in shell.ok("DESCRIBE TABLE EXTENDED ds") if len(row) > 1}
+    assert described["bucket"] == "2"
+    assert described["file.format"] == "parquet"
+    assert described["change-tracking"] == "true"
+    assert "file.path" in described
+    partition = {
+        row[0]: row[1]
+        for row in shell.ok("DESCRIBE TABLE EXTENDED ds PARTITION (p = 'x')")
+        if len(row) > 1
+    }
+    assert partition["num-files"] == "1"
+    assert partition["compacted"] in ("true", "false")
+    assert partition["file.path"].rstrip("/").endswith("p=x")
+    assert shell.run("SHOW PARTITIONS ds").sorted() == [("p=x",), ("p=y",)]
+    create = "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE ds"))
+    shell.ok("DROP TABLE ds")
+    shell.ok(create)
+    assert "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE ds")) == create
+
+
+def test_settings(shell: StockShell) -> None:
+    """Session settings as the specification writes them, quoted or not."""
+    shell.ok("SET table-storage.bucket = 4")
+    shell.ok("CREATE TABLE st (id INT, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("RESET 'table-storage.bucket'")
+    described = {row[0]: row[1] for row in shell.ok("DESCRIBE TABLE EXTENDED st") if len(row) > 1}
+    assert described["bucket"] == "4"
+    shell.ok("SET 'execution.runtime-mode' = 'batch'")
+
+
+def test_system_tables_and_procedures(shell: StockShell) -> None:
+    """System tables in both spellings; procedures by name and by position."""
+    shell.ok("CREATE TABLE sy (id INT, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO sy VALUES (1)")
+    shell.ok("INSERT INTO sy VALUES (2)")
+    assert shell.ok("SELECT snapshot_id, commit_kind FROM `sy$snapshots` ORDER BY 1") == (
+        ("1", "APPEND"),
+        ("2", "APPEND"),
+    )
+    assert shell.ok("SELECT count(*) FROM default.sy.snapshots") == (("2",),)
+    shell.ok("CALL sys.rollback(table => 'default.sy', snapshot_id => 1)")
+    assert shell.ok("SELECT * FROM sy") == (("1",),)
+    shell.ok("CALL sys.compact('default.sy')")
+    assert len(shell.ok("SHOW PROCEDURES IN table_store.sys")) >= 4
