@@ -1,8 +1,7 @@
 """Which files can hold rows that a predicate selects: vectorised over the list of live files.
 
-A predicate is evaluated to two masks: files with perhaps a row where it is true, and files with
-perhaps a row where it is false (a row where it is unknown counts for neither). NOT swaps them.
-Whatever is not known keeps the file.
+A predicate is evaluated to three masks: files with perhaps a row where it is true, false, or (by
+NULL) unknown. NOT swaps the first two. Whatever is not known keeps the file.
 """
 
 from __future__ import annotations
@@ -36,10 +35,11 @@ Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """For each file: may the predicate be true, may it be false for some row."""
+    """For each file: what the predicate may be for some row."""
 
     may_be_true: Mask
     may_be_false: Mask
+    may_be_unknown: Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +87,7 @@ def exact_row_count(live: LiveFiles, predicate: Predicate | None = None) -> int 
         return None
     if predicate is not None and live.file_count:
         decided = outcomes(live, predicate)
-        if (decided.may_be_true & decided.may_be_false).any() or not _nulls_decided(
-            live, predicate
-        ):
+        if (decided.may_be_true & (decided.may_be_false | decided.may_be_unknown)).any():
             return None
         live = live.select(decided.may_be_true)
     return live.record_count
@@ -128,31 +126,40 @@ def outcomes(live: LiveFiles, predicate: Predicate) -> Outcomes:
     match predicate:
         case And():
             left, right = outcomes(live, predicate.left), outcomes(live, predicate.right)
-            return Outcomes(
-                left.may_be_true & right.may_be_true, left.may_be_false | right.may_be_false
-            )
+            return _both(left, right)
         case Or():
             left, right = outcomes(live, predicate.left), outcomes(live, predicate.right)
-            return Outcomes(
-                left.may_be_true | right.may_be_true, left.may_be_false & right.may_be_false
-            )
+            return _opposite(_both(_opposite(left), _opposite(right)))
         case Not():
-            inner = outcomes(live, predicate.inner)
-            return Outcomes(inner.may_be_false, inner.may_be_true)
+            return _opposite(outcomes(live, predicate.inner))
         case Comparison() | In() | IsNull() | IsNotNull() | StartsWith():
             bounds = _bounds(live, predicate.column)
             if bounds is not None:
                 return _leaf(bounds, predicate)
-    return Outcomes(_everywhere(live), _everywhere(live))
+    return Outcomes(_everywhere(live), _everywhere(live), _everywhere(live))
+
+
+def _both(left: Outcomes, right: Outcomes) -> Outcomes:
+    unknown_left = left.may_be_unknown & (right.may_be_true | right.may_be_unknown)
+    unknown_right = right.may_be_unknown & (left.may_be_true | left.may_be_unknown)
+    return Outcomes(
+        left.may_be_true & right.may_be_true,
+        left.may_be_false | right.may_be_false,
+        unknown_left | unknown_right,
+    )
+
+
+def _opposite(inner: Outcomes) -> Outcomes:
+    return Outcomes(inner.may_be_false, inner.may_be_true, inner.may_be_unknown)
 
 
 def _leaf(bounds: _Bounds, predicate: Predicate) -> Outcomes:
     everywhere = np.ones(len(bounds.some_null), dtype=np.bool_)
     match predicate:
         case IsNull():
-            return Outcomes(bounds.some_null, bounds.some_value)
+            return Outcomes(bounds.some_null, bounds.some_value, ~everywhere)
         case IsNotNull():
-            return Outcomes(bounds.some_value, bounds.some_null)
+            return Outcomes(bounds.some_value, bounds.some_null, ~everywhere)
         case Comparison():
             return _comparison(bounds, predicate)
         case In():
@@ -161,21 +168,24 @@ def _leaf(bounds: _Bounds, predicate: Predicate) -> Outcomes:
                 may_be_true |= _comparison(
                     bounds, Comparison(predicate.column, "=", value)
                 ).may_be_true
-            return Outcomes(may_be_true, bounds.some_value)
+            return Outcomes(may_be_true, bounds.some_value, bounds.some_null)
         case StartsWith() if pa.types.is_string(bounds.low.type):
             prefix = predicate.prefix
             cut = pc.utf8_slice_codeunits(bounds.low, 0, len(prefix)) if prefix else bounds.low
             above = _or_unknown(pc.less_equal(cut, prefix)) if prefix else everywhere
             below = _or_unknown(pc.greater_equal(bounds.high, prefix))
-            return Outcomes(above & below & bounds.some_value, bounds.some_value)
-    return Outcomes(everywhere, everywhere)
+            return Outcomes(above & below & bounds.some_value, bounds.some_value, bounds.some_null)
+    return Outcomes(everywhere, everywhere, everywhere)
 
 
 def _comparison(bounds: _Bounds, predicate: Comparison) -> Outcomes:
+    undecided = Outcomes(bounds.some_value, bounds.some_value | bounds.some_null, bounds.some_null)
+    if predicate.value != predicate.value:
+        return undecided  # NaN: Arrow compares it otherwise than Spark
     try:
         value = pa.scalar(predicate.value, bounds.low.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return Outcomes(bounds.some_value, bounds.some_value | bounds.some_null)
+        return undecided
     low_below = _or_unknown(pc.less(bounds.low, value))
     low_reaches = _or_unknown(pc.less_equal(bounds.low, value))
     high_above = _or_unknown(pc.greater(bounds.high, value))
@@ -197,9 +207,11 @@ def _comparison(bounds: _Bounds, predicate: Comparison) -> Outcomes:
             may_be = low_reaches, high_above
         case _:  # <=> is false, not unknown, for NULL
             return Outcomes(
-                equal & bounds.some_value, (different & bounds.some_value) | bounds.some_null
+                equal & bounds.some_value,
+                (different & bounds.some_value) | bounds.some_null,
+                np.zeros_like(equal),
             )
-    return Outcomes(may_be[0] & bounds.some_value, may_be[1] & bounds.some_value)
+    return Outcomes(may_be[0] & bounds.some_value, may_be[1] & bounds.some_value, bounds.some_null)
 
 
 def _bounds(live: LiveFiles, column: str) -> _Bounds | None:
@@ -216,10 +228,9 @@ def _bounds(live: LiveFiles, column: str) -> _Bounds | None:
     unknown = pa.chunked_array([pa.nulls(entries.num_rows, to_arrow(field.type))])
     low = entries[f"min_{field.id}"] if f"min_{field.id}" in present else unknown
     high = entries[f"max_{field.id}"] if f"max_{field.id}" in present else unknown
-    if schema.primary_key[:1] == (field.name,) and "key_min_0" in present:
-        # Of the later key columns, the least and greatest key say nothing.
-        low = pc.coalesce(low, entries["key_min_0"])
-        high = pc.coalesce(high, entries["key_max_0"])
+    if field.name in schema.primary_key and "key_min_0" in present:
+        key_low, key_high = _key_bounds(entries, schema.primary_key.index(field.name))
+        low, high = pc.coalesce(low, key_low), pc.coalesce(high, key_high)
     some_null = some_value = _everywhere(live)
     if f"nulls_{field.id}" in present:
         nulls, rows = entries[f"nulls_{field.id}"], entries["row_count"]
@@ -228,6 +239,21 @@ def _bounds(live: LiveFiles, column: str) -> _Bounds | None:
     if field.name in schema.primary_key:
         some_null = np.zeros_like(some_null)
     return _without_nan(low, high, some_null=some_null, some_value=some_value)
+
+
+def _key_bounds(entries: pa.Table, index: int) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return the bounds that the least and greatest key give for one key column.
+
+    Keys are ordered by their first column first, so they bound a later column only in files
+    where all columns before it are constant (partition columns always are).
+    """
+    low, high = entries[f"key_min_{index}"], entries[f"key_max_{index}"]
+    for before in range(index):
+        constant = pc.equal(entries[f"key_min_{before}"], entries[f"key_max_{before}"])
+        constant = pc.fill_null(constant, False)
+        nothing = pa.scalar(None, low.type)
+        low, high = pc.if_else(constant, low, nothing), pc.if_else(constant, high, nothing)
+    return low, high
 
 
 def _without_nan(
@@ -239,15 +265,6 @@ def _without_nan(
         nothing = pa.scalar(None, low.type)
         low, high = pc.if_else(has_nan, nothing, low), pc.if_else(has_nan, nothing, high)
     return _Bounds(low=low, high=high, some_null=some_null, some_value=some_value)
-
-
-def _nulls_decided(live: LiveFiles, predicate: Predicate) -> bool:
-    """Return whether no file mixes NULLs with values, so that no row is unknown unnoticed."""
-    for column in predicate.columns():
-        bounds = _bounds(live, column)
-        if bounds is None or (bounds.some_null & bounds.some_value).any():
-            return False
-    return True
 
 
 def _all_rows_count(live: LiveFiles) -> bool:
