@@ -75,6 +75,8 @@ def _read_hint(sql: str, tokens: Sequence[Token], behind_select: bool) -> Option
     if not (len(tokens) > 2 and tokens[1].keyword == "OPTIONS" and tokens[2].is_symbol("(")):
         return None
     start, end = tokens[0].start, tokens[-1].end
+    if "*" in sql[tokens[0].end : tokens[1].start] or "-" in sql[tokens[0].end : tokens[1].start]:
+        return None  # a comment, through which the bridge's filter could not see
     is_empty = len(tokens) == 5 and tokens[3].is_symbol(")")
     if not is_empty:
         try:

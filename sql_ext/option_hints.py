@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from table_store.sql_ext.option_hint import HintedTokens, OptionHint, separate_hints
@@ -11,7 +10,6 @@ from table_store.sql_ext.sql_token import Token, TokenKind, tokenize
 from table_store.sql_ext.syntax_error import StatementSyntaxError
 from table_store.sql_ext.value_expression import group_end
 
-_MAYBE_HINT = re.compile(r"/\*\+.*?OPTIONS", re.IGNORECASE | re.DOTALL)
 _QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE"})
 _CLOSES_FROM = frozenset(
     {"SELECT", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "SET", "WINDOW", "UNION", "WHEN"}
@@ -35,7 +33,7 @@ def rewrite_option_hints(sql: str) -> str:
     Raises:
         StatementSyntaxError: a hint is malformed or belongs to no table.
     """
-    if not _MAYBE_HINT.search(sql):
+    if "/*+" not in sql:
         return sql
     hinted = separate_hints(sql, tuple(tokenize(sql)))
     if not hinted.hints_before:

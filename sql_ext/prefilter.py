@@ -2,8 +2,8 @@ r"""A cheap test for statements that need the planner at all.
 
 The bridge holds this very pattern and asks the planner only where it is found, so it has to find
 everything that `parse_statement` reads, and little else. It uses only what Java's and Python's
-regular expressions have in common. A statement that begins with a comment may have its first
-word anywhere behind it, because comments nest and a pattern cannot follow them.
+regular expressions have in common, and takes time linear in the statement. Behind a comment or
+EXPLAIN the first word may stand anywhere, because comments nest and a pattern cannot follow them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 
 MAYBE_OURS = (
-    r"(?is)/\*\+.*?OPTIONS"
-    r"|^(?:\W*|\W*(?:--|/\*).*\b)(?:EXPLAIN\b.*\b)?(?:"
-    r"(?:CREATE|REPLACE)\b.*\b(?:TABLE|CATALOG)\b"
+    r"(?is)/\*\+[\s\xa0\u1680\u2000-\u3000]*OPTIONS\b|^[^\w/-]*(?:"
+    r"(?:--|/\*|EXPLAIN\b).*\b(?:CREATE|REPLACE|ALTER|DROP|(?:RE)?SET|USE|DESC(?:RIBE)?|INSERT)\b"
+    r"|(?:CREATE|REPLACE)\b.*\b(?:TABLE|CATALOG)\b"
     r"|ALTER\b.*\bCOMPACT\b"
+    r"|DROP\b.*\bTEMP(?:ORARY)?\b"
     r"|(?:RE)?SET\b(?:[^=]*[-'\x22]|.*/\*)"
     r"|USE\b.*\bCATALOG\b"
-    r"|DROP\b.*\bTEMP(?:ORARY)?\b.*\bTABLE\b"
     r"|DESC(?:RIBE)?\b.*\b(?:EXTENDED|FORMATTED)\b"
     r"|(?:(?:WITH|FROM)\b.*\b)?INSERT\b)"
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from table_store.sql_ext.create_table_sql import render_create_table
 from table_store.sql_ext.insert_target import with_column_lists
 from table_store.sql_ext.prefilter import is_maybe_ours
@@ -18,7 +19,6 @@ from table_store.sql_ext.statement_parser import parse_statement
 from table_store.sql_ext.statements import CreateTable, Insert, Rewritten, SetOption
 from table_store.sql_ext.syntax_error import StatementSyntaxError
 from table_store.sql_ext.token_cursor import TokenCursor
-
 from tests.unit.sql_ext.sql_fixture import load_our_statements, load_plain_statements
 
 HINT = "/*+ OPTIONS('k'='v') */"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from table_store.sql_ext.insert_target import with_column_list, with_column_lists
 from table_store.sql_ext.statement_parser import parse_statement
 from table_store.sql_ext.statements import Insert

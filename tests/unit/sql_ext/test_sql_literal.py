@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from table_store.sql_ext.sql_literal import (
     identifier_literal,
     identifier_value,

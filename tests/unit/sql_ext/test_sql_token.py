@@ -6,6 +6,7 @@ The expectations were taken from Spark 4.2's `SqlBaseLexer`.
 from __future__ import annotations
 
 import pytest
+
 from table_store.sql_ext.sql_token import TokenKind, tokenize
 
 

@@ -7,16 +7,14 @@ own parser; `tests/integration` does that again with the running Spark.
 from __future__ import annotations
 
 import pytest
+
 from table_store.sql_ext.create_table_sql import render_create_table
-from table_store.sql_ext.prefilter import is_maybe_ours
 from table_store.sql_ext.statement_parser import parse_statement
 from table_store.sql_ext.statements import CreateTable, Insert, Rewritten
 from table_store.sql_ext.syntax_error import StatementSyntaxError
-
 from tests.unit.sql_ext.sql_fixture import (
     SqlCase,
     load_cases,
-    load_our_statements,
     load_plain_statements,
 )
 
@@ -64,36 +62,6 @@ def test_mistakes_are_named_with_their_place(case: SqlCase) -> None:
 @pytest.mark.parametrize("sql", load_plain_statements())
 def test_plain_statements_are_left_to_spark(sql: str) -> None:
     assert parse_statement(sql) is None
-
-
-@pytest.mark.parametrize("sql", load_our_statements())
-def test_prefilter_finds_every_statement_of_ours(sql: str) -> None:
-    assert is_maybe_ours(sql)
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT * FROM t JOIN s ON t.a = s.a WHERE a = 'INSERT'",
-        "  (SELECT 1) UNION SELECT 2",
-        "WITH q AS (SELECT 1) SELECT * FROM q",
-        "SELECT /*+ BROADCAST(t) */ * FROM t",
-        "SHOW TABLES IN db",
-        "SHOW CREATE TABLE t",
-        "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE",
-        "UPDATE t SET a = 1",
-        "DELETE FROM t WHERE a = 'SET'",
-        "USE `default`",
-        "SET a.b = c",
-        "DROP TABLE t",
-        "DESCRIBE t",
-        "ALTER TABLE t ADD COLUMN a INT",
-        "CREATE VIEW v AS SELECT 1",
-        "TRUNCATE TABLE t",
-    ],
-)
-def test_prefilter_spares_plain_statements(sql: str) -> None:
-    assert not is_maybe_ours(sql)
 
 
 def test_syntax_error_points_at_its_place() -> None:
