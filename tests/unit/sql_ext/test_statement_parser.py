@@ -1,7 +1,7 @@
 """Goal: every statement of ours gives exactly the value, SQL or error its fixture says.
 
 The fixtures were made by reading the seeds' syntax and by giving each rendered text to Spark 4.2's
-own parser; `tests/integration` does that again with the running Spark.
+own parser, as `tests/integration/test_sql_fixtures.py` does again.
 """
 
 from __future__ import annotations
