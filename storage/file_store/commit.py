@@ -42,6 +42,10 @@ from table_store.storage.kernel.ids import IdSource
 COMMIT_USERS_MAX = 1000
 """Users with ascending identifiers that a snapshot remembers; the longest silent go first."""
 
+BATCH_LOOKBACK = 10
+"""Snapshots that are searched for an earlier commit of a batch statement which does not say when
+it began. More: commits get slower with the length of the history."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
@@ -145,9 +149,9 @@ class TableCommit:
             overwrite: all files in this scope are deleted too. Files that a compaction has
                 replaced meanwhile are deleted in their new form.
             expected_schema_id: refuse when the table's schema is another one by now.
-            since_snapshot_id: latest snapshot when the statement began (0: none), if known. A
-                batch statement's own commit is then looked for in later snapshots only;
-                otherwise in all of them.
+            since_snapshot_id: latest snapshot when the statement began (0: none), if known. An
+                earlier commit of the same batch statement is looked for in all later ones;
+                without it (and without `read_snapshot_id`) in the last `BATCH_LOOKBACK` only.
             allow_empty: make a snapshot even when no file changes (a stream's checkpoint).
 
         Raises:
@@ -293,7 +297,10 @@ class TableCommit:
             last = latest.commit_identifiers.get(changes.commit_user)
             if last is None or last < changes.commit_identifier:
                 return None
-        own = self._find_own(latest, changes, since or 0)
+            since = 0
+        elif since is None:
+            since = max(0, latest.id - BATCH_LOOKBACK)
+        own = self._find_own(latest, changes, since)
         if own is not None:
             return Committed(snapshot=own, repeated=True)
         if changes.commit_identifier != BATCH_IDENTIFIER:
