@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 
 from table_store.storage.file_store.schema import Field
 from table_store.storage.kernel.types import (
+    BINARY,
+    VARIANT,
     ArrayType,
     DataType,
     MapType,
@@ -18,6 +20,11 @@ from table_store.storage.kernel.types import (
     to_arrow,
 )
 from table_store.storage.kernel.values import value_from_json
+
+_VARIANT_PARTS = (
+    StructField(name="value", type=BINARY, nullable=False),
+    StructField(name="metadata", type=BINARY, nullable=False),
+)
 
 
 def converted(values: pa.Array, written: DataType, wanted: DataType) -> pa.Array:
@@ -38,6 +45,9 @@ def converted(values: pa.Array, written: DataType, wanted: DataType) -> pa.Array
             return _converted_list(values, written, wanted)
         case MapType(), MapType():
             return _converted_map(values, written, wanted)
+    if wanted == VARIANT:
+        # A plain cast refuses the NULL parts of a variant that is NULL itself.
+        return _converted_struct(values, _VARIANT_PARTS, _VARIANT_PARTS)
     return values.cast(to_arrow(wanted))
 
 

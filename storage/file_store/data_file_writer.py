@@ -42,6 +42,9 @@ SEQUENCE_FIELD_ID: Final = 2**31 - 2
 KIND_FIELD_ID: Final = 2**31 - 3
 """Parquet ids of the two columns that every data file begins with; no table's column has them."""
 
+_COMPRESSION_RATIO: Final = 3
+"""Of Arrow's memory to the file; only for guessing where a file will end."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFileOptions:
@@ -56,20 +59,34 @@ class DataFileOptions:
 def physical_schema(schema: TableSchema) -> pa.Schema:
     """Return the columns of a data file written under `schema`, in the file's order.
 
-    All but the key are optional: rows that delete carry the key only.
+    All but the key are optional, nested fields too: rows that delete carry the key only, and
+    Parquet's writer refuses NULL in a required field even where the struct itself is NULL.
     """
     return pa.schema(
         [
             _system_field(SEQUENCE_COLUMN, pa.int64(), SEQUENCE_FIELD_ID),
             _system_field(KIND_COLUMN, pa.int8(), KIND_FIELD_ID),
             *(
-                arrow_field(
-                    f.name, f.type, nullable=f.name not in schema.primary_key, field_id=f.id
+                _optional(arrow_field(f.name, f.type, field_id=f.id)).with_nullable(
+                    f.name not in schema.primary_key
                 )
                 for f in schema.fields
             ),
         ]
     )
+
+
+def _optional(field: pa.Field) -> pa.Field:
+    """Return the field and all below it as nullable, but for the keys of maps."""
+    kind = field.type
+    if pa.types.is_struct(kind):
+        kind = pa.struct([_optional(child) for child in kind])
+    elif pa.types.is_map(kind):
+        key = _optional(kind.key_field).with_nullable(False)
+        kind = pa.map_(key, _optional(kind.item_field))
+    elif pa.types.is_list(kind):
+        kind = pa.list_(_optional(kind.value_field))
+    return field.with_type(kind).with_nullable(True)
 
 
 def _system_field(name: str, kind: pa.DataType, field_id: int) -> pa.Field:
@@ -184,7 +201,7 @@ class DataFileWriter:
         if self._current is None:
             self._current = self._start_file()
         self._current.write(group)
-        if self._current.size_bytes >= self._options.target_size_bytes:
+        if self._current.expected_bytes >= self._options.target_size_bytes:
             self._finish_file()
 
     def _start_file(self) -> _OpenFile:
@@ -236,6 +253,7 @@ class _OpenFile:
         self._output = output
         self._writer = writer
         self._schema = schema
+        self._unwritten_bytes = 0
         self.row_count = 0
         self.delete_count = 0
         self.key_min: tuple[Value, ...] = ()
@@ -248,11 +266,20 @@ class _OpenFile:
         return self._output.tell()
 
     @property
+    def expected_bytes(self) -> int:
+        """Size with the rows that the format has not written yet (ORC gathers a stripe)."""
+        return self.size_bytes + self._unwritten_bytes // _COMPRESSION_RATIO
+
+    @property
     def checksum(self) -> int:
         return self._output.checksum
 
     def write(self, rows: pa.Table) -> None:
+        before = self.size_bytes
         self._writer.write(rows)
+        self._unwritten_bytes += rows.nbytes
+        if self.size_bytes > before:
+            self._unwritten_bytes = 0
         sequences = rows[SEQUENCE_COLUMN].to_numpy()
         low, high = int(sequences.min()), int(sequences.max())
         key = self._schema.primary_key

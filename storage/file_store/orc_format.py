@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.orc as orc
 
 from table_store.storage.file_io.file_io import OutputFile
+from table_store.storage.file_store.error_keeping_sink import ErrorKeepingSink
 
 _BATCH_ROWS: Final = 1 << 16
 _STRIPE_BYTES: Final = 64 << 20
@@ -58,28 +59,28 @@ class OrcFormatWriter:
 
     def __init__(self, sink: OutputFile, schema: pa.Schema, compression: str) -> None:
         self._schema = pa.schema([stored_field(f) for f in schema])
-        self._writer: orc.ORCWriter | None = orc.ORCWriter(
-            sink, compression=compression, stripe_size=_STRIPE_BYTES, batch_size=8192
+        self._sink = ErrorKeepingSink(sink)
+        self._writer = orc.ORCWriter(
+            self._sink, compression=compression, stripe_size=_STRIPE_BYTES, batch_size=8192
         )
         self._has_rows = False
 
     def write(self, rows: pa.Table) -> None:
         """Write `rows`."""
-        if self._writer is not None:
-            self._writer.write(rows.cast(self._schema))
-            self._has_rows = True
+        self._writer.write(rows.cast(self._schema))
+        self._has_rows = True
+        self._sink.check()
 
     def close(self) -> None:
         """Write the footer; the sink stays open."""
-        if self._writer is not None:
-            if not self._has_rows:
-                self._writer.write(self._schema.empty_table())
-            self._writer.close()
-            self._writer = None
+        if not self._has_rows:
+            self._writer.write(self._schema.empty_table())
+        self._writer.close()
+        self._sink.check()
 
     def abort(self) -> None:
-        """Forget the file."""
-        self._writer = None
+        """Forget the file: nothing more is written to the sink."""
+        self._sink.drop()
 
 
 class OrcFormatReader:

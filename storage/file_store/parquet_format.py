@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from table_store.storage.file_io.file_io import OutputFile
+from table_store.storage.file_store.error_keeping_sink import ErrorKeepingSink
 
 GUARD_MAGIC: Final = b"TSF1"
 _GUARD_BYTES: Final = 8
@@ -83,6 +84,7 @@ class ParquetFormatWriter:
         if self._writer is None:
             self._writer = self._open(rows)
         self._writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
+        self._sink.check()
 
     def close(self) -> None:
         """Write the footer; the sink stays open. A file without rows is a file, too."""
@@ -91,6 +93,7 @@ class ParquetFormatWriter:
         self._sink.hold()
         self._writer.close()
         self._sink.release()
+        self._sink.check()
 
     def abort(self) -> None:
         """Forget the file: nothing more is written to the sink."""
@@ -192,31 +195,27 @@ class ParquetFormatReader:
         return [leaf for column in sorted(columns) for leaf in self._leaf_ranges[column]]
 
 
-class _GuardingSink:
-    """Passes bytes on, and puts the guard in front of the footer.
+class _GuardingSink(ErrorKeepingSink):
+    """Puts the guard in front of the footer, which comes with the last bytes.
 
-    The footer comes with the last bytes, so these are held back until it is complete.
+    So these are held back until the footer is complete.
     """
 
     def __init__(self, sink: OutputFile) -> None:
-        self._sink = sink
+        super().__init__(sink)
         self._held: list[bytes] | None = None
-        self._is_dropped = False
-        self.closed = False
 
     def write(self, data: bytes | memoryview | pa.Buffer) -> int:
-        if self._is_dropped:
-            return memoryview(data).nbytes
         if self._held is None:
-            return self._sink.write(data)
+            return super().write(data)
         self._held.append(bytes(data))
         return len(self._held[-1])
 
+    def tell(self) -> int:
+        return super().tell() + sum(map(len, self._held or ()))
+
     def hold(self) -> None:
         self._held = []
-
-    def drop(self) -> None:
-        self._is_dropped = True
 
     def release(self) -> None:
         held = b"".join(self._held or ())
@@ -224,25 +223,7 @@ class _GuardingSink:
         (footer_bytes,) = struct.unpack_from("<I", held, len(held) - _TAIL_BYTES)
         start = len(held) - _TAIL_BYTES - footer_bytes
         guard = GUARD_MAGIC + struct.pack("<I", zlib.crc32(held[start:]))
-        self._sink.write(held[:start] + guard + held[start:])
-
-    def tell(self) -> int:
-        return self._sink.tell() + sum(map(len, self._held or ()))
-
-    def flush(self) -> None:
-        return
-
-    def close(self) -> None:
-        self.closed = True
-
-    def readable(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
+        super().write(held[:start] + guard + held[start:])
 
 
 def _checked_metadata(source: pa.NativeFile, size_bytes: int) -> pq.FileMetaData:
