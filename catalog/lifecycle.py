@@ -10,8 +10,8 @@ first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from table_store.catalog.errors import WrongRelationKindError
@@ -27,7 +27,6 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
-    CommitConflictError,
     CorruptFileError,
     FileAccessError,
     MissingFileError,
@@ -35,9 +34,6 @@ from table_store.storage.kernel.errors import (
     TableStoreError,
 )
 from table_store.storage.kernel.frozen_map import FrozenMap
-
-ALTER_ATTEMPTS_MAX: Final = 10
-"""So often an ALTER is worked out again on a schema that another one has just published."""
 
 NO_SETTINGS: Final[Mapping[str, str]] = FrozenMap()
 
@@ -249,21 +245,20 @@ class TableLifecycle:
             InvalidSchemaError: a change breaks a rule; names the column.
             UnknownOptionError, InvalidOptionError: of an option, also of one that may not be
                 changed any more.
-            CommitConflictError: others altered the table all the time.
+            FileAccessError: the store refused; whether it happened, the table's schemas tell.
         """
         table = self.load(identifier)
-        schemas = self._schemas(table.location)
-        for _ in range(ALTER_ATTEMPTS_MAX):
-            current = schemas.latest()
-            changed = changed_schema(current, changes, time_ms=self.warehouse.clock.now_ms())
-            if changed == current or self._publish(schemas, changed):
-                return ManagedTable(record=table.record, location=table.location, schema=changed)
-        raise CommitConflictError(
-            table=str(identifier),
-            snapshot_id=None,
-            operation="ALTER TABLE",
-            reason=f"others altered the table in all {ALTER_ATTEMPTS_MAX} attempts",
-        )
+        time_ms = self.warehouse.clock.now_ms()
+        if changed_schema(table.schema, changes, time_ms=time_ms) == table.schema:
+            return table
+
+        def next_schema(current: TableSchema) -> TableSchema:
+            changed = changed_schema(current, changes, time_ms=time_ms)
+            # Another ALTER may have made the same changes just now.
+            return replace(changed, id=current.id + 1)
+
+        schema = self._schemas(table.location).evolve(next_schema)
+        return ManagedTable(record=table.record, location=table.location, schema=schema)
 
     def forget_generations(self, table: ManagedTable, *, until_ms: int) -> tuple[str, ...]:
         """Remove what REPLACE TABLE left before a moment; return the directories.
@@ -329,16 +324,6 @@ class TableLifecycle:
             )
         )
 
-    def _publish(self, schemas: SchemaStore, schema: TableSchema) -> bool:
-        try:
-            return schemas.publish(schema)
-        except FileAccessError as error:
-            if not error.may_have_happened:
-                raise
-            if _happened(lambda: schemas.get(schema.id) == schema):
-                return True
-            raise
-
     def _schemas(self, location: str) -> SchemaStore:
         return SchemaStore(self.warehouse.places.file_io_of(location), location)
 
@@ -346,10 +331,3 @@ class TableLifecycle:
         return ManagedTable(
             record=record, location=location, schema=self._schemas(location).latest()
         )
-
-
-def _happened(question: Callable[[], bool]) -> bool:
-    try:
-        return question()
-    except TableStoreError:
-        return False
