@@ -23,6 +23,9 @@ Code: TypeAlias = "Callable[[IntArray | None], IntArray]"
 _LONG_DIGITS: Final = 18
 """Decimals of up to this many digits fit into the low eight bytes of their 16-byte form."""
 
+_BLOCK_ROWS: Final = 1 << 15
+"""Rows handled at a time, so that the intermediate results stay in the processor's cache."""
+
 _PACKED_BITS_MAX: Final = 62
 _SIGN_BIT: Final = np.uint64(1 << 63)
 
@@ -49,8 +52,9 @@ def order_by_key(
     and gallops. Keys hold no NULL.
     """
     codes = _packed([code for key in keys for code in _codes(_whole(key))])
-    order = np.argsort(codes[0](None), kind="stable")
-    starts = _boundaries(codes[0](None)[order])
+    values = codes[0](None)
+    order = np.argsort(values, kind="stable")
+    starts = _boundaries(values[order])
     for code in codes[1:]:
         order, starts = _refined(order, starts, code)
     is_last = np.empty(len(order), np.bool_)
@@ -82,12 +86,20 @@ def _refined(order: IntArray, starts: MaskArray, code: Code) -> tuple[IntArray, 
     places = np.flatnonzero(is_tied)
     if not len(places):
         return order, starts
+    is_start = starts[places]
     values = code(order[places])
-    groups = np.cumsum(starts[places])
-    within = _by_group(groups, values)
-    order, starts = order.copy(), starts.copy()
-    order[places] = order[places][within]
-    starts[places] |= _boundaries(values[within])
+    # Rows of one key from several runs are equal in every code: seldom is there much to sort.
+    groups = np.cumsum(is_start) - 1
+    is_disordered = np.zeros(int(groups[-1]) + 1, np.bool_)
+    is_disordered[groups[1:][(values[1:] < values[:-1]) & ~is_start[1:]]] = True
+    at = np.flatnonzero(is_disordered[groups])
+    if len(at):
+        within = at[_by_group(groups[at], values[at])]
+        order = order.copy()
+        order[places[at]] = order[places[within]]
+        values[at] = values[within]
+    starts = starts.copy()
+    starts[places] |= _boundaries(values)
     return order, starts
 
 
@@ -182,7 +194,8 @@ def _of_floats(column: pa.Array) -> IntArray:
     values = column.cast(pa.float64()).to_numpy() + 0.0
     values[np.isnan(values)] = np.nan
     bits = values.view(np.int64)
-    return np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
+    codes: IntArray = np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
+    return codes
 
 
 def _of_decimals(column: pa.Array) -> list[Code]:
@@ -206,16 +219,36 @@ class _WordCode:
     skip: int
 
     def __call__(self, at: IntArray | None) -> IntArray:
-        starts = self.starts if at is None else self.starts[at]
-        lengths = self.lengths if at is None else self.lengths[at]
-        left = np.clip(lengths - self.skip, 0, 8)
-        where = np.minimum(starts + self.skip, len(self.words) - 1)
+        count = len(self.starts) if at is None else len(at)
+        codes = np.empty(count, np.uint64)
+        for begin in range(0, count, _BLOCK_ROWS):
+            block = slice(begin, begin + _BLOCK_ROWS)
+            rows = block if at is None else at[block]
+            codes[block] = self._of_rows(self.starts[rows], self.lengths[rows])
+        return codes.view(np.int64)
+
+    def _of_rows(self, starts: IntArray, lengths: IntArray) -> npt.NDArray[np.uint64]:
+        wanted = starts + self.skip
+        where = np.minimum(wanted, len(self.words) - 1)
         words = self.words[where].astype(np.uint64)
-        cut = ((8 - left) * 8).astype(np.uint64)
-        # A shift by 64 is undefined, so an empty rest is shifted in two steps.
-        half = cut >> np.uint64(1)
-        words = (words >> half >> half) << half << half
-        return (words ^ _SIGN_BIT).view(np.int64)
+        left = lengths - self.skip
+        if left.min() < 8:
+            # Near the end of the data the word begins too early; beyond it nothing is left.
+            early = np.minimum(wanted - where, 8)
+            words = _shifted(words, early, np.left_shift)
+            # Bytes of the next value go out to the right and come back as zeros.
+            beyond = 8 - np.clip(left, 0, 8)
+            words = _shifted(_shifted(words, beyond, np.right_shift), beyond, np.left_shift)
+        return words ^ _SIGN_BIT
+
+
+def _shifted(
+    words: npt.NDArray[np.uint64], byte_counts: IntArray, shift: np.ufunc
+) -> npt.NDArray[np.uint64]:
+    """Shift by 0 to 8 bytes; in two halves, for numpy leaves a shift by 64 bits undefined."""
+    half = (byte_counts * 4).astype(np.uint64)
+    shifted: npt.NDArray[np.uint64] = shift(shift(words, half), half)
+    return shifted
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,25 +268,29 @@ def _of_bytes(column: pa.Array) -> list[Code]:
     offsets = np.frombuffer(column.buffers()[1], np.int64)
     offsets = offsets[column.offset : column.offset + len(column) + 1]
     data = np.frombuffer(column.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
-    padded = np.concatenate([data, np.zeros(8, np.uint8)])
+    if len(data) < 8:
+        data = np.concatenate([data, np.zeros(8, np.uint8)])
     # The eight bytes from any position on as one big-endian word, without copying.
-    words: npt.NDArray[np.uint64] = np.ndarray(len(data) + 1, ">u8", padded, strides=(1,))
+    words: npt.NDArray[np.uint64] = np.ndarray(len(data) - 7, ">u8", data, strides=(1,))
     starts, lengths = offsets[:-1] - offsets[0], np.diff(offsets)
     shortest, longest = int(lengths.min()), int(lengths.max())
-    skip = _common_prefix(words, starts, shortest)
+    skip = _common_prefix(words, starts[:: max(1, len(starts) // 256)], shortest)
+    if skip:
+        skip = min(skip, _common_prefix(words, starts, skip))
     codes: list[Code] = [
         _WordCode(words, starts, lengths, at) for at in range(skip, max(longest, skip + 1), 8)
     ]
     return codes if shortest == longest else [*codes, _LengthCode(lengths)]
 
 
-def _common_prefix(words: npt.NDArray[np.uint64], starts: IntArray, shortest: int) -> int:
-    """Return how many first bytes all values share."""
+def _common_prefix(words: npt.NDArray[np.uint64], starts: IntArray, limit: int) -> int:
+    """Return how many first bytes all values share, at most `limit`; all are that long."""
     skip = 0
-    while skip + 8 <= shortest:
-        found = words[starts + skip]
+    while skip < limit:
+        at = np.minimum(starts + skip, len(words) - 1)
+        found = _shifted(words[at].astype(np.uint64), starts + skip - at, np.left_shift)
         differing = int(np.bitwise_or.reduce(found ^ found[0]))
         if differing:
-            return skip + (64 - differing.bit_length()) // 8
+            return min(limit, skip + (64 - differing.bit_length()) // 8)
         skip += 8
-    return skip
+    return limit
