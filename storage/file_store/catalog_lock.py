@@ -20,14 +20,6 @@ class CatalogLock(Protocol):
         ...
 
 
-class NoLock:
-    """For stores with an atomic create-if-absent."""
-
-    def run_with_lock(self, database: str, table: str, action: Callable[[], Result]) -> Result:
-        """Run `action` at once."""
-        return action()
-
-
 class TableLock:
     """A `CatalogLock` bound to one table."""
 

@@ -143,16 +143,26 @@ class TableCommit:
         all be `BATCH_IDENTIFIER` with a user name that is used for one statement only.
 
         Args:
+            messages: what writers or compactions hand back; empty for an overwrite by nothing.
+            kind: COMPACT for files whose rows were in the table before, with absolute sequences.
+            commit_user: who commits.
+            commit_identifier: what is committed; see above.
             read_snapshot_id: the snapshot the statement read (0: the empty table). Any later
                 commit that changed rows in `read_scope` (default: the whole table; for an
                 overwrite: what it replaces) is a conflict. None: nothing was read.
+            read_scope: what the statement read.
             overwrite: all files in this scope are deleted too. Files that a compaction has
                 replaced meanwhile are deleted in their new form.
+            track_changes: whether readers of changes shall see this commit.
+            operation: the statement's name, for people.
             expected_schema_id: refuse when the table's schema is another one by now.
             since_snapshot_id: latest snapshot when the statement began (0: none), if known. An
                 earlier commit of the same batch statement is looked for in all later ones;
                 without it (and without `read_snapshot_id`) in the last `BATCH_LOOKBACK` only.
             allow_empty: make a snapshot even when no file changes (a stream's checkpoint).
+            watermark: milliseconds; None keeps the one before.
+            log_offsets: by bucket; buckets that are absent keep theirs.
+            properties: anything the committer wants to find again.
 
         Raises:
             CommitConflictError: another commit is in the way; nothing of this one is visible.

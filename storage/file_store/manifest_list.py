@@ -23,8 +23,11 @@ to open for the first read of a snapshot."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestMeta:
-    """What a list knows of one manifest. Partition bounds are per column, NULLs left out;
-    `partition_has_null` tells for each column whether there are any."""
+    """What a list knows of one manifest.
+
+    Partition bounds are per column, NULLs left out; `partition_has_null` tells for each column
+    whether there are any.
+    """
 
     name: str
     size_bytes: int

@@ -2,7 +2,7 @@
 
 Every error carries a stable condition name, a SQLSTATE, whether the same statement may simply be
 run again (`retriable`), and the facts as typed attributes. `str(error)` reads as Spark's own:
-`[CONDITION] what happened, where, what to do. SQLSTATE: xxxxx`.
+`[CONDITION] what happened, where, what to do. SQLSTATE: 40001`.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ Value: TypeAlias = (
 )
 JsonValue: TypeAlias = bool | int | str | dict[str, str | int] | None
 
-_EPOCH = dt.datetime(1970, 1, 1)
-_EPOCH_UTC = _EPOCH.replace(tzinfo=dt.UTC)
+_EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_EPOCH = _EPOCH_UTC.replace(tzinfo=None)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
 

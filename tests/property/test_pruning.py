@@ -99,10 +99,10 @@ def truth(predicate: Predicate, row: Row) -> bool | None:
                 "=": one == other,
                 "<=>": one == other,
                 "!=": one != other,
-                "<": one < other,  # type: ignore[operator]
-                "<=": one <= other,  # type: ignore[operator]
-                ">": one > other,  # type: ignore[operator]
-                ">=": one >= other,  # type: ignore[operator]
+                "<": one < other,
+                "<=": one <= other,
+                ">": one > other,
+                ">=": one >= other,
             }[op]
         case In(column, values):
             return None if row[column] is None else row[column] in values
@@ -113,7 +113,7 @@ def truth(predicate: Predicate, row: Row) -> bool | None:
 
 
 def stats(values: Sequence[object]) -> ColumnStats:
-    present = sorted((v for v in values if v is not None), key=order)  # type: ignore[arg-type]
+    present = sorted((v for v in values if v is not None), key=order)
     return ColumnStats(
         min=present[0] if present else None,  # type: ignore[arg-type]
         max=present[-1] if present else None,  # type: ignore[arg-type]
@@ -194,7 +194,7 @@ def test_bounds_and_counts_that_are_told_are_right(
         assert exact_row_count(table.live) == len(everything)
     told = exact_bounds(table.live, column)
     if told is not None:
-        values = sorted((r[column] for r in everything if r[column] is not None), key=order)  # type: ignore[arg-type]
+        values = sorted((r[column] for r in everything if r[column] is not None), key=order)
         assert told == ((values[0], values[-1]) if values else (None, None))
 
 

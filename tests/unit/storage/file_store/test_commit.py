@@ -396,7 +396,7 @@ def test_damaged_metadata_names_file_and_snapshot(tmp_path: Path, kind: str, dam
     error = MissingFileError if damage == "missing" else CorruptFileError
     with pytest.raises(error, match="of snapshot 1 ") as caught:
         fresh.live()
-    assert caught.value.path == str(target)
+    assert str(target) in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}', '{"version": "x"}', "\xff"])
