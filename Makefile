@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv links jar setup format lint type unit check test demo benchmark clean
+.PHONY: help venv links jar setup docs format lint type unit check test demo benchmark clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ jar: venv ## compile the bridge (only when its sources changed)
 
 setup: jar ## jar, Delta and configuration into the environment's Spark
 	@$(BIN)/table-store setup --yes
+
+docs: venv ## write the README's table of options from the declarations
+	@$(BIN)/python -m table_store.storage.option_table README.md
 
 format: venv ## rewrite the sources in house format
 	@$(BIN)/ruff format .

@@ -38,8 +38,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_setup(commands.add_parser("setup", help="put jar and configuration into Spark"))
     _add_doctor(commands.add_parser("doctor", help="say what is missing, each with its remedy"))
     sql = commands.add_parser("sql", help="start the stock spark-sql with this environment")
-    sql.add_argument("arguments", nargs=argparse.REMAINDER, help="passed on to spark-sql")
-    sql.set_defaults(run=_sql)
+    sql.epilog = "Everything after `sql` is passed on to spark-sql, its options too."
+    sql.set_defaults(run=_sql, arguments=[])
     jar = commands.add_parser("jar-path", help="print where the bridge's jar is (for a cluster)")
     jar.set_defaults(run=_jar_path)
     return parser
@@ -172,7 +172,11 @@ def _refuse(text: str) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code."""
-    options = build_parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # spark-sql's options are its own affair: nothing after `sql` is looked at.
+    own, passed_on = (given[:1], given[1:]) if given[:1] == ["sql"] else (given, [])
+    options = build_parser().parse_args(own)
+    options.arguments = passed_on
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         return run(options)

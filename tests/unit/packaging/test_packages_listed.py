@@ -42,7 +42,7 @@ def test_only_tests_and_tools_are_unmapped() -> None:
 
 
 def test_no_module_reads_a_second_copy_of_ours() -> None:
-    """`import storage` works when started in the root, and gives other classes than the real one."""
+    """`import storage` works when started in the root, and gives a second copy of each class."""
     wrong = re.compile(
         r"^\s*(?:from|import) +(catalog|conf|sql_ext|storage)(?:[. ]|$)", re.MULTILINE
     )
