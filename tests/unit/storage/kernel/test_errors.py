@@ -1,4 +1,4 @@
-"""Goal: every error reads as Spark's do, has a SQLSTATE, and survives the way to another process."""
+"""Goal: every error reads as Spark's do, has a SQLSTATE, and survives pickling."""
 
 from __future__ import annotations
 

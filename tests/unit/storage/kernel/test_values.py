@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from decimal import Decimal
 from itertools import pairwise
 
 import pytest
@@ -27,9 +26,10 @@ values: st.SearchStrategy[Value] = st.one_of(
     st.binary(),
     st.decimals(allow_nan=False, allow_infinity=False),
     st.dates(),
-    st.datetimes(),
-    st.datetimes(timezones=st.just(dt.UTC)),
-    st.times(),
+    # `fold` tells apart what only local times have twice; columns have no such thing.
+    st.datetimes().map(lambda v: v.replace(fold=0)),
+    st.datetimes(timezones=st.just(dt.UTC)).map(lambda v: v.replace(fold=0)),
+    st.times().map(lambda v: v.replace(fold=0)),
 )
 
 
