@@ -47,8 +47,8 @@ _POINT = StructType(
 _UTC = dt.UTC
 
 
-def _local(*parts: int) -> dt.datetime:
-    return dt.datetime(*parts, tzinfo=_UTC).replace(tzinfo=None)
+def _local(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text)
 
 
 VALUES: dict[str, tuple[DataType, list[object]]] = {
@@ -71,7 +71,7 @@ VALUES: dict[str, tuple[DataType, list[object]]] = {
     ),
     "timestamp_ntz": (
         TIMESTAMP_NTZ,
-        [_local(1, 1, 1), _local(9999, 12, 31, 23, 59, 59, 999999), None],
+        [_local("0001-01-01"), _local("9999-12-31T23:59:59.999999"), None],
     ),
     "time": (TimeType(6), [dt.time(0), dt.time(23, 59, 59, 999999), None]),
     "variant": (VARIANT, [{"value": b"\x0c\x01", "metadata": b"\x01\x00\x00"}, None, None]),
