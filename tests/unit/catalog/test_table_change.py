@@ -173,5 +173,5 @@ def test_properties() -> None:
 def test_no_change_is_the_same_schema(schema: TableSchema) -> None:
     assert changed_schema(schema, [], time_ms=9) is schema
     added = columns_from_spark(struct(column("b")))[0]
-    there_and_back = [AddColumn(column=added), RenameColumn(("b",), "c")]
+    there_and_back: list[TableChange] = [AddColumn(column=added), RenameColumn(("b",), "c")]
     assert changed_schema(schema, there_and_back, time_ms=9).id == 1

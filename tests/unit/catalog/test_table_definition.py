@@ -24,7 +24,7 @@ from table_store.storage.kernel.types import INTEGER, STRING, ArrayType
 
 
 def column(
-    name: str, data_type: object = "integer", *, nullable: bool = True, **metadata: object
+    name: str, data_type: object = "integer", *, nullable: object = True, **metadata: object
 ) -> dict[str, object]:
     return {"name": name, "type": data_type, "nullable": nullable, "metadata": metadata}
 
