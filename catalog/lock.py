@@ -23,7 +23,9 @@ from table_store.catalog.process_identity import (
     liveness,
 )
 from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.catalog_lock import CatalogLock
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import MissingFileError
 
@@ -146,6 +148,14 @@ class LeaseCatalogLock:
         for old in self._numbers(lock):
             if old < number:
                 self.file_io.delete(_entry(lock, old))
+
+
+def lock_of_warehouse(file_io: FileIO, root: str, clock: Clock) -> CatalogLock:
+    """Return the lock that all processes of a warehouse share: the kernel's on a local path."""
+    folder = join_path(root, LOCK_FOLDER)
+    if isinstance(file_io, LocalFileIO):
+        return LocalCatalogLock(folder=folder, clock=clock)
+    return LeaseCatalogLock(file_io=file_io, folder=folder, clock=clock)
 
 
 def _entry(lock: str, number: int) -> str:

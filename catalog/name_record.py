@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, TypeAlias
 
+from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.identifier import Identifier
 from table_store.storage.kernel.errors import CorruptFileError, FormatVersionError
 
@@ -219,6 +220,19 @@ class NameRecord:
             case definition:
                 content["definition"] = definition.to_json()
         return json.dumps(content, indent=1, ensure_ascii=True).encode("ascii")
+
+
+def table_target(record: NameRecord) -> TableTarget:
+    """Return the directories that a name stands for.
+
+    Raises:
+        WrongRelationKindError: the name is that of no managed table.
+    """
+    if not isinstance(record.target, TableTarget):
+        raise WrongRelationKindError(
+            name=str(record.identifier), found=record.kind.noun, needed="managed table"
+        )
+    return record.target
 
 
 def record_from_bytes(content: bytes, path: str) -> NameRecord:

@@ -22,6 +22,7 @@ from table_store.catalog.name_registry import (
     NAMESPACE_SUFFIX,
     namespace_folder,
 )
+from table_store.catalog.table_place import AllowedPlaces
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.errors import (
@@ -41,10 +42,20 @@ LOCATION_PROPERTY: Final = "location"
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A namespace as written by whoever created it, with its properties."""
+    """A namespace as written by whoever created it.
+
+    Attributes:
+        name: as written.
+        properties: given ones, and where its tables are made.
+    """
 
     name: str
     properties: Mapping[str, str]
+
+    @property
+    def location(self) -> str:
+        """The folder in which its tables are made."""
+        return self.properties[LOCATION_PROPERTY]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +65,12 @@ class NamespaceStore:
     The file decides whether a namespace exists; `default` needs none.
     """
 
-    file_io: FileIO
-    root: str
+    places: AllowedPlaces
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all namespaces, without case in order. Reads one file each."""
         found = {name_key(DEFAULT_NAMESPACE): DEFAULT_NAMESPACE}
-        for status in self.file_io.list(self.root):
+        for status in self._file_io.list(self._root):
             if not status.is_dir or not status.name.endswith(NAMESPACE_SUFFIX):
                 continue
             namespace = self._read(join_path(status.path, NAMESPACE_FILE))
@@ -72,8 +82,14 @@ class NamespaceStore:
         """Return the namespace of this name, case aside, or None."""
         namespace = self._read(self._path(name))
         if namespace is None and name_key(name) == name_key(DEFAULT_NAMESPACE):
-            return Namespace(DEFAULT_NAMESPACE, FrozenMap())
-        return namespace
+            namespace = Namespace(DEFAULT_NAMESPACE, FrozenMap())
+        if namespace is None:
+            return None
+        given = namespace.properties.get(LOCATION_PROPERTY)
+        own = namespace_folder(self._root, namespace.name)
+        location = own if given is None else self.places.base_folder(given)
+        properties = FrozenMap({**namespace.properties, LOCATION_PROPERTY: location})
+        return Namespace(namespace.name, properties)
 
     def require(self, name: str) -> Namespace:
         """Return the namespace of this name.
@@ -92,11 +108,13 @@ class NamespaceStore:
         Raises:
             InvalidIdentifierError: it cannot be called that.
             NamespaceAlreadyExistsError: it exists; `default` always does.
+            PathNotAllowedError: its location lies outside of the allowed places.
         """
         check_namespace_name(name)
+        self._check_location(properties)
         is_default = name_key(name) == name_key(DEFAULT_NAMESPACE)
         content = _to_bytes(Namespace(name, properties))
-        if is_default or not self.file_io.write_new(self._path(name), content):
+        if is_default or not self._file_io.write_new(self._path(name), content):
             raise NamespaceAlreadyExistsError(namespace=name)
 
     def alter(self, name: str, *, changed: Mapping[str, str], removed: Collection[str]) -> None:
@@ -104,11 +122,14 @@ class NamespaceStore:
 
         Raises:
             NamespaceNotFoundError: there is no such namespace.
+            PathNotAllowedError: its location lies outside of the allowed places.
         """
-        namespace = self.require(name)
+        self._check_location(changed)
+        path = self._path(name)
+        namespace = self._read(path) or Namespace(self.require(name).name, FrozenMap())
         kept = {key: value for key, value in namespace.properties.items() if key not in removed}
         content = _to_bytes(Namespace(namespace.name, {**kept, **changed}))
-        self.file_io.write_bytes(self._path(name), content)
+        self._file_io.write_bytes(path, content)
 
     def drop(self, name: str) -> None:
         """Remove an empty namespace.
@@ -123,20 +144,32 @@ class NamespaceStore:
         if name_key(name) == name_key(DEFAULT_NAMESPACE):
             raise ProtectedNamespaceError(namespace=name)
         self.require(name)
-        self.file_io.delete(self._path(name))
-        folder = namespace_folder(self.root, name)
+        self._file_io.delete(self._path(name))
+        folder = namespace_folder(self._root, name)
         try:
-            self.file_io.delete(join_path(folder, NAMES_FOLDER))
-            self.file_io.delete(folder)
+            self._file_io.delete(join_path(folder, NAMES_FOLDER))
+            self._file_io.delete(folder)
         except FileAccessError:
             return
 
+    @property
+    def _file_io(self) -> FileIO:
+        return self.places.file_io
+
+    @property
+    def _root(self) -> str:
+        return self.places.root
+
+    def _check_location(self, properties: Mapping[str, str]) -> None:
+        if LOCATION_PROPERTY in properties:
+            self.places.base_folder(properties[LOCATION_PROPERTY])
+
     def _path(self, name: str) -> str:
-        return join_path(namespace_folder(self.root, name), NAMESPACE_FILE)
+        return join_path(namespace_folder(self._root, name), NAMESPACE_FILE)
 
     def _read(self, path: str) -> Namespace | None:
         try:
-            content = self.file_io.read_bytes(path)
+            content = self._file_io.read_bytes(path)
         except MissingFileError:
             return None
         try:

@@ -327,11 +327,9 @@ def _check_unmentioned(schema: TableSchema, path: Path, action: str) -> None:
 
 def _has_column(schema: TableSchema, path: Path) -> bool:
     try:
-        drop_column(
-            replace(schema, primary_key=(), partition_keys=(), watermark=None), path, time_ms=0
-        )
-    except InvalidSchemaError as error:
-        return "no such column" not in error.reason
+        set_column_comment(schema, path, None, time_ms=schema.time_ms)
+    except InvalidSchemaError:
+        return False
     return True
 
 

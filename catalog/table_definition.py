@@ -87,7 +87,8 @@ class TableDefinition:
             InvalidSchemaError: a rule of table definitions is broken; names the column.
         """
         schema = new_schema(
-            fields=self.columns,
+            # Columns of another table (LIKE) bring the ids of their nested fields along.
+            fields=[replace(f, type=_without_ids(f.type)) for f in self.columns],
             primary_key=self.primary_key,
             partition_keys=self.partition_keys,
             options=self.options,

@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 from table_store.catalog.directory_journal import DirectoryJournal, DirectoryNote
 from table_store.catalog.errors import NamespaceNotEmptyError, WrongRelationKindError
 from table_store.catalog.identifier import Identifier, check_table_name
-from table_store.catalog.lock import LOCK_FOLDER, LeaseCatalogLock, LocalCatalogLock
+from table_store.catalog.lock import lock_of_warehouse
 from table_store.catalog.name_record import (
     Generation,
     NameRecord,
@@ -31,14 +31,13 @@ from table_store.catalog.name_record import (
     TableTarget,
     Target,
     kind_of,
+    table_target,
 )
 from table_store.catalog.name_registry import NameRegistry, namespace_folder
-from table_store.catalog.namespace_store import LOCATION_PROPERTY, Namespace, NamespaceStore
+from table_store.catalog.namespace_store import Namespace, NamespaceStore
 from table_store.catalog.table_directories import StagedDirectory, TableDirectories
 from table_store.catalog.table_place import AllowedPlaces, plain_path
 from table_store.storage.file_io.file_io import FileIO
-from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.catalog_lock import CatalogLock
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
@@ -92,8 +91,8 @@ class Warehouse:
         self.places: Final = AllowedPlaces(
             root=self.root, file_io=file_io, others=FrozenMap(other_roots or {})
         )
-        self._lock = _default_lock(file_io, self.root, clock) if lock is None else lock
-        self._namespaces = NamespaceStore(file_io, self.root)
+        self._lock = lock_of_warehouse(file_io, self.root, clock) if lock is None else lock
+        self._namespaces = NamespaceStore(self.places)
         self._names = NameRegistry(file_io, self.root)
         journal = DirectoryJournal(file_io, self.root, clock, ids)
         self._directories = TableDirectories(self.places, journal, ids)
@@ -109,13 +108,7 @@ class Warehouse:
 
         Its properties name the folder of its tables, given or not.
         """
-        namespace = self._namespaces.find(name)
-        if namespace is None:
-            return None
-        folder = namespace_folder(self.root, namespace.name)
-        return replace(
-            namespace, properties=FrozenMap({LOCATION_PROPERTY: folder, **namespace.properties})
-        )
+        return self._namespaces.find(name)
 
     def create_namespace(self, name: str, properties: Mapping[str, str]) -> None:
         """Create a namespace.
@@ -124,8 +117,6 @@ class Warehouse:
             NamespaceAlreadyExistsError, InvalidIdentifierError: see `NamespaceStore.create`.
             PathNotAllowedError: its location lies outside of the allowed roots.
         """
-        if LOCATION_PROPERTY in properties:
-            self.places.base_folder(properties[LOCATION_PROPERTY])
         self._locked(lambda: self._namespaces.create(name, properties))
 
     def alter_namespace(
@@ -137,8 +128,6 @@ class Warehouse:
             NamespaceNotFoundError: there is no such namespace.
             PathNotAllowedError: its location lies outside of the allowed roots.
         """
-        if LOCATION_PROPERTY in changed:
-            self.places.base_folder(changed[LOCATION_PROPERTY])
         self._locked(lambda: self._namespaces.alter(name, changed=changed, removed=removed))
 
     def drop_namespace(self, name: str) -> None:
@@ -196,9 +185,9 @@ class Warehouse:
         """Return the directory of a table, now or at a moment of the past.
 
         Raises:
-            WrongRelationKindError: the name is no managed table.
+            WrongRelationKindError: the name is that of no managed table.
         """
-        target = _table_target(record)
+        target = table_target(record)
         stored = target.location if timestamp_ms is None else target.location_at(timestamp_ms)
         return self.places.absolute(stored)
 
@@ -284,8 +273,11 @@ class Warehouse:
         """
         check_table_name(identifier.name)
         namespace = self._namespaces.require(identifier.namespace)
+        folder = namespace.location
+        if base is not None:
+            folder = namespace_folder(self.places.base_folder(base), namespace.name)
         owner = self.ids.unique() if table_id is None else table_id
-        return self._directories.stage(identifier.name, self._table_folder(namespace, base), owner)
+        return self._directories.stage(identifier.name, folder, owner)
 
     def publish(self, identifier: Identifier, staged: StagedDirectory) -> NameRecord:
         """Give a staged directory its name; from then on the table exists.
@@ -321,7 +313,7 @@ class Warehouse:
             if found.id != record.id:
                 raise NotFoundError(kind="table", name=str(record.identifier))
             self._directories.hand_over(staged, found.id)
-            old = _table_target(found)
+            old = table_target(found)
             generation = Generation(location=old.location, until_ms=self.clock.now_ms())
             replaced = found.with_target(
                 TableTarget(
@@ -345,7 +337,7 @@ class Warehouse:
 
         def change() -> tuple[DirectoryNote, ...]:
             found = self.require(record.identifier, RelationKind.TABLE)
-            target = _table_target(found)
+            target = table_target(found)
             expired = tuple(g for g in target.previous if g.until_ms <= until_ms)
             notes = self._directories.announce(found.id, [g.location for g in expired])
             kept = tuple(g for g in target.previous if g not in expired)
@@ -399,31 +391,5 @@ class Warehouse:
             for location in record.target.locations
         )
 
-    def _table_folder(self, namespace: Namespace, base: str | None) -> str:
-        if base is not None:
-            return namespace_folder(self.places.base_folder(base), namespace.name)
-        if LOCATION_PROPERTY in namespace.properties:
-            return self.places.base_folder(namespace.properties[LOCATION_PROPERTY])
-        return namespace_folder(self.root, namespace.name)
-
     def _locked(self, action: Callable[[], T]) -> T:
         return self._lock.run_with_lock(*_LOCKED, action)
-
-
-def _default_lock(file_io: FileIO, root: str, clock: Clock) -> CatalogLock:
-    folder = join_path(root, LOCK_FOLDER)
-    if isinstance(file_io, LocalFileIO):
-        return LocalCatalogLock(folder=folder, clock=clock)
-    return LeaseCatalogLock(file_io=file_io, folder=folder, clock=clock)
-
-
-def _table_target(record: NameRecord) -> TableTarget:
-    if not isinstance(record.target, TableTarget):
-        raise WrongRelationKindError(
-            name=str(record.identifier), found=record.kind.noun, needed="managed table"
-        )
-    return record.target
-
-
-def _kind_of(target: Target) -> RelationKind:
-    return NameRecord(identifier=Identifier("", ""), id="", created_ms=0, target=target).kind

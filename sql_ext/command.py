@@ -16,8 +16,13 @@ from table_store.catalog.planner.catalog_of import (
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.maintenance import compact_table
 from table_store.catalog.planner.session import PlannerSession
-from table_store.catalog.planner.table_requests import describe_extended, drop_temporary
+from table_store.catalog.planner.table_requests import (
+    describe_extended,
+    drop_temporary,
+    managed_table,
+)
 from table_store.sql_ext.statements import Command
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import AlreadyExistsError, InvalidOptionError
 
 Rows = list[dict[str, Any]]
@@ -55,14 +60,18 @@ def command_schema(command: Command) -> dict[str, Any]:
 
 
 def _compact(session: PlannerSession, argument: Argument) -> Rows:
-    managed = require_managed(session, argument["name"])
-    return [compact_table(session, managed, _partition(argument["partition"]))]
+    _, managed = managed_table(session, require_managed(session, argument["name"]))
+    table = FileStoreTable.open(managed.location)
+    return [compact_table(session, table, managed.schema, _partition(argument["partition"]))]
 
 
 def _describe(session: PlannerSession, argument: Argument) -> Rows:
     managed = require_managed(session, argument["name"])
-    rows = describe_extended(managed, _partition(argument["partition"]))
-    return [{"col_name": name, "data_type": value, "comment": note} for name, value, note in rows]
+    rows = describe_extended(session, managed, _partition(argument["partition"]))
+    return [
+        {"col_name": row.name, "data_type": row.value or "", "comment": row.description}
+        for row in rows
+    ]
 
 
 def _set(session: PlannerSession, argument: Argument) -> Rows:

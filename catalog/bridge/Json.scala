@@ -5,13 +5,14 @@ import java.util.Base64
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.GeneratedColumn.GENERATION_EXPRESSION_METADATA_KEY
 import org.apache.spark.sql.connector.catalog.{Column, Identifier, TableChange}
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.{structTypeToV2Columns, v2ColumnsToStructType}
 import org.apache.spark.sql.connector.catalog.constraints.{Constraint, PrimaryKey}
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions, FieldReference, Literal, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.arrow.ArrowConverters
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.{DataType, MetadataBuilder, StructType}
 import org.json4s._
 import org.json4s.JsonDSL._
 
@@ -32,7 +33,12 @@ object Json {
   def toStrings(json: JValue): java.util.Map[String, String] =
     json.extractOpt[Map[String, String]].getOrElse(Map.empty).asJava
 
-  def columns(columns: Array[Column]): String = v2ColumnsToStructType(columns).json
+  /** With the expressions of generated columns, which Spark's own conversion leaves out. */
+  def columns(columns: Array[Column]): String = StructType(v2ColumnsToStructType(columns).zip(columns).map {
+    case (field, column) if column.generationExpression != null => field.copy(metadata = new MetadataBuilder()
+      .withMetadata(field.metadata).putString(GENERATION_EXPRESSION_METADATA_KEY, column.generationExpression).build())
+    case (field, _) => field
+  }).json
 
   def struct(json: JValue): StructType = DataType.fromJson(json.extract[String]).asInstanceOf[StructType]
 

@@ -181,7 +181,8 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     if (namespace.isEmpty) listNamespaces()
     else if (namespaceExists(namespace)) Array.empty
     else throw new NoSuchNamespaceException(namespace)
-  override def namespaceExists(namespace: Array[String]): Boolean = metadata(namespace).isDefined
+  override def namespaceExists(namespace: Array[String]): Boolean =
+    namespace.sameElements(defaultNamespace()) || metadata(namespace).isDefined
   override def loadNamespaceMetadata(namespace: Array[String]): util.Map[String, String] =
     metadata(namespace).map(Json.toStrings).getOrElse(throw new NoSuchNamespaceException(namespace))
   private def metadata(namespace: Array[String]): Option[JValue] =

@@ -7,10 +7,8 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.opened_table import OpenedTable
 from table_store.catalog.planner.session import PlannerSession
-from table_store.catalog.planner.table_requests import managed_table
 from table_store.catalog.planner.write_task import ANSWER, answers_of, messages_of
 from table_store.storage.file_store.compaction_picker import (
     CompactionUnit,
@@ -39,22 +37,22 @@ Pick = Callable[[Levels, PickerOptions], CompactionUnit | None]
 
 
 def compact_table(
-    session: PlannerSession, argument: Argument, partition: Mapping[str, str | None]
+    session: PlannerSession,
+    table: FileStoreTable,
+    schema: TableSchema,
+    partition: Mapping[str, str | None],
 ) -> dict[str, int]:
     """Merge all files of each bucket into one run; files and bytes before and after.
 
     Raises:
-        NotFoundError: there is no such table.
         CommitConflictError: another commit replaced the same files; a retry is safe.
     """
-    _, managed = managed_table(session, argument)
-    table = FileStoreTable.open(managed.location)
-    scope = _scope(managed.schema, partition)
+    scope = _scope(schema, partition)
     snapshot = table.latest_snapshot()
-    live = table.live_files(snapshot, managed.schema).in_scope(scope)
-    tasks = _tasks(table, managed.schema, live, pick_full_compaction)
-    _run_and_commit(session, table, managed.schema, tasks)
-    after = table.live_files(table.latest_snapshot(), managed.schema).in_scope(scope)
+    live = table.live_files(snapshot, schema).in_scope(scope)
+    tasks = _tasks(table, schema, live, pick_full_compaction)
+    _run_and_commit(session, table, schema, tasks)
+    after = table.live_files(table.latest_snapshot(), schema).in_scope(scope)
     return {
         "files_before": live.file_count,
         "files_after": after.file_count,
@@ -143,7 +141,7 @@ def run_compactions(batches: Any) -> Any:
     """In a worker: run the pickled tasks of the rows, answer with their messages."""
     for batch in batches:
         for payload in batch.column(0).to_pylist():
-            yield answers_of(lambda task=pickle.loads(payload): (task.run(),))
+            yield from answers_of(lambda task=pickle.loads(payload): (task.run(),))
 
 
 def _scope(schema: TableSchema, partition: Mapping[str, str | None]) -> Scope | None:

@@ -2,22 +2,70 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
+from table_store.catalog.lifecycle import ManagedTable
+from table_store.catalog.planner.arrow_answer import arrow_answer
+from table_store.catalog.planner.catalog_access import CatalogAccess
 from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.maintenance import compact_table
 from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.procedure import Procedure
+from table_store.catalog.procedures import PROCEDURE_NAMESPACE, PROCEDURES, ProcedureContext
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.types import StructField, StructType, from_arrow
 
 
 def list_procedures(session: PlannerSession, argument: Argument) -> list[str]:
     """The names of the procedures in a namespace."""
-    return []
+    return list(PROCEDURES) if argument["namespace"] == [PROCEDURE_NAMESPACE] else []
 
 
 def load_procedure(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
     """A procedure's description and parameters; None where there is none of that name."""
-    return None
+    procedure = _find(argument)
+    if procedure is None:
+        return None
+    return {
+        "description": procedure.description,
+        "parameters": [
+            {
+                "name": parameter.name,
+                "type": json.dumps(parameter.type.to_json()),
+                "default": parameter.default,
+                "description": parameter.description,
+            }
+            for parameter in procedure.parameters
+        ],
+    }
 
 
 def call_procedure(session: PlannerSession, argument: Argument) -> dict[str, Any]:
-    """Run a procedure; its result rows."""
-    raise NotImplementedError
+    """Run a procedure; its result rows, and their columns."""
+    procedure = _find(argument)
+    assert procedure is not None, "Spark loads a procedure before it calls it"
+    access = CatalogAccess.of(session, argument)
+    current_catalog, current_namespace = session.current()
+
+    def compact(table: ManagedTable, partition: Mapping[str, str | None]) -> Mapping[str, int]:
+        opened = FileStoreTable.open(table.location)
+        return compact_table(session, opened, table.schema, partition)
+
+    context = ProcedureContext(
+        lifecycle=access.lifecycle,
+        catalog_name=access.name,
+        namespace=current_namespace[0] if current_catalog == access.name else "default",
+        time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
+        compact=compact,
+    )
+    rows = procedure.call(context, argument["arguments"])
+    fields = tuple(StructField(name=f.name, type=from_arrow(f.type)) for f in rows.schema)
+    return {**arrow_answer(rows), "schema": json.dumps(StructType(fields).to_json())}
+
+
+def _find(argument: Argument) -> Procedure[ProcedureContext] | None:
+    if argument["namespace"] != [PROCEDURE_NAMESPACE]:
+        return None
+    return PROCEDURES.get(argument["name"])

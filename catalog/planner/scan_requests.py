@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StructType
 
+from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.managed_table import ROW_COLUMN
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
@@ -19,13 +20,17 @@ from table_store.catalog.planner.raw_split import RawSplits
 from table_store.catalog.planner.read_task import ReadTask
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.spark_predicate import conjunction
+from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_definition import columns_from_spark
 from table_store.storage.file_store.split import Split
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import arrow_field
 
 
 def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     """The splits of a scan: raw ones as files for Spark's reader, others for a Python worker."""
+    if "system" in argument["handle"]:
+        return _system_rows(argument)
     opened = opened_table(argument)
     columns = tuple(argument["columns"])
     predicate = conjunction(argument["predicates"])
@@ -53,6 +58,13 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         "pythonVersion": f"{sys.version_info.major}.{sys.version_info.minor}",
         "function": _command(task, argument["schema"]),
     }
+
+
+def _system_rows(argument: Argument) -> dict[str, Any]:
+    """The rows of a system table; there are few, so the planner has them at once."""
+    handle = argument["handle"]
+    rows = SYSTEM_TABLES[handle["system"]].rows(FileStoreTable.open(handle["path"]))
+    return arrow_answer(rows.select(argument["columns"]))
 
 
 def _files(splits: Sequence[Split]) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from table_store.catalog.describe import DescribeRow, describe_rows
 from table_store.catalog.errors import NamespaceNotFoundError
 from table_store.catalog.identifier import SYSTEM_TABLE_SEPARATOR, Identifier
 from table_store.catalog.lifecycle import ManagedTable, TableLifecycle
@@ -17,11 +18,12 @@ from table_store.catalog.planner.managed_table import describe_table
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.spark_table import TEMPORARY, definition_of, properties_of
 from table_store.catalog.staged_table import StagedTable, StagingMode
+from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_change import change_from_spark
+from table_store.catalog.warehouse import DefineMode
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError, SnapshotNotFoundError
 
-SYSTEM_TABLES: dict = {}
 _INSERT: Final = ["INSERT"]
 _CHANGE_TYPE_SEPARATOR: Final = "$change_type$"
 
@@ -147,6 +149,19 @@ def drop_temporary(argument: Argument, session: PlannerSession, if_exists: bool)
         raise NotFoundError(kind="temporary table", name=argument["name"])
 
 
+def describe_extended(
+    session: PlannerSession, argument: Argument, partition: Mapping[str, str | None]
+) -> tuple[DescribeRow, ...]:
+    """The rows that DESCRIBE EXTENDED adds to Spark's."""
+    access, managed = managed_table(session, argument)
+    return describe_rows(
+        FileStoreTable.open(managed.location),
+        name=f"{managed.identifier.namespace}.{managed.identifier.name}",
+        partition=partition,
+        time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
+    )
+
+
 def rename_table(session: PlannerSession, argument: Argument) -> str:
     """ "renamed", or the word for what is in the way."""
     access = CatalogAccess.of(session, argument)
@@ -177,7 +192,7 @@ def record_foreign(session: PlannerSession, argument: Argument) -> None:
         comment=properties.pop("comment", None),
         properties=properties,
     )
-    access.warehouse.create_or_replace(identifier, definition)
+    access.warehouse.define(identifier, definition, DefineMode.CREATE_OR_REPLACE)
 
 
 def forget_foreign(session: PlannerSession, argument: Argument) -> bool:
@@ -358,6 +373,3 @@ def _load_system_table(
         "handle": {"path": managed.location, "system": system},
     }
 
-
-def describe_extended(argument, partition):
-    return []

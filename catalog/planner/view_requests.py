@@ -8,6 +8,7 @@ from table_store.catalog.planner.catalog_access import CatalogAccess, identifier
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.table_requests import listed
+from table_store.catalog.warehouse import DefineMode
 from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
 
 
@@ -18,17 +19,17 @@ def list_views(session: PlannerSession, argument: Argument) -> list[str] | None:
 
 def create_view(session: PlannerSession, argument: Argument) -> str:
     """ "written", or the word for what is in the way."""
-    return _written(session, argument, "create")
+    return _written(session, argument, DefineMode.CREATE)
 
 
 def replace_view(session: PlannerSession, argument: Argument) -> str:
     """ "written", or the word for what is in the way."""
-    return _written(session, argument, "replace")
+    return _written(session, argument, DefineMode.REPLACE)
 
 
 def create_or_replace_view(session: PlannerSession, argument: Argument) -> str:
     """ "written", or the word for what is in the way."""
-    return _written(session, argument, "create_or_replace")
+    return _written(session, argument, DefineMode.CREATE_OR_REPLACE)
 
 
 def drop_view(session: PlannerSession, argument: Argument) -> bool:
@@ -57,19 +58,14 @@ def rename_view(session: PlannerSession, argument: Argument) -> str:
     return "renamed"
 
 
-def _written(session: PlannerSession, argument: Argument, how: str) -> str:
+def _written(session: PlannerSession, argument: Argument, mode: DefineMode) -> str:
     access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
     if identifier is None:
         return "no_such_namespace"
     view = ViewDefinition.from_json(argument["view"])
     try:
-        if how == "create":
-            access.warehouse.create(identifier, view)
-        elif how == "replace":
-            access.warehouse.replace(identifier, view)
-        else:
-            access.warehouse.create_or_replace(identifier, view)
+        access.warehouse.define(identifier, view, mode)
     except NamespaceNotFoundError:
         return "no_such_namespace"
     except AlreadyExistsError:

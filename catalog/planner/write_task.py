@@ -38,8 +38,8 @@ class WriteTask:
     context: WriterContext
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """One batch: a message for each partition and bucket written, or one error."""
-        yield answers_of(lambda: self._write(batches))
+        """A message for each partition and bucket written, or one error."""
+        yield from answers_of(lambda: self._write(batches))
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
         writer = TableWriter(self.context)
@@ -63,12 +63,18 @@ def write_batch(writer: TableWriter, batch: pa.RecordBatch) -> None:
     )
 
 
-def answers_of(work: Callable[[], tuple[CommitMessage, ...]]) -> pa.RecordBatch:
-    """What a worker answers: the messages that `work` returns, or its error if it is ours."""
+def answers_of(work: Callable[[], tuple[CommitMessage, ...]]) -> Iterator[pa.RecordBatch]:
+    """What a worker answers: the messages that `work` returns, or its error if it is ours.
+
+    No message is no batch: Arrow's Java reader takes no struct of zero rows from a worker.
+    """
     try:
-        return _answer(work(), None)
+        messages = work()
     except TableStoreError as error:
-        return _answer((), error)
+        yield _answer((), error)
+        return
+    if messages:
+        yield _answer(messages, None)
 
 
 def messages_of(rows: list[tuple[str | None, str | None]]) -> tuple[CommitMessage, ...]:

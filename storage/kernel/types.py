@@ -299,6 +299,8 @@ def parse_type(value: Json) -> DataType:
 def _parse_atomic(text: str) -> DataType:
     if text in _SQL_NAMES:
         return PrimitiveType(text)
+    if text == "string collate UTF8_BINARY":
+        return STRING  # what Spark calls it when it is written out, as SHOW CREATE TABLE does
     if text == "decimal":
         return DecimalType(10, 0)
     if found := _DECIMAL.fullmatch(text):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from stock_shell import StockShell
+from tests.integration.stock_shell import StockShell
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from stock_shell import StockShell
+from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark
 
@@ -271,7 +271,7 @@ def test_system_tables_and_procedures(shell: StockShell) -> None:
         ("2", "APPEND"),
     )
     assert shell.ok("SELECT count(*) FROM default.sy.snapshots") == (("2",),)
-    shell.ok("CALL sys.rollback(table => 'default.sy', snapshot_id => 1)")
+    shell.ok("CALL sys.rollback(table => 'default.sy', version => '1')")
     assert shell.ok("SELECT * FROM sy") == (("1",),)
     shell.ok("CALL sys.compact('default.sy')")
     assert len(shell.ok("SHOW PROCEDURES IN table_store.sys")) >= 4
