@@ -1,6 +1,6 @@
 """The demo: SQL files run by the stock `spark-sql -f`, each result checked against plain Spark.
 
-Started by `make demo`; works in the folder `.demo`, which it empties first.
+Started by `make demo`; works in the folder `.demo`, or the one given, which it empties first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 HERE = Path(__file__).resolve().parent
-FOLDER = HERE.parent / ".demo"
+FOLDER = Path(sys.argv[1]).resolve() if sys.argv[1:] else HERE.parent / ".demo"
 _MARK = "-- "
 # What the stock shell prints above the nothing that a DDL statement returns.
 _NO_RESULT = "Response code"

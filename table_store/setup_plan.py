@@ -83,8 +83,10 @@ def plan_setup(
         return ()
     added = {str(c.path) for c in changes if c.path.name != DEFAULTS_NAME and not c.is_others}
     receipt = {"version": 1, "files": sorted(made | added)}
-    content = json.dumps(receipt, indent=2) + "\n"
-    return (*changes, Change(path=home.conf / _RECEIPT_NAME, content=content))
+    if made | added != made:
+        content = json.dumps(receipt, indent=2) + "\n"
+        changes.append(Change(path=home.conf / _RECEIPT_NAME, content=content))
+    return tuple(changes)
 
 
 def plan_undo(home: SparkHome) -> tuple[Change, ...]:
