@@ -43,7 +43,7 @@ format: venv ## rewrite the sources in house format
 lint: links ## ruff and import-linter
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@PYTHONPATH=build/typing $(BIN)/lint-imports
+	@cd build/typing && $(CURDIR)/$(BIN)/lint-imports --config $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/.import_linter_cache
 
 type: links ## mypy, strict
 	@$(BIN)/mypy
