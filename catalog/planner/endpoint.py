@@ -56,7 +56,7 @@ class PlannerEndpoint:
         SparkContext._gateway = self._gateway
         SparkContext._jvm = self._gateway.jvm if self._gateway else None
         self._context = SparkContext(
-            gateway=self._gateway,  # type: ignore[arg-type]  # a ClientServer is a JavaGateway
+            gateway=self._gateway,
             jsc=java_context,
             conf=SparkConf(_jconf=java_context.getConf()),
         )

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import pickle
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import pyarrow as pa
 
 from table_store.catalog.planner.opened_table import OpenedTable
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.write_task import ANSWER, answers_of, messages_of
-from table_store.storage.file_store.compaction_picker import (
-    CompactionUnit,
-    PickerOptions,
-    pick_compaction,
-    pick_full_compaction,
-)
+from table_store.storage.file_store.compaction_picker import pick_compaction
 from table_store.storage.file_store.compaction_task import CompactionTask
 from table_store.storage.file_store.data_file import CommitMessage
-from table_store.storage.file_store.levels import Levels, levels_of
-from table_store.storage.file_store.live_files import LiveFiles
 from table_store.storage.file_store.partition_value import parse_partition_value
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
-from table_store.storage.file_store.snapshot import CommitKind
 from table_store.storage.file_store.storage_settings import StorageSettings
-from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.table import CompactionResult, FileStoreTable
 from table_store.storage.kernel.errors import CommitConflictError, MissingFileError
 
 _log = logging.getLogger(__name__)
 
 # Smaller compactions are done by the planner itself: a Spark job costs more than they do.
 _LOCAL_BYTES_MAX = 32 << 20
-
-Pick = Callable[[Levels, PickerOptions], CompactionUnit | None]
 
 
 def compact_table(
@@ -50,15 +43,10 @@ def compact_table(
     scope = _scope(schema, partition)
     snapshot = table.latest_snapshot()
     live = table.live_files(snapshot, schema).in_scope(scope)
-    tasks = _tasks(table, schema, live, pick_full_compaction)
+    tasks = table.compaction_tasks(live, schema)
     _run_and_commit(session, table, schema, tasks)
     after = table.live_files(table.latest_snapshot(), schema).in_scope(scope)
-    return {
-        "files_before": live.file_count,
-        "files_after": after.file_count,
-        "bytes_before": live.size_bytes,
-        "bytes_after": after.size_bytes,
-    }
+    return dataclasses.asdict(CompactionResult.of(live, after))
 
 
 def compact_after_write(
@@ -77,32 +65,11 @@ def compact_after_write(
     )
     table = opened.table
     live = table.live_files(table.latest_snapshot(), opened.schema).in_scope(scope)
-    tasks = _tasks(table, opened.schema, live, pick_compaction)
+    tasks = table.compaction_tasks(live, opened.schema, pick_compaction)
     try:
         _run_and_commit(session, table, opened.schema, tasks)
     except (CommitConflictError, MissingFileError) as error:
         _log.warning("the compaction after a write gave way: %s", error)
-
-
-def _tasks(
-    table: FileStoreTable, schema: TableSchema, live: LiveFiles, pick: Pick
-) -> list[CompactionTask]:
-    options = StorageSettings.of(schema).picker
-    context = table.writer_context(schema)
-    tasks = []
-    for bucket in live.by_bucket():
-        unit = pick(levels_of(bucket.files), options)
-        if unit is not None:
-            tasks.append(
-                CompactionTask(
-                    partition=bucket.partition,
-                    bucket=bucket.bucket,
-                    unit=unit,
-                    files=table.file_reader(schema),
-                    context=context,
-                )
-            )
-    return tasks
 
 
 def _run_and_commit(
@@ -119,13 +86,7 @@ def _run_and_commit(
         messages = tuple(task.run() for task in tasks)
     else:
         messages = _run_in_spark(session, tasks)
-    table.committer().commit(
-        messages,
-        kind=CommitKind.COMPACT,
-        commit_user=table.ids.unique(),
-        operation="COMPACT",
-        expected_schema_id=schema.id,
-    )
+    table.commit_compaction(messages, schema)
 
 
 def _run_in_spark(
@@ -137,11 +98,16 @@ def _run_in_spark(
     return messages_of([(row.message, row.error) for row in answers])
 
 
-def run_compactions(batches: Any) -> Any:
+def run_compactions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """In a worker: run the pickled tasks of the rows, answer with their messages."""
     for batch in batches:
         for payload in batch.column(0).to_pylist():
-            yield from answers_of(lambda task=pickle.loads(payload): (task.run(),))
+            task: CompactionTask = pickle.loads(payload)
+            yield from answers_of(partial(_run_one, task))
+
+
+def _run_one(task: CompactionTask) -> tuple[CommitMessage, ...]:
+    return (task.run(),)
 
 
 def _scope(schema: TableSchema, partition: Mapping[str, str | None]) -> Scope | None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from table_store.catalog.planner.managed_table import ROW_COLUMN
 from table_store.storage.file_store.split import Split
-from table_store.storage.file_store.table import SplitReader
+from table_store.storage.file_store.split_reader import SplitReader
 from table_store.storage.kernel.predicate import Predicate
 
 

@@ -53,8 +53,5 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     write_requests.delete_where,
 )
 
-REQUESTS: Final[Mapping[str, Handler]] = {
-    function.__name__: function  # type: ignore[attr-defined]  # all are plain functions
-    for function in _FUNCTIONS
-}
+REQUESTS: Final[Mapping[str, Handler]] = {function.__name__: function for function in _FUNCTIONS}
 DATA_REQUESTS: Final[Mapping[str, DataHandler]] = {"write": write_requests.write}

@@ -76,9 +76,7 @@ def _split(split: Split, raw: RawSplits, opened: OpenedTable) -> dict[str, Any]:
     if files is None:
         return {"payload": base64.b64encode(split.to_bytes()).decode()}
     return {
-        "files": [
-            {"path": opened.table.data_path(file), "size": file.size_bytes} for file in files
-        ]
+        "files": [{"path": opened.table.data_path(file), "size": file.size_bytes} for file in files]
     }
 
 
@@ -91,4 +89,4 @@ def _arrow_schema(struct_json: str) -> pa.Schema:
 def _command(task: ReadTask, struct_json: str) -> str:
     """The task as Spark's Python worker takes it: pickled together with its result type."""
     result = StructType.fromJson(json.loads(struct_json))
-    return base64.b64encode(CloudPickleSerializer().dumps((task, result))).decode()
+    return base64.b64encode(CloudPickleSerializer().dumps((task, result))  # type: ignore[no-untyped-call]).decode()

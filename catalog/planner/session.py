@@ -28,17 +28,19 @@ class PlannerSession:
 
     def conf(self, key: str) -> str | None:
         """The session's value of `key`, or None when it is not set."""
-        value = self.spark._jsparkSession.conf().getOption(key)  # type: ignore[attr-defined]
+        value = self.spark._jsparkSession.conf().getOption(key)
         return str(value.get()) if value.isDefined() else None
 
     def confs(self, prefix: str) -> dict[str, str]:
         """Every key of the session that starts with `prefix`, with its value."""
-        settings = self.spark._jsparkSession.sessionState().conf().settings()  # type: ignore[attr-defined]
-        return {str(key): str(settings.get(key)) for key in settings.keySet() if key.startswith(prefix)}
+        settings = self.spark._jsparkSession.sessionState().conf().settings()
+        return {
+            str(key): str(settings.get(key)) for key in settings.keySet() if key.startswith(prefix)
+        }
 
     def set_conf(self, key: str, value: str | None) -> None:
         """Set a key of the session, or take it back to its default (None)."""
-        conf = self.spark._jsparkSession.conf()  # type: ignore[attr-defined]
+        conf = self.spark._jsparkSession.conf()
         if value is None:
             conf.unset(key)
         else:
@@ -46,5 +48,5 @@ class PlannerSession:
 
     def current(self) -> tuple[str, list[str]]:
         """(current catalog, current namespace)."""
-        manager = self.spark._jsparkSession.sessionState().catalogManager()  # type: ignore[attr-defined]
+        manager = self.spark._jsparkSession.sessionState().catalogManager()
         return str(manager.currentCatalog().name()), [str(n) for n in manager.currentNamespace()]

@@ -23,7 +23,7 @@ from table_store.storage.kernel.predicate import (
 _COMPARISONS = {"=": "=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
 _EPOCH = datetime.date(1970, 1, 1)
-_EPOCH_NTZ = datetime.datetime(1970, 1, 1)
+_EPOCH_NTZ = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - what NTZ means
 _EPOCH_UTC = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 _VALUES: dict[str, Callable[[str], Any]] = {

@@ -11,7 +11,12 @@ from table_store.catalog.describe import DescribeRow, describe_rows
 from table_store.catalog.errors import NamespaceNotFoundError
 from table_store.catalog.identifier import SYSTEM_TABLE_SEPARATOR, Identifier
 from table_store.catalog.lifecycle import ManagedTable, TableLifecycle
-from table_store.catalog.name_record import ForeignDefinition, RelationKind, TableTarget, ViewDefinition
+from table_store.catalog.name_record import (
+    ForeignDefinition,
+    RelationKind,
+    TableTarget,
+    ViewDefinition,
+)
 from table_store.catalog.planner.catalog_access import CatalogAccess, identifier_of
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.managed_table import describe_table
@@ -22,7 +27,11 @@ from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_change import change_from_spark
 from table_store.catalog.warehouse import DefineMode
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError, SnapshotNotFoundError
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    InvalidOptionError,
+    NotFoundError,
+)
 
 _INSERT: Final = ["INSERT"]
 _CHANGE_TYPE_SEPARATOR: Final = "$change_type$"
@@ -153,7 +162,7 @@ def describe_extended(
     session: PlannerSession, argument: Argument, partition: Mapping[str, str | None]
 ) -> tuple[DescribeRow, ...]:
     """The rows that DESCRIBE EXTENDED adds to Spark's."""
-    access, managed = managed_table(session, argument)
+    _, managed = managed_table(session, argument)
     return describe_rows(
         FileStoreTable.open(managed.location),
         name=f"{managed.identifier.namespace}.{managed.identifier.name}",
@@ -163,7 +172,7 @@ def describe_extended(
 
 
 def rename_table(session: PlannerSession, argument: Argument) -> str:
-    """ "renamed", or the word for what is in the way."""
+    """The word "renamed", or the one for what is in the way."""
     access = CatalogAccess.of(session, argument)
     source, target = identifier_of(argument), identifier_of(argument["to"])
     if source is None or target is None:
@@ -204,7 +213,9 @@ def forget_foreign(session: PlannerSession, argument: Argument) -> bool:
     return True
 
 
-def managed_table(session: PlannerSession, argument: Argument) -> tuple[CatalogAccess, ManagedTable]:
+def managed_table(
+    session: PlannerSession, argument: Argument
+) -> tuple[CatalogAccess, ManagedTable]:
     """The managed table that a command or procedure names.
 
     Raises:
@@ -261,7 +272,7 @@ def _loaded(
     file_io = lifecycle.warehouse.places.file_io_of(managed.location)
     table = FileStoreTable.open(managed.location, file_io)
     snapshot = table.snapshot(
-        version=None if version is None else _version(version, argument["name"]),
+        version=None if version is None else _version(version),
         timestamp_ms=timestamp_ms,
     )
     travels = timestamp_us is not None or version is not None
@@ -281,11 +292,13 @@ def _loaded(
     )
 
 
-def _version(version: str, name: str) -> int:
+def _version(version: str) -> int:
     try:
         return int(version)
     except ValueError:
-        raise SnapshotNotFoundError(table=name, asked=f"version {version!r}") from None
+        raise InvalidOptionError(
+            key="VERSION AS OF", value=version, reason="a version is the number of a snapshot"
+        ) from None
 
 
 def _staged(
@@ -372,4 +385,3 @@ def _load_system_table(
         "updateAsDeleteAndInsert": False,
         "handle": {"path": managed.location, "system": system},
     }
-

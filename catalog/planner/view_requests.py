@@ -18,17 +18,17 @@ def list_views(session: PlannerSession, argument: Argument) -> list[str] | None:
 
 
 def create_view(session: PlannerSession, argument: Argument) -> str:
-    """ "written", or the word for what is in the way."""
+    """The word "written", or the one for what is in the way."""
     return _written(session, argument, DefineMode.CREATE)
 
 
 def replace_view(session: PlannerSession, argument: Argument) -> str:
-    """ "written", or the word for what is in the way."""
+    """The word "written", or the one for what is in the way."""
     return _written(session, argument, DefineMode.REPLACE)
 
 
 def create_or_replace_view(session: PlannerSession, argument: Argument) -> str:
-    """ "written", or the word for what is in the way."""
+    """The word "written", or the one for what is in the way."""
     return _written(session, argument, DefineMode.CREATE_OR_REPLACE)
 
 
@@ -44,7 +44,7 @@ def drop_view(session: PlannerSession, argument: Argument) -> bool:
 
 
 def rename_view(session: PlannerSession, argument: Argument) -> str:
-    """ "renamed", or the word for what is in the way."""
+    """The word "renamed", or the one for what is in the way."""
     access = CatalogAccess.of(session, argument)
     source, target = identifier_of(argument), identifier_of(argument["to"])
     if source is None or target is None:

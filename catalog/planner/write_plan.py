@@ -1,4 +1,4 @@
-"""The DataFrame that a write statement becomes: rows with their kind and order, at their bucket's writer."""
+"""The DataFrame of a write statement: rows with kind and order, at their bucket's writer."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def delta_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) -> Da
     before = F.struct(*_version(schema, deleted, _DELETE, is_order_first=True))
     after = F.struct(*_version(schema, row, _ADD, is_order_first=False))
     is_move = (F.col("_0") == _OPERATION_UPDATE) & moved
-    versions = (
-        F.when(is_delete, F.array(before)).when(is_move, F.array(before, after))
-    ).otherwise(F.array(after))
+    versions = (F.when(is_delete, F.array(before)).when(is_move, F.array(before, after))).otherwise(
+        F.array(after)
+    )
     return recomputed.select(F.inline(versions))
 
 

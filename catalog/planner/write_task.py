@@ -99,6 +99,4 @@ def _answer(messages: tuple[CommitMessage, ...], error: TableStoreError | None) 
             "sql_state": error.sql_state,
         }
         texts, errors = [None], [json.dumps(described)]  # type: ignore[list-item]
-    return pa.RecordBatch.from_pydict(
-        {"message": texts, "error": errors}, schema=_ANSWER_SCHEMA
-    )
+    return pa.RecordBatch.from_pydict({"message": texts, "error": errors}, schema=_ANSWER_SCHEMA)

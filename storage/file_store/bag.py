@@ -82,7 +82,9 @@ def _codes(column: pa.Array | pa.ChunkedArray) -> IntArray:
 def _null_apart(column: pa.Array, codes: IntArray) -> IntArray:
     if not column.null_count:
         return codes
-    return np.where(column.is_null().to_numpy(zero_copy_only=False), codes.max(initial=0) + 1, codes)
+    return np.where(
+        column.is_null().to_numpy(zero_copy_only=False), codes.max(initial=0) + 1, codes
+    )
 
 
 def _struct_codes(column: pa.Array) -> IntArray:

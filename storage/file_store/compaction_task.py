@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_store.storage.file_store.bag import net
 from table_store.storage.file_store.compaction_picker import CompactionUnit
@@ -96,7 +97,7 @@ class CompactionTask:
         kept, _ = net(rows.select(names), rows[KIND_COLUMN].to_numpy())
         self._write(writer, rows, kept)
 
-    def _read(self, file: DataFile, where: object) -> pa.Table:
+    def _read(self, file: DataFile, where: pc.Expression | None) -> pa.Table:
         return self.files.read_table(
             file,
             self.context.schema.column_names,

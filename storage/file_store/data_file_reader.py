@@ -41,6 +41,8 @@ _FIRST_POSITION: Final = 2
 """Where a file has its columns: first the two of every data file, then those of its schema."""
 
 _BATCH_ROWS: Final = 1 << 16
+_KEYS_FIRST_ROWS_MIN: Final = 1 << 16
+"""With fewer rows, looking at the keys first takes as long as reading everything."""
 
 
 class DataFileReader:
@@ -84,7 +86,7 @@ class DataFileReader:
         want = _Want(tuple(columns), with_kinds, with_sequences)
         with self._opened(file, snapshot_id) as opened:
             layout = self._layout(opened, want)
-            groups = layout.chosen_groups(where, row_groups)
+            groups = self._groups(opened, layout, where, row_groups)
             expected = layout.rows_of(groups)
             if not layout.positions:
                 yield from _in_batches(layout.projected_table(_lengths_only(expected)), where)
@@ -114,7 +116,7 @@ class DataFileReader:
         want = _Want(tuple(columns), with_kinds, with_sequences)
         with self._opened(file, snapshot_id) as opened:
             layout = self._layout(opened, want)
-            groups = layout.chosen_groups(where, row_groups)
+            groups = self._groups(opened, layout, where, row_groups)
             expected = layout.rows_of(groups)
             if layout.positions:
                 with opened.damage():
@@ -171,6 +173,33 @@ class DataFileReader:
             yield _OpenedFile(path, snapshot_id, file, reader)
         finally:
             source.close()
+
+    def _groups(
+        self,
+        opened: _OpenedFile,
+        layout: _Layout,
+        where: pc.Expression | None,
+        row_groups: Sequence[int] | None,
+    ) -> tuple[int, ...]:
+        """Return the row groups to read: by their bounds, and then by the keys in them.
+
+        Bounds say little about single keys: a lookup finds its key in one of many runs only.
+        Reading the key alone first is cheap, for sorted keys are small.
+        """
+        groups = layout.chosen_groups(where, row_groups)
+        names = [name for name in layout.column_names if name in self._schema.primary_key]
+        if where is None or not names or layout.rows_of(groups) < _KEYS_FIRST_ROWS_MIN:
+            return groups
+        keys = self._layout(opened, _Want(tuple(names), False, False))
+        if set(layout.positions) == set(keys.positions) or not keys.can_evaluate(where):
+            return groups
+        chosen = []
+        for group in groups:
+            with opened.damage():
+                stored = opened.reader.table(keys.positions, [group])
+            if pc.any(_mask(keys.projected_table(stored), where)).as_py():
+                chosen.append(group)
+        return tuple(chosen)
 
     def _layout(self, opened: _OpenedFile, want: _Want) -> _Layout:
         written = self._schema
@@ -252,6 +281,17 @@ class _Layout:
         if want.with_sequences:
             fields.append(pa.field(SEQUENCE_COLUMN, pa.int64()))
         self._schema = pa.schema(fields)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self._want.columns
+
+    def can_evaluate(self, where: pc.Expression) -> bool:
+        try:
+            _mask(self._schema.empty_table(), where)
+        except pa.ArrowInvalid:
+            return False  # it names a column that is not here
+        return True
 
     def rows_of(self, groups: Sequence[int]) -> int:
         rows = self._reader.row_group_rows

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,9 +37,7 @@ class Memtable:
     _written: int = 0
     size_bytes: int = 0
 
-    def add(
-        self, rows: pa.Table, kinds: np.ndarray | None, order: np.ndarray | None
-    ) -> None:
+    def add(self, rows: pa.Table, kinds: np.ndarray | None, order: np.ndarray | None) -> None:
         """Take rows; `kinds` None are all adds, `order` None is the order of arrival."""
         count = rows.num_rows
         if kinds is not None and not kinds.any():
@@ -145,18 +144,13 @@ def _slices(runs: Sequence[pa.Table], first_key: str) -> Iterator[list[pa.Table]
         pieces_of_slice = []
         for number, run in enumerate(runs):
             column = run[first_key]
-            end = (
-                run.num_rows
-                if bound is None
-                else bisect_left(
-                    range(run.num_rows),
-                    bound,
-                    lo=starts[number],
-                    key=lambda i, column=column: column[i].as_py(),
-                )
-            )
+            end = run.num_rows if bound is None else _first_at(column, bound, starts[number])
             if end > starts[number]:
                 pieces_of_slice.append(run.slice(starts[number], end - starts[number]))
             starts[number] = end
         yield pieces_of_slice
 
+
+def _first_at(column: pa.ChunkedArray, bound: Any, start: int) -> int:
+    """The first position from `start` whose value is not below `bound`; the column ascends."""
+    return bisect_left(range(len(column)), bound, lo=start, key=lambda i: column[i].as_py())

@@ -9,7 +9,7 @@ from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.types import DataType, DecimalType, PrimitiveType
 from table_store.storage.kernel.values import Value
 
-_EPOCH = dt.datetime(1970, 1, 1)
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - a zone is added where there is one
 _INTEGERS = ("byte", "short", "integer", "long")
 
 

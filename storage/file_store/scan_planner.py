@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from table_store.storage.file_store.data_file import DataFile
 from table_store.storage.file_store.interval_partition import interval_partition
 from table_store.storage.file_store.live_files import BucketFiles
+from table_store.storage.file_store.sorted_run import key_max, key_min
 from table_store.storage.file_store.split import Split, SplitKind
 from table_store.storage.kernel.values import Value
 
@@ -94,14 +95,10 @@ def _cut(runs: _Runs, target_bytes: int) -> Iterator[_Planned]:
         return
     bounds = [low + (high - low) * i // pieces for i in range(1, pieces)]
     for start, end in zip([None, *bounds], [*bounds, None], strict=True):
-        kept = tuple(
-            tuple(file for file in run if _overlaps(file, start, end)) for run in runs
-        )
+        kept = tuple(tuple(file for file in run if _overlaps(file, start, end)) for run in runs)
         yield SplitKind.MERGE, tuple(run for run in kept if run), start, end
 
 
 def _overlaps(file: DataFile, start: int | None, end: int | None) -> bool:
-    assert file.key_min is not None and file.key_max is not None, "a keyed file has its range"
-    low, high = file.key_min[0], file.key_max[0]
-    assert isinstance(low, int) and isinstance(high, int), "the key was seen to be an integer"
-    return (end is None or low < end) and (start is None or high >= start)
+    low, high = key_min(file)[0], key_max(file)[0]
+    return (end is None or bool(low < end)) and (start is None or bool(high >= start))

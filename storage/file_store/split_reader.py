@@ -34,6 +34,8 @@ class SplitReader:
         """Yield the split's rows that satisfy `predicate`, in no promised order.
 
         Args:
+            split: of the table and schema of this reader.
+            predicate: on any columns, also on some that are not asked for.
             columns: names in the schema; none at all gives batches that only have a length.
 
         Raises:
@@ -56,9 +58,7 @@ class SplitReader:
         wanted = _with_needed(columns, predicate)
         where = None if predicate is None else predicate.to_expression()
         for file in split.files:
-            for batch in self.files.read(
-                file, wanted, where=where, snapshot_id=split.snapshot_id
-            ):
+            for batch in self.files.read(file, wanted, where=where, snapshot_id=split.snapshot_id):
                 yield batch.select(list(columns))
 
     def _newest(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,8 +12,15 @@ from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.file_store.catalog_lock import TableLock
 from table_store.storage.file_store.commit import Committed, NoChange, TableCommit
+from table_store.storage.file_store.compaction_picker import (
+    CompactionUnit,
+    PickerOptions,
+    pick_full_compaction,
+)
+from table_store.storage.file_store.compaction_task import CompactionTask
 from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage, DataFile
 from table_store.storage.file_store.data_file_reader import DataFileReader
+from table_store.storage.file_store.levels import Levels, levels_of
 from table_store.storage.file_store.live_files import LiveFiles, read_live_files
 from table_store.storage.file_store.manifest_file import PROCESS_CACHE, MetadataReader
 from table_store.storage.file_store.partition_path import data_file_path
@@ -33,6 +40,8 @@ from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.predicate import Predicate
 from table_store.storage.kernel.types import arrow_field
+
+Pick = Callable[[Levels, PickerOptions], CompactionUnit | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +93,26 @@ class Scan:
         """Arrow schema of the answer."""
         fields = (self.schema.field_named(name) for name in self.columns)
         return pa.schema([arrow_field(f.name, f.type, nullable=f.nullable) for f in fields])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionResult:
+    """What a compaction did to the number and size of a table's files."""
+
+    files_before: int
+    files_after: int
+    bytes_before: int
+    bytes_after: int
+
+    @classmethod
+    def of(cls, before: LiveFiles, after: LiveFiles) -> CompactionResult:
+        """Compare two selections of live files."""
+        return cls(
+            files_before=before.file_count,
+            files_after=after.file_count,
+            bytes_before=before.size_bytes,
+            bytes_after=after.size_bytes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +205,9 @@ class FileStoreTable:
 
         Args:
             columns: names in the order wanted; None are all.
+            predicate: which rows; None are all.
+            version: id of the snapshot.
+            timestamp_ms: the snapshot current then, in milliseconds since 1970.
             schema: the definition to read under; None is the latest, or the one that the
                 named snapshot was committed with.
 
@@ -230,6 +262,10 @@ class FileStoreTable:
             messages, kind=CommitKind.APPEND, commit_user=self.ids.unique()
         )
 
+    def upsert(self, rows: pa.Table) -> Committed | NoChange:
+        """Like `append`, under the name that says what it does to a table with key."""
+        return self.append(rows)
+
     def append(self, rows: pa.Table) -> Committed | NoChange:
         """Add rows; in a table with key they take the place of rows with the same key."""
         return self._write(rows, None)
@@ -256,6 +292,56 @@ class FileStoreTable:
             read_snapshot_id=0 if latest is None else latest.id,
             operation="OVERWRITE",
         )
+
+    def compaction_tasks(
+        self, live: LiveFiles, schema: TableSchema, pick: Pick = pick_full_compaction
+    ) -> tuple[CompactionTask, ...]:
+        """Return what `pick` finds to compact among the buckets of `live`, to be run anywhere."""
+        options = StorageSettings.of(schema).picker
+        context = self.writer_context(schema)
+        files = self.file_reader(schema)
+        picked = ((b, pick(levels_of(b.files), options)) for b in live.by_bucket())
+        return tuple(
+            CompactionTask(
+                partition=bucket.partition,
+                bucket=bucket.bucket,
+                unit=unit,
+                files=files,
+                context=context,
+            )
+            for bucket, unit in picked
+            if unit is not None
+        )
+
+    def commit_compaction(
+        self, messages: Sequence[CommitMessage], schema: TableSchema
+    ) -> Committed | NoChange:
+        """Publish compactions that were run.
+
+        Raises:
+            CommitConflictError: a file that they replace is gone; a retry is safe.
+        """
+        return self.committer().commit(
+            messages,
+            kind=CommitKind.COMPACT,
+            commit_user=self.ids.unique(),
+            operation="COMPACT",
+            expected_schema_id=schema.id,
+        )
+
+    def compact(self) -> CompactionResult:
+        """Merge the files of each bucket into one run, in this process.
+
+        Raises:
+            CommitConflictError: see `commit_compaction`.
+        """
+        schema = self.schema
+        before = self.live_files(self.latest_snapshot(), schema)
+        tasks = self.compaction_tasks(before, schema)
+        if tasks:
+            self.commit_compaction([task.run() for task in tasks], schema)
+        after = self.live_files(self.latest_snapshot(), schema)
+        return CompactionResult.of(before, after)
 
     def data_path(self, file: DataFile) -> str:
         """Return the full path of a data file."""

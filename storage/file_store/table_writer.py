@@ -67,6 +67,7 @@ class TableWriter:
         """Take rows with the table's columns, by name.
 
         Args:
+            rows: columns of the table, found by name and cast to its types.
             kinds: int8 `_VALUE_KIND` per row; None are all adds.
             order: int64 per row, the statement's order where rows arrive shuffled: of the rows
                 with one key the greatest wins. None is the order of arrival.
@@ -108,9 +109,7 @@ class TableWriter:
             files = writer.close()
             del self._writers[target]
             if files:
-                messages.append(
-                    CommitMessage(partition=target[0], bucket=target[1], added=files)
-                )
+                messages.append(CommitMessage(partition=target[0], bucket=target[1], added=files))
         self._remove_spill_folder()
         return tuple(messages)
 

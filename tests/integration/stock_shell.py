@@ -119,9 +119,7 @@ def _lines(stream: object) -> queue.Queue[str | None]:
     return lines
 
 
-def _until(
-    lines: queue.Queue[str | None], mark: str, timeout_s: float, *, times: int
-) -> list[str]:
+def _until(lines: queue.Queue[str | None], mark: str, timeout_s: float, *, times: int) -> list[str]:
     """The lines before the first that ends with `mark`; reads on until `times` of them came."""
     seen: list[str] = []
     while times:

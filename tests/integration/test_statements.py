@@ -112,9 +112,10 @@ def test_time_travel(shell: StockShell) -> None:
     assert shell.run("SELECT * FROM tt VERSION AS OF 1").sorted() == [("1", "a")]
     assert shell.run("SELECT * FROM tt VERSION AS OF 2").sorted() == [("1", "b"), ("2", "c")]
     assert "TABLE_STORE_SNAPSHOT_NOT_FOUND" in shell.run("SELECT * FROM tt VERSION AS OF 9").error
-    assert shell.run(
-        "SELECT * FROM tt TIMESTAMP AS OF current_timestamp()"
-    ).sorted() == [("1", "b"), ("2", "c")]
+    assert shell.run("SELECT * FROM tt TIMESTAMP AS OF current_timestamp()").sorted() == [
+        ("1", "b"),
+        ("2", "c"),
+    ]
     early = shell.run("SELECT * FROM tt TIMESTAMP AS OF '2001-01-01'")
     assert "TABLE_STORE_SNAPSHOT_NOT_FOUND" in early.error
 
@@ -158,7 +159,10 @@ def test_computed_columns_and_watermark(shell: StockShell) -> None:
     )
     shell.ok("INSERT INTO cc VALUES (1, TIMESTAMP '2024-01-02 03:04:05')")
     shell.ok("INSERT INTO cc (ts, id) VALUES (TIMESTAMP '2024-02-03 00:00:00', 2)")
-    assert shell.run("SELECT id, day FROM cc").sorted() == [("1", "2024-01-02"), ("2", "2024-02-03")]
+    assert shell.run("SELECT id, day FROM cc").sorted() == [
+        ("1", "2024-01-02"),
+        ("2", "2024-02-03"),
+    ]
     shell.ok("UPDATE cc SET ts = TIMESTAMP '2025-01-01 00:00:00' WHERE id = 1")
     assert shell.ok("SELECT day FROM cc WHERE id = 1") == (("2025-01-01",),)
 
