@@ -1,25 +1,31 @@
-"""Which file system a path or URI belongs to."""
+"""Which file system or object store a path or URI belongs to."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO, local_path
+from table_store.storage.file_io.object_file_io import SCHEMES, ObjectFileIO
 from table_store.storage.kernel.errors import PathNotAllowedError
 
 
-def file_io_for(path: str) -> FileIO:
-    """Return the file system of `path` (absolute, or a `file:` URI), rooted there.
+def file_io_for(path: str, options: Mapping[str, str] | None = None) -> FileIO:
+    """Return the file system of `path` (absolute, or a URI), rooted there.
 
-    Nothing outside of `path` can be reached through it.
+    Nothing outside of `path` can be reached through it. `options` are for object stores.
 
     Raises:
         PathNotAllowedError: the path is relative or climbs, or its scheme is not supported.
     """
     scheme = urlsplit(path).scheme if ":" in path.split("/", 1)[0] else ""
+    if scheme in SCHEMES:
+        return ObjectFileIO(path, tuple(sorted((options or {}).items())))
     if scheme not in ("", "file"):
         raise PathNotAllowedError(
-            path=path, reason=f"scheme {scheme!r} is not supported; use an absolute path or file:"
+            path=path,
+            reason=f"scheme {scheme!r} is not supported; use an absolute path or one of file, "
+            + ", ".join(SCHEMES),
         )
     return LocalFileIO(local_path(path))

@@ -9,6 +9,7 @@ import pickle
 import threading
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,11 +18,18 @@ import pytest
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.file_io.object_file_io import ObjectFileIO
+from table_store.storage.file_store.commit import RetryPolicy
+from table_store.storage.file_store.snapshot import CommitKind
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     MissingFileError,
     PathNotAllowedError,
 )
+from tests.fakes import served_s3
+from tests.fakes.metadata_table import MetadataTable, make_file
+
+PATIENT = RetryPolicy(max_retries=100)
 
 Store = tuple[FileIO, str]
 
@@ -30,12 +38,47 @@ def local(folder: Path) -> Store:
     return LocalFileIO(str(folder)), str(folder)
 
 
-STORES: dict[str, Callable[[Path], Store]] = {"local": local}
+def memory(folder: Path) -> Store:
+    root = f"memory://{folder.name}/warehouse"
+    return ObjectFileIO(root), root
 
 
-@pytest.fixture(params=sorted(STORES))
+def served(folder: Path) -> Store:
+    root = f"s3://{served_s3.BUCKET}/{folder.name}"
+    return ObjectFileIO(root, served_s3.start()), root
+
+
+STORES: dict[str, Callable[[Path], Store]] = {
+    "local": local,
+    "memory objects": memory,
+    "served s3": served,
+}
+MARKS = {"served s3": pytest.mark.object_store}
+
+
+@pytest.fixture(params=[pytest.param(n, marks=MARKS.get(n, ())) for n in STORES])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return STORES[request.param](tmp_path)
+
+
+def test_tables_commit_on_every_store(store: Store) -> None:
+    """Four writers at once, each three commits: twelve snapshots, every file live."""
+    io, root = store
+    MetadataTable(root, file_io=io).create()
+    tables = [MetadataTable(root, file_io=io, retry=PATIENT) for _ in range(4)]
+
+    def work(number: int) -> None:
+        for i in range(3):
+            file = make_file(f"f{number}-{i}", partition=("p1",), keys=(0, 9))
+            tables[number].commit.commit(
+                tables[number].write(file), kind=CommitKind.APPEND, commit_user=file.name
+            )
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    fresh = MetadataTable(root, file_io=io)
+    assert fresh.snapshots.ids() == tuple(range(1, 13))
+    assert fresh.names() == {f"f{n}-{i}" for n in range(4) for i in range(3)}
 
 
 def test_written_bytes_are_read_back_and_replaced(store: Store) -> None:

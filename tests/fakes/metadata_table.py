@@ -89,6 +89,7 @@ class MetadataTable:
     schema: TableSchema = KEYED
     file_io: FileIO | None = None
     clock: ManualClock = field(default_factory=ManualClock)
+    retry: RetryPolicy = field(default_factory=lambda: RetryPolicy(max_retries=3))
     ids: CountingIds = field(default_factory=lambda: CountingIds(f"id{next(_WRITERS)}"))
 
     def __post_init__(self) -> None:
@@ -104,7 +105,7 @@ class MetadataTable:
             self.clock,
             self.ids,
             cache=self.cache,
-            retry=RetryPolicy(max_retries=3),
+            retry=self.retry,
         )
         self.expiry = SnapshotExpiry(self.io, self.path, self.schemas, self.clock, cache=self.cache)
 

@@ -1,0 +1,315 @@
+"""Objects of S3, Google Cloud Storage, Azure, or (for tests) of this process's memory.
+
+Uses the optional package `obstore`. Creating an object only if it is absent is one conditional put,
+which all of these stores have; folders exist only as parts of names.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from types import ModuleType
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+
+from table_store.storage.file_io.file_io import FileStatus, OutputFile
+from table_store.storage.file_io.path import base_name, check_segments
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    FileAccessError,
+    MissingFileError,
+    PathNotAllowedError,
+    TableStoreError,
+)
+
+SCHEMES: Final = ("s3", "s3a", "gs", "az", "abfs", "abfss", "memory")
+
+_SPOOL_BYTES_MAX: Final = 64 << 20
+"""Bytes of an unfinished object kept in memory; beyond, it waits in a temporary file."""
+
+_PARALLEL_PUTS: Final = 8
+_DELETE_BATCH: Final = 1000
+
+_CLIENT_OPTIONS: Final = frozenset({"allow_http", "timeout", "connect_timeout"})
+
+
+@cache
+def _obstore() -> ModuleType:
+    # Heavy and optional, so only who opens an object store needs it.
+    try:
+        import obstore
+        import obstore.exceptions
+        import obstore.store
+    except ImportError as error:
+        raise TableStoreError(
+            "Object stores need the package 'obstore': pip install 'spark-table-store[objects]'."
+        ) from error
+    return obstore
+
+
+@cache
+def _store_of(bucket: str, options: tuple[tuple[str, str], ...]) -> Any:
+    """Return the client of a bucket; clients keep their connections, so there is one of each."""
+    store = _obstore().store
+    if bucket.startswith("memory:"):
+        return store.MemoryStore()
+    client = {
+        key: value == "true" if key == "allow_http" else value
+        for key, value in options
+        if key in _CLIENT_OPTIONS
+    }
+    config = {key: value for key, value in options if key not in _CLIENT_OPTIONS}
+    return store.from_url(bucket, config=config, client_options=client or None)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFileIO:
+    """Objects whose URI begins with `root`, e.g. `s3://bucket/warehouse`.
+
+    `options` are those of obstore's stores (`endpoint`, `region`, `access_key_id`, …), sorted;
+    they may hold secrets and are not shown. `memory://name` is a store of this process.
+    """
+
+    root: str
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    def read_bytes(self, path: str) -> bytes:
+        """See `FileIO.read_bytes`."""
+        with _translated(path, "read"):
+            return bytes(self._store.get(self._key(path)).bytes())
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """See `FileIO.open_input`. Every read is one request for just that range."""
+        key = self._key(path)
+        return pa.PythonFile(_ObjectInput(self._store, key, path, self.size(path)), mode="r")
+
+    def write_bytes(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        durable: bool = True,  # noqa: ARG002 - a put always is
+    ) -> None:
+        """See `FileIO.write_bytes`."""
+        with _translated(path, "write"):
+            self._store.put(self._key(path), data)
+
+    def write_files(self, files: Mapping[str, bytes]) -> None:
+        """See `FileIO.write_files`; the puts run side by side."""
+        for path in files:
+            self._key(path)
+        with ThreadPoolExecutor(_PARALLEL_PUTS) as pool:
+            list(pool.map(self.write_bytes, files.keys(), files.values()))
+
+    def write_new(self, path: str, data: bytes) -> bool:
+        """See `FileIO.write_new`."""
+        return self._put_new(path, data)
+
+    def create_output(self, path: str) -> OutputFile:
+        """See `FileIO.create_output`; the object is put as a whole when it is closed."""
+        self._key(path)
+        return _ObjectOutput(self, path)
+
+    def list(self, path: str) -> tuple[FileStatus, ...]:
+        """See `FileIO.list`; folders have no time."""
+        base = path.rstrip("/")
+        with _translated(path, "list"):
+            found = self._store.list_with_delimiter(self._key(path) or None)
+        folders = (base_name(prefix) for prefix in found["common_prefixes"])
+        entries = [
+            FileStatus(name=name, path=f"{base}/{name}", size=0, modified_ms=0, is_dir=True)
+            for name in folders
+        ]
+        for item in found["objects"]:
+            name = base_name(item["path"])
+            entries.append(
+                FileStatus(
+                    name=name,
+                    path=f"{base}/{name}",
+                    size=item["size"],
+                    modified_ms=int(item["last_modified"].timestamp() * 1000),
+                    is_dir=False,
+                )
+            )
+        return tuple(sorted(entries, key=lambda e: e.name))
+
+    def delete(self, path: str, *, recursive: bool = False) -> None:
+        """See `FileIO.delete`; without `recursive` there is no folder that could be deleted."""
+        key = self._key(path)
+        with _translated(path, "delete"), suppress(FileNotFoundError):
+            if not recursive:
+                self._store.delete(key)
+                return
+            keys = [*self._keys_below(key)]
+            for start in range(0, len(keys), _DELETE_BATCH):
+                self._store.delete(keys[start : start + _DELETE_BATCH])
+
+    def exists(self, path: str) -> bool:
+        """See `FileIO.exists`."""
+        key = self._key(path)
+        with _translated(path, "look at"):
+            try:
+                self._store.head(key)
+            except FileNotFoundError:
+                return next(iter(self._keys_below(key)), None) is not None
+            return True
+
+    def size(self, path: str) -> int:
+        """See `FileIO.size`."""
+        with _translated(path, "look at"):
+            return int(self._store.head(self._key(path))["size"])
+
+    def rename_dir(self, source: str, target: str) -> None:
+        """See `FileIO.rename_dir`. A crash in between leaves objects under both names."""
+        old, new = self._key(source), self._key(target)
+        with _translated(source, "rename"):
+            keys = [*self._keys_below(old)]
+            if not keys:
+                raise MissingFileError(path=source)
+            if next(iter(self._keys_below(new)), None) is not None:
+                raise AlreadyExistsError(kind="folder", name=target)
+            for key in keys:
+                self._store.copy(key, new + key[len(old) :])
+            self._store.delete(keys)
+
+    def make_dirs(self, path: str) -> None:
+        """See `FileIO.make_dirs`; there are no folders to make."""
+        self._key(path)
+
+    @property
+    def _bucket(self) -> str:
+        parts = urlsplit(self.root)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def _store(self) -> Any:
+        return _store_of(self._bucket, self.options)
+
+    def _key(self, path: str) -> str:
+        check_segments(path)
+        root = self.root.rstrip("/")
+        if path.rstrip("/") != root and not path.startswith(root + "/"):
+            raise PathNotAllowedError(path=path, reason=f"it lies outside of {self.root!r}")
+        return path[len(self._bucket) :].strip("/")
+
+    def _keys_below(self, key: str) -> Iterator[str]:
+        for batch in self._store.list(key or None):
+            yield from (item["path"] for item in batch)
+
+    def _put_new(self, path: str, data: object) -> bool:
+        with _translated(path, "create"):
+            try:
+                self._store.put(self._key(path), data, mode="create", use_multipart=False)
+            except _obstore().exceptions.AlreadyExistsError:
+                return False
+            return True
+
+
+class _ObjectInput(io.RawIOBase):
+    """Random access to an object by ranges."""
+
+    def __init__(self, store: Any, key: str, path: str, size_bytes: int) -> None:
+        super().__init__()
+        self._store = store
+        self._key = key
+        self._path = path
+        self._size_bytes = size_bytes
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size_bytes}
+        self._position = start[whence] + offset
+        return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        rest = max(0, self._size_bytes - self._position)
+        length = rest if size is None or size < 0 else min(size, rest)
+        if length == 0:
+            return b""
+        with _translated(self._path, "read"):
+            data = bytes(self._store.get_range(self._key, start=self._position, length=length))
+        self._position += len(data)
+        return data
+
+
+class _ObjectOutput:
+    def __init__(self, file_io: ObjectFileIO, path: str) -> None:
+        self._file_io = file_io
+        self._path = path
+        # Closed by `close` or `abort`, as the object outlives this function.
+        self._spool = tempfile.SpooledTemporaryFile(_SPOOL_BYTES_MAX)  # noqa: SIM115
+        self._size_bytes = 0
+        self._checksum = 0
+
+    @property
+    def closed(self) -> bool:
+        return self._spool.closed
+
+    @property
+    def checksum(self) -> int:
+        return self._checksum
+
+    def write(self, data: bytes | memoryview | pa.Buffer) -> int:
+        with memoryview(data) as view:
+            self._spool.write(view)
+            self._checksum = zlib.crc32(view, self._checksum)
+            self._size_bytes += view.nbytes
+            return view.nbytes
+
+    def tell(self) -> int:
+        return self._size_bytes
+
+    def flush(self) -> None:
+        return
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        if self._spool.closed:
+            return
+        try:
+            self._spool.seek(0)
+            if not self._file_io._put_new(self._path, self._spool.read()):
+                raise AlreadyExistsError(kind="file", name=self._path)
+        finally:
+            self._spool.close()
+
+    def abort(self) -> None:
+        self._spool.close()
+
+
+@contextmanager
+def _translated(path: str, operation: str) -> Iterator[None]:
+    """Turn errors of the store into ours."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise MissingFileError(path=path) from error
+    except (_obstore().exceptions.BaseError, OSError) as error:
+        # The first line says what happened; the rest is the client's internal structure.
+        reason = str(error).strip().split("\n", 1)[0]
+        raise FileAccessError(path=path, operation=operation, reason=reason) from error

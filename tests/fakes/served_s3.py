@@ -1,0 +1,59 @@
+"""An S3 server in this process: moto, with a lock that makes its conditional put atomic.
+
+Without the lock moto checks and puts in two steps, so that two writers could both win.
+"""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, Final
+
+BUCKET: Final = "tables"
+
+
+@cache
+def start() -> tuple[tuple[str, str], ...]:
+    """Start the server once for this process, and return the options of a client."""
+    # Heavy, and only tests marked `object_store` need it.
+    from moto.moto_server.werkzeug_app import (
+        DomainDispatcherApplication,
+        create_backend_app,
+    )
+    from werkzeug.serving import WSGIRequestHandler, make_server
+
+    app, lock = DomainDispatcherApplication(create_backend_app), threading.Lock()
+
+    class Quiet(WSGIRequestHandler):
+        def log(self, type: str, message: str, *args: object) -> None:  # noqa: A002
+            """Keep requests out of the tests' output."""
+
+    def one_at_a_time(environment: Any, respond: Callable[..., Any]) -> Iterable[bytes]:
+        with lock:
+            return [b"".join(app(environment, respond))]
+
+    server = make_server("127.0.0.1", 0, one_at_a_time, threaded=True, request_handler=Quiet)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    options = {
+        "access_key_id": "key",
+        "allow_http": "true",
+        "endpoint": f"http://127.0.0.1:{server.server_port}",
+        "region": "us-east-1",
+        "secret_access_key": "secret",
+        "virtual_hosted_style_request": "false",
+    }
+    _create_bucket(server.server_port)
+    return tuple(sorted(options.items()))
+
+
+def _create_bucket(port: int) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request(
+        "PUT",
+        f"/{BUCKET}",
+        headers={"Authorization": "AWS4-HMAC-SHA256 Credential=key/20200101/us-east-1/s3/aws4"},
+    )
+    assert connection.getresponse().status == 200
+    connection.close()
