@@ -11,9 +11,9 @@ from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.session import PlannerSession
 from table_store.storage.file_store.live_files import PartitionSummary
+from table_store.storage.file_store.partition_value import parse_partition_value
 from table_store.storage.file_store.scope import Scope, partitions_of
 from table_store.storage.file_store.snapshot import CommitKind
-from table_store.storage.file_store.partition_value import parse_partition_value
 from table_store.storage.kernel.types import to_arrow
 from table_store.storage.kernel.values import Value
 

@@ -89,4 +89,5 @@ def _arrow_schema(struct_json: str) -> pa.Schema:
 def _command(task: ReadTask, struct_json: str) -> str:
     """The task as Spark's Python worker takes it: pickled together with its result type."""
     result = StructType.fromJson(json.loads(struct_json))
-    return base64.b64encode(CloudPickleSerializer().dumps((task, result))  # type: ignore[no-untyped-call]).decode()
+    pickled = CloudPickleSerializer().dumps((task, result))  # type: ignore[no-untyped-call]
+    return base64.b64encode(pickled).decode()

@@ -1,68 +1,117 @@
-"""Ranges of the key that are merged one after the other, so that a merge fits into memory."""
+"""Sorted runs side by side, cut into ranges of the key that fit into memory.
+
+Every run is read once, from front to back. In each round all runs fill up to their share, and the
+least of the runs' last keys bounds what can be merged now (source: the block-wise merge of
+external sorting, Knuth, The Art of Computer Programming 3, 5.4).
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from table_store.storage.file_store.data_file import DataFile
-from table_store.storage.file_store.data_file_reader import DataFileReader
-from table_store.storage.file_store.schema import TableSchema
-from table_store.storage.kernel.types import to_arrow
-from table_store.storage.kernel.values import Value
+from table_store.storage.file_store.column_bounds import python_value
+from table_store.storage.kernel.values import order_key
 
-# A merge holds its rows, their order and the answer at once; this many keep a worker of
-# ordinary rows well below one GiB.
-MERGE_ROWS_MAX = 4_000_000
+SLICE_ROWS_MAX: Final = 4_000_000
+SLICE_BYTES_MAX: Final = 160 << 20
+"""Bounds of a slice. A merge holds its rows, their order and its answer: some three times that."""
+
+_SLICE_ROWS_MIN: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class MergeSlice:
-    """Files, oldest run first, and which of their rows belong to the slice (None: all)."""
+class RunRows:
+    """A sorted run while it is read: about how many rows, and batches ascending by key."""
 
-    files: tuple[DataFile, ...]
-    where: pc.Expression | None
+    row_count: int
+    batches: Iterator[pa.RecordBatch]
 
 
 def merge_slices(
-    reader: DataFileReader,
-    schema: TableSchema,
-    runs: Sequence[Sequence[DataFile]],
+    runs: Sequence[RunRows],
+    key: Sequence[str],
     *,
-    key_from: Value = None,
-    key_to: Value = None,
-    rows_max: int = MERGE_ROWS_MAX,
-) -> Iterator[MergeSlice]:
-    """Yield slices of about `rows_max` rows, ascending by the first key column.
+    rows_max: int = SLICE_ROWS_MAX,
+    bytes_max: int = SLICE_BYTES_MAX,
+) -> Iterator[pa.Table]:
+    """Yield the rows of all runs in slices of ascending, disjoint key ranges.
 
-    The bounds are quantiles of the largest run's first key column, so rows of one key are in
-    one slice. `key_from` (inclusive) and `key_to` (exclusive) bound the whole.
+    A slice has the runs' rows one run after the other, in the order given, and all rows of every
+    key in it. It holds about `rows_max` rows and `bytes_max` bytes; a key that occurs more often
+    than that in one run cannot be cut, but a sorted run holds a key once.
     """
-    files = tuple(file for run in runs for file in run)
-    pieces = -(-sum(file.row_count for file in files) // rows_max)
-    bounds: list[Value] = []
-    if pieces > 1:
-        first = schema.primary_key[0]
-        largest = max(runs, key=lambda run: sum(file.row_count for file in run))
-        within = key_range(schema, key_from, key_to)
-        keys = pa.concat_tables([reader.read_table(f, [first], where=within) for f in largest])
-        at = np.linspace(0, keys.num_rows, pieces + 1).astype(np.int64)[1:-1]
-        if keys.num_rows:
-            bounds = list(dict.fromkeys(keys[first].take(pa.array(at)).to_pylist()))
-    for start, end in zip([key_from, *bounds], [*bounds, key_to], strict=True):
-        yield MergeSlice(files, key_range(schema, start, end))
+    cursors = [_Cursor(run, key) for run in runs]
+    for cursor in cursors:
+        cursor.fill(1)
+    held_rows = sum(cursor.row_count for cursor in cursors)
+    held_bytes = sum(cursor.size_bytes for cursor in cursors)
+    if held_rows:
+        fitting = max(_SLICE_ROWS_MIN, bytes_max * held_rows // max(held_bytes, 1))
+        rows_max = min(rows_max, fitting)
+    total = max(1, sum(run.row_count for run in runs))
+    while True:
+        for cursor, run in zip(cursors, runs, strict=True):
+            cursor.fill(max(1, rows_max * run.row_count // total))
+        unfinished = [cursor.last_key() for cursor in cursors if not cursor.is_exhausted]
+        if not unfinished:
+            break
+        bound = min(unfinished)
+        yield pa.concat_tables([t for c in cursors if (t := c.take_through(bound)) is not None])
+    rest = [t for c in cursors if (t := c.take_all()) is not None]
+    if rest:
+        yield pa.concat_tables(rest)
 
 
-def key_range(schema: TableSchema, start: Value, end: Value) -> pc.Expression | None:
-    """The condition start <= first key column < end; None is no bound."""
-    first = schema.key_fields[0]
-    kind = to_arrow(first.type)
-    low = None if start is None else pc.field(first.name) >= pa.scalar(start, kind)
-    high = None if end is None else pc.field(first.name) < pa.scalar(end, kind)
-    if low is None or high is None:
-        return high if low is None else low
-    return low & high
+class _Cursor:
+    """The rows of one run that are in memory and in no slice yet."""
+
+    def __init__(self, run: RunRows, key: Sequence[str]) -> None:
+        self._batches = run.batches
+        self._key = key
+        self._held: list[pa.RecordBatch] = []
+        self.row_count = 0
+        self.is_exhausted = False
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(batch.nbytes for batch in self._held)
+
+    def fill(self, row_count: int) -> None:
+        while self.row_count < row_count and not self.is_exhausted:
+            batch = next(self._batches, None)
+            if batch is None:
+                self.is_exhausted = True
+            elif batch.num_rows:
+                self._held.append(batch)
+                self.row_count += batch.num_rows
+
+    def last_key(self) -> tuple[object, ...]:
+        return self._key_at(self._held[-1], self._held[-1].num_rows - 1)
+
+    def take_through(self, bound: tuple[object, ...]) -> pa.Table | None:
+        """Return the rows with keys up to `bound`, which are no longer held then."""
+        taken: list[pa.RecordBatch] = []
+        while self._held and self._key_at(self._held[0], 0) <= bound:
+            batch = self._held.pop(0)
+            count = bisect_right(
+                range(batch.num_rows), bound, key=lambda row, batch=batch: self._key_at(batch, row)
+            )
+            taken.append(batch.slice(0, count))
+            self.row_count -= count
+            if count < batch.num_rows:
+                self._held.insert(0, batch.slice(count))
+                break
+        return pa.Table.from_batches(taken) if taken else None
+
+    def take_all(self) -> pa.Table | None:
+        taken, self._held = self._held, []
+        self.row_count = 0
+        return pa.Table.from_batches(taken) if taken else None
+
+    def _key_at(self, batch: pa.RecordBatch, row: int) -> tuple[object, ...]:
+        return order_key(tuple(python_value(batch[name][row]) for name in self._key))

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, TypeAlias
 
 from table_store.storage.file_store.data_file import DataFile
 from table_store.storage.file_store.interval_partition import interval_partition
+from table_store.storage.file_store.key_range import KeyRange, range_columns
 from table_store.storage.file_store.live_files import BucketFiles
-from table_store.storage.file_store.sorted_run import key_max, key_min
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.sorted_run import age
 from table_store.storage.file_store.split import Split, SplitKind
-from table_store.storage.kernel.values import Value
+from table_store.storage.kernel.values import Value, order_key
 
-# What opening one more file is worth in bytes, as Spark's spark.sql.files.openCostInBytes.
-OPEN_COST_BYTES = 4 << 20
+OPEN_COST_BYTES: Final = 4 << 20
+"""What opening one more file is worth in bytes, as Spark's spark.sql.files.openCostInBytes."""
+
+_Runs: TypeAlias = tuple[tuple[DataFile, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    kind: SplitKind
+    runs: _Runs
+    keys: KeyRange = field(default_factory=KeyRange)
 
 
 def plan_splits(
     buckets: Sequence[BucketFiles],
+    schema: TableSchema,
     *,
-    has_key: bool,
     target_bytes: int,
     snapshot_id: int | None,
 ) -> tuple[Split, ...]:
@@ -29,41 +43,39 @@ def plan_splits(
     """
     splits: list[Split] = []
     for bucket in buckets:
-        planned = _keyed(bucket, target_bytes) if has_key else _keyless(bucket, target_bytes)
-        for kind, runs, key_from, key_to in planned:
-            splits.append(
-                Split(
-                    partition=bucket.partition,
-                    bucket=bucket.bucket,
-                    kind=kind,
-                    runs=runs,
-                    snapshot_id=snapshot_id,
-                    key_from=key_from,
-                    key_to=key_to,
-                )
+        if schema.primary_key:
+            planned = _keyed(bucket, schema, target_bytes)
+        else:
+            planned = _keyless(bucket, target_bytes)
+        splits.extend(
+            Split(
+                partition=bucket.partition,
+                bucket=bucket.bucket,
+                kind=plan.kind,
+                runs=plan.runs,
+                keys=plan.keys,
+                snapshot_id=snapshot_id,
             )
+            for plan in planned
+        )
     return tuple(splits)
 
 
-_Runs = tuple[tuple[DataFile, ...], ...]
-_Planned = tuple[SplitKind, _Runs, Value, Value]
-
-
-def _keyed(bucket: BucketFiles, target_bytes: int) -> Iterator[_Planned]:
+def _keyed(bucket: BucketFiles, schema: TableSchema, target_bytes: int) -> Iterator[_Planned]:
     raw: list[DataFile] = []
     for section in interval_partition(bucket.files):
         runs = tuple(run.files for run in section)
         if len(runs) == 1 and not any(file.delete_count for file in runs[0]):
             raw.extend(runs[0])
         else:
-            yield from _cut(runs, target_bytes)
+            yield from _cut(runs, schema, target_bytes)
     yield from _packed(raw, target_bytes)
 
 
 def _keyless(bucket: BucketFiles, target_bytes: int) -> Iterator[_Planned]:
-    files = sorted(bucket.files, key=lambda file: (file.min_sequence, file.name))
+    files = sorted(bucket.files, key=age)
     if any(file.delete_count for file in files):
-        yield SplitKind.MERGE, tuple((file,) for file in files), None, None
+        yield _Planned(SplitKind.MERGE, tuple((file,) for file in files))
     else:
         yield from _packed(files, target_bytes)
 
@@ -75,30 +87,63 @@ def _packed(files: Sequence[DataFile], target_bytes: int) -> Iterator[_Planned]:
     for file in files:
         cost = file.size_bytes + OPEN_COST_BYTES
         if pack and size + cost > target_bytes:
-            yield SplitKind.RAW, tuple((f,) for f in pack), None, None
+            yield _Planned(SplitKind.RAW, tuple((f,) for f in pack))
             pack, size = [], 0
         pack.append(file)
         size += cost
     if pack:
-        yield SplitKind.RAW, tuple((f,) for f in pack), None, None
+        yield _Planned(SplitKind.RAW, tuple((f,) for f in pack))
 
 
-def _cut(runs: _Runs, target_bytes: int) -> Iterator[_Planned]:
-    """One section by ranges of an integer key; other keys stay in one piece."""
-    files = [file for run in runs for file in run]
-    pieces = -(-sum(file.size_bytes for file in files) // target_bytes)
-    lows = [file.key_min[0] for file in files if file.key_min]
-    highs = [file.key_max[0] for file in files if file.key_max]
-    low, high = min(lows, default=None), max(highs, default=None)  # type: ignore[type-var]
-    if pieces < 2 or type(low) is not int or type(high) is not int or high - low < pieces:
-        yield SplitKind.MERGE, runs, None, None
-        return
-    bounds = [low + (high - low) * i // pieces for i in range(1, pieces)]
-    for start, end in zip([None, *bounds], [*bounds, None], strict=True):
-        kept = tuple(tuple(file for file in run if _overlaps(file, start, end)) for run in runs)
-        yield SplitKind.MERGE, tuple(run for run in kept if run), start, end
+def _cut(runs: _Runs, schema: TableSchema, target_bytes: int) -> Iterator[_Planned]:
+    """Cut one section that needs a merge into ranges of the key for several tasks."""
+    places = [schema.primary_key.index(name) for name in range_columns(schema)]
+    bounds: list[tuple[Value, ...]] = []
+    pieces = -(-sum(file.size_bytes for run in runs for file in run) // target_bytes)
+    if pieces > 1 and places:
+        bounds = _even_integers(runs, places[0], pieces) or _file_starts(runs, places, pieces)
+    for start, end in pairwise([None, *bounds, None]):
+        kept = tuple(
+            tuple(file for file in run if _overlaps(file, places, start, end)) for run in runs
+        )
+        kept = tuple(run for run in kept if run)
+        if kept:
+            yield _Planned(SplitKind.MERGE, kept, KeyRange(start, end))
 
 
-def _overlaps(file: DataFile, start: int | None, end: int | None) -> bool:
-    low, high = key_min(file)[0], key_max(file)[0]
-    return (end is None or bool(low < end)) and (start is None or bool(high >= start))
+def _even_integers(runs: _Runs, place: int, pieces: int) -> list[tuple[Value, ...]]:
+    """Bounds that cut the range of an integer column evenly; none for other types."""
+    keys = [
+        key[place] for run in runs for file in run for key in (file.key_min, file.key_max) if key
+    ]
+    integers = [key for key in keys if isinstance(key, int) and not isinstance(key, bool)]
+    if len(integers) < len(keys) or not keys:
+        return []
+    low, high = min(integers), max(integers)
+    if high - low < pieces:
+        return []
+    return [(low + (high - low) * i // pieces,) for i in range(1, pieces)]
+
+
+def _file_starts(runs: _Runs, places: Sequence[int], pieces: int) -> list[tuple[Value, ...]]:
+    """Bounds at first keys of files of the largest run, some `pieces` of them."""
+    largest = max(runs, key=lambda run: sum(file.size_bytes for file in run))
+    starts = [tuple(f.key_min[place] for place in places) for f in largest[1:] if f.key_min]
+    step = max(1, round((len(starts) + 1) / pieces))
+    return starts[step - 1 :: step]
+
+
+def _overlaps(
+    file: DataFile,
+    places: Sequence[int],
+    start: tuple[Value, ...] | None,
+    end: tuple[Value, ...] | None,
+) -> bool:
+    if file.key_min is None or file.key_max is None:
+        return True
+    low = order_key(tuple(file.key_min[place] for place in places))
+    high = order_key(tuple(file.key_max[place] for place in places))
+    # A bound may name fewer columns than the key has: then only these are compared.
+    is_after = start is not None and high[: len(start)] < order_key(start)
+    is_before = end is not None and low[: len(end)] >= order_key(end)
+    return not (is_after or is_before)

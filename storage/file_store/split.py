@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from table_store.storage.file_store.data_file import DataFile
+from table_store.storage.file_store.key_range import KeyRange
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.values import Value
 
@@ -26,8 +27,8 @@ class Split:
     """Files of one bucket that are read together.
 
     `runs` are oldest first; the files of a run are in key order and disjoint. In a table
-    without key every run is one file. `key_from` (inclusive) and `key_to` (exclusive) bound
-    the first key column, where a bucket is cut for several tasks; None is no bound.
+    without key every run is one file. `keys` is the part of the key that the split has, where a
+    bucket is cut for several tasks.
     """
 
     partition: tuple[Value, ...]
@@ -35,8 +36,7 @@ class Split:
     kind: SplitKind
     runs: tuple[tuple[DataFile, ...], ...]
     snapshot_id: int | None
-    key_from: Value = None
-    key_to: Value = None
+    keys: KeyRange = field(default_factory=KeyRange)
 
     @property
     def files(self) -> tuple[DataFile, ...]:
@@ -62,5 +62,6 @@ class Split:
     def from_bytes(data: bytes) -> Split:
         """Return what `to_bytes` wrote; only for bytes from this program's own driver."""
         split = pickle.loads(data)
-        assert isinstance(split, Split)
+        if not isinstance(split, Split):
+            raise TypeError(f"not a split: {type(split).__name__}")
         return split

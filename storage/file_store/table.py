@@ -59,7 +59,7 @@ class Scan:
         """Return what tasks read; files that cannot hold a row of the answer are left out."""
         return plan_splits(
             self.live.by_bucket(),
-            has_key=bool(self.schema.primary_key),
+            self.schema,
             target_bytes=self.target_bytes,
             snapshot_id=self.live.snapshot_id,
         )

@@ -1,0 +1,142 @@
+"""How the columns of one data file become the columns that a reader asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.storage.file_store.column_projection import absent_column, converted
+from table_store.storage.file_store.data_file import (
+    KIND_ADD,
+    KIND_COLUMN,
+    KIND_DELETE,
+    SEQUENCE_COLUMN,
+    DataFile,
+)
+from table_store.storage.file_store.data_format import FormatReader
+from table_store.storage.file_store.row_group_pruning import Bounds, possible_row_groups
+from table_store.storage.file_store.schema import Field
+from table_store.storage.kernel.types import is_orderable, to_arrow
+
+_SEQUENCE_POSITION: Final = 0
+_KIND_POSITION: Final = 1
+FIRST_POSITION: Final = 2
+"""Where a file has its columns: first the two of every data file, then those of its schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    columns: tuple[str, ...]
+    with_kinds: bool
+    with_sequences: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    """One column asked for. `written` and `position` are None if the file is older than it."""
+
+    name: str
+    field: Field
+    written: Field | None
+    position: int | None
+
+
+class FileLayout:
+    """How the columns of a file become the columns asked for."""
+
+    def __init__(
+        self, reader: FormatReader, file: DataFile, want: Wanted, columns: tuple[StoredColumn, ...]
+    ) -> None:
+        self._reader = reader
+        self._file = file
+        self._want = want
+        self._columns = columns
+        # Kinds that are all the same need not be read.
+        self._are_kinds_mixed = 0 < file.delete_count < file.row_count
+        positions = {c.position for c in columns if c.position is not None}
+        if want.with_kinds and self._are_kinds_mixed:
+            positions.add(_KIND_POSITION)
+        if want.with_sequences:
+            positions.add(_SEQUENCE_POSITION)
+        self.positions = tuple(sorted(positions))
+        fields = [pa.field(c.name, to_arrow(c.field.type)) for c in columns]
+        if want.with_kinds:
+            fields.append(pa.field(KIND_COLUMN, pa.int8()))
+        if want.with_sequences:
+            fields.append(pa.field(SEQUENCE_COLUMN, pa.int64()))
+        self.schema = pa.schema(fields)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self._want.columns
+
+    def rows_of(self, groups: Sequence[int]) -> int:
+        rows = self._reader.row_group_rows
+        return sum(rows[group] for group in groups)
+
+    def chosen_groups(
+        self, where: pc.Expression | None, groups: Sequence[int] | None
+    ) -> tuple[int, ...]:
+        chosen = tuple(range(len(self._reader.row_group_rows)) if groups is None else groups)
+        if where is None or not self._columns:
+            return chosen
+        known = [self._bounds(group) for group in chosen]
+        return tuple(chosen[i] for i in possible_row_groups(where, self.schema, known))
+
+    def projected_table(self, stored: pa.Table) -> pa.Table:
+        if not self.schema.names:
+            return stored.select([])
+        arrays = []
+        for c in self._columns:
+            if c.position is None:
+                arrays.append(self._column(c, None, stored))
+                continue
+            chunked = self._stored(stored, c.position)
+            chunks = [self._column(c, chunk, stored) for chunk in chunked.chunks]
+            arrays.append(pa.chunked_array(chunks, to_arrow(c.field.type)))
+        arrays.extend(self._system_columns(stored))
+        return pa.Table.from_arrays(arrays, schema=self.schema)
+
+    def _stored(self, rows: pa.Table | pa.RecordBatch, position: int) -> pa.ChunkedArray | pa.Array:
+        return rows.column(self.positions.index(position))
+
+    def _column(
+        self, column: StoredColumn, values: pa.Array | None, stored: pa.Table | pa.RecordBatch
+    ) -> pa.Array:
+        if column.written is None or values is None:
+            return absent_column(column.field, stored.num_rows)
+        return converted(values, column.written.type, column.field.type)
+
+    def _system_columns(
+        self, stored: pa.Table | pa.RecordBatch
+    ) -> list[pa.ChunkedArray | pa.Array]:
+        columns = []
+        if self._want.with_kinds:
+            if self._are_kinds_mixed:
+                columns.append(self._stored(stored, _KIND_POSITION))
+            else:
+                kind = KIND_DELETE if self._file.delete_count else KIND_ADD
+                columns.append(pa.array(np.full(stored.num_rows, kind, np.int8)))
+        if self._want.with_sequences:
+            sequences = self._stored(stored, _SEQUENCE_POSITION)
+            offset = self._file.sequence_offset
+            columns.append(pc.add(sequences, offset) if offset else sequences)
+        return columns
+
+    def _bounds(self, group: int) -> dict[str, Bounds]:
+        known: dict[str, Bounds] = {}
+        for c in self._columns:
+            if c.position is None or c.written is None or not is_orderable(c.field.type):
+                continue
+            stored = self._reader.bounds(c.position, group)
+            if stored is None:
+                continue
+            low, high, null_count = stored
+            pair = converted(pa.array([low, high], low.type), c.written.type, c.field.type)
+            known[c.name] = Bounds(low=pair[0], high=pair[1], has_nulls=null_count > 0)
+        return known

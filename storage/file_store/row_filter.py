@@ -1,0 +1,50 @@
+"""Rows for which a condition is true, without copying where they are neighbours."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.acero as acero
+import pyarrow.compute as pc
+
+
+def matching(rows: pa.Table, where: pc.Expression) -> pa.Table:
+    """Return the rows for which `where` is true (NULL is not), in their order.
+
+    A range of keys in sorted rows is a slice, so nothing is copied then.
+    """
+    mask = _mask(rows, where)
+    count = pc.sum(mask, min_count=0).as_py()
+    if count == rows.num_rows:
+        return rows
+    start = pc.index(mask, pa.scalar(True)).as_py() if count else 0
+    if pc.sum(mask.slice(start, count), min_count=0).as_py() == count:
+        return rows.slice(start, count)
+    return rows.filter(mask)
+
+
+def has_match(rows: pa.Table, where: pc.Expression) -> bool:
+    """Return whether `where` is true for any row."""
+    return bool(pc.any(_mask(rows, where), min_count=0).as_py())
+
+
+def can_evaluate(schema: pa.Schema, where: pc.Expression) -> bool:
+    """Return whether `where` names columns of `schema` only."""
+    try:
+        _mask(schema.empty_table(), where)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _mask(rows: pa.Table, where: pc.Expression) -> pa.ChunkedArray:
+    if not rows.num_columns:
+        # Without columns it is a constant; Arrow's plans need one.
+        verdict = _mask(pa.table({"": pa.nulls(1)}), where)[0]
+        return pa.chunked_array([pa.repeat(verdict, rows.num_rows)])
+    plan = acero.Declaration.from_sequence(
+        [
+            acero.Declaration("table_source", acero.TableSourceNodeOptions(rows)),
+            acero.Declaration("project", acero.ProjectNodeOptions([where], ["where"])),
+        ]
+    )
+    return plan.to_table(use_threads=False).column(0)
