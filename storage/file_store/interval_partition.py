@@ -7,11 +7,22 @@ concatenated from old to new, so a file must come in a later run than every olde
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from table_store.storage.file_store.data_file import DataFile
 from table_store.storage.file_store.sorted_run import SortedRun, age, key_max, key_min
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranged:
+    """A file with its key range in a form that Python orders, made once."""
+
+    low: tuple[Any, ...]
+    high: tuple[Any, ...]
+    file: DataFile
 
 
 def interval_partition(files: Sequence[DataFile]) -> tuple[tuple[SortedRun, ...], ...]:
@@ -23,45 +34,38 @@ def interval_partition(files: Sequence[DataFile]) -> tuple[tuple[SortedRun, ...]
     return tuple(_runs(section) for section in _sections(files))
 
 
-def _sections(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
-    section: list[DataFile] = []
-    greatest: tuple[object, ...] = ()
-    for file in sorted(files, key=key_min):
-        if section and key_min(file) > greatest:
+def _sections(files: Sequence[DataFile]) -> Iterator[list[_Ranged]]:
+    section: list[_Ranged] = []
+    greatest: tuple[Any, ...] = ()
+    ranged = [_Ranged(key_min(file), key_max(file), file) for file in files]
+    for item in sorted(ranged, key=lambda r: r.low):
+        if section and item.low > greatest:
             yield section
             section, greatest = [], ()
-        section.append(file)
-        greatest = max(greatest, key_max(file)) if greatest else key_max(file)
+        section.append(item)
+        greatest = max(greatest, item.high) if greatest else item.high
     if section:
         yield section
 
 
-def _runs(section: Sequence[DataFile]) -> tuple[SortedRun, ...]:
-    runs: list[list[DataFile]] = []
-    starts: list[list[tuple[object, ...]]] = []  # key_min of each file of each run, ascending
-    for file in sorted(section, key=age):
-        low, high = key_min(file), key_max(file)
+def _runs(section: Sequence[_Ranged]) -> tuple[SortedRun, ...]:
+    if len(section) == 1:
+        return (SortedRun((section[0].file,)),)
+    runs: list[list[_Ranged]] = []
+    for item in sorted(section, key=lambda r: age(r.file)):
         # The newest run that holds an overlapping (older) file; this file goes just above it.
         number = len(runs)
-        while number > 0 and not _overlaps(runs[number - 1], starts[number - 1], low, high):
+        while number > 0 and not _overlaps(runs[number - 1], item):
             number -= 1
         if number == len(runs):
             runs.append([])
-            starts.append([])
-        position = bisect_left(starts[number], low)
-        runs[number].insert(position, file)
-        starts[number].insert(position, low)
-    return tuple(SortedRun(tuple(run)) for run in runs)
+        insort(runs[number], item, key=lambda r: r.low)
+    return tuple(SortedRun(tuple(item.file for item in run)) for run in runs)
 
 
-def _overlaps(
-    run: Sequence[DataFile],
-    starts: Sequence[tuple[object, ...]],
-    low: tuple[object, ...],
-    high: tuple[object, ...],
-) -> bool:
-    """Return whether [low, high] meets a file of the run; its files are disjoint and ascending."""
-    position = bisect_left(starts, low)
-    if position < len(run) and key_min(run[position]) <= high:
+def _overlaps(run: Sequence[_Ranged], item: _Ranged) -> bool:
+    """Return whether the range meets a file of the run; its files are disjoint and ascending."""
+    position = bisect_left(run, item.low, key=lambda r: r.low)
+    if position < len(run) and run[position].low <= item.high:
         return True
-    return position > 0 and key_max(run[position - 1]) >= low
+    return position > 0 and run[position - 1].high >= item.low

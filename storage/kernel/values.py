@@ -80,7 +80,13 @@ def order_key(values: tuple[Value, ...]) -> tuple[object, ...]:
     Differences to Python's own order: NaN is greater than all numbers; dates and timestamps
     compare with their integer forms.
     """
-    return tuple(_ordered(value) for value in values)
+    for value in values:
+        if type(value) not in _ORDERED_AS_THEY_ARE:
+            return tuple(_ordered(value) for value in values)
+    return values
+
+
+_ORDERED_AS_THEY_ARE = frozenset({int, str, bytes, bool, Decimal, dt.time})
 
 
 def _ordered(value: Value) -> object:
