@@ -72,9 +72,15 @@ object PlannerProcess {
   private var running: PlannerProcess = _
   private var hooked = false
 
+  /** The one that Spark's workers are told to be, else the one that started this JVM, else what the PATH finds. */
   private def python(session: SparkSession): String =
     session.sparkContext.getConf.getOption("spark.pyspark.python")
-      .orElse(sys.env.get("PYSPARK_PYTHON")).getOrElse("python3")
+      .orElse(sys.env.get("PYSPARK_PYTHON")).orElse(startedBy).getOrElse("python3")
+
+  private def startedBy: Option[String] = {
+    val command = ProcessHandle.current().parent().flatMap[String](_.info().command())
+    Option(command.orElse(null)).filter(new File(_).getName.startsWith("python"))
+  }
 
   private def log(session: SparkSession): File = {
     val folder = session.sparkContext.getConf.get("spark.tablestore.planner.log.dir",
