@@ -19,7 +19,9 @@ from table_store.storage.file_store.data_file import (
     DataFile,
 )
 from table_store.storage.file_store.data_format import FormatReader, data_format
+from table_store.storage.file_store.file_layout import FileLayout, Wanted
 from table_store.storage.file_store.partition_path import data_file_path
+from table_store.storage.file_store.row_filter import can_evaluate, has_match, matching
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.kernel.errors import CorruptFileError, FileAccessError, MissingFileError
@@ -78,7 +80,7 @@ class DataFileReader:
             groups = self._groups(opened, layout, where, row_groups)
             expected = layout.rows_of(groups)
             if not layout.positions:
-                rows = layout.projected_table(_lengths_only(expected))
+                rows = layout.projected(_lengths_only(expected))
                 yield from _in_batches(rows if where is None else matching(rows, where))
                 return
             batches = opened.reader.batches(layout.positions, groups)
@@ -88,7 +90,7 @@ class DataFileReader:
                 if batch is None:
                     break
                 expected -= batch.num_rows
-                rows = layout.projected_table(pa.Table.from_batches([batch]))
+                rows = layout.projected(pa.Table.from_batches([batch]))
                 yield from _in_batches(rows if where is None else matching(rows, where))
             opened.check(expected == 0, "it has another number of rows than its footer says")
 
@@ -117,7 +119,7 @@ class DataFileReader:
             opened.check(
                 stored.num_rows == expected, "it has another number of rows than its footer says"
             )
-            table = layout.projected_table(stored)
+            table = layout.projected(stored)
         return table if where is None else matching(table, where)
 
     def key_row_groups(
@@ -178,7 +180,7 @@ class DataFileReader:
         Reading the key alone first is cheap, for sorted keys are small.
         """
         groups = layout.chosen_groups(where, row_groups)
-        names = [name for name in layout.column_names if name in self._schema.primary_key]
+        names = [name for name in layout.schema.names if name in self._schema.primary_key]
         if where is None or not names or layout.rows_of(groups) < _KEYS_FIRST_ROWS_MIN:
             return groups
         keys = self._layout(opened, Wanted(tuple(names), False, False))
@@ -188,7 +190,7 @@ class DataFileReader:
         for group in groups:
             with opened.damage():
                 stored = opened.reader.table(keys.positions, [group])
-            if has_match(keys.projected_table(stored), where):
+            if has_match(keys.projected(stored), where):
                 chosen.append(group)
         return tuple(chosen)
 
@@ -198,20 +200,7 @@ class DataFileReader:
             written = self._schema_store.get(opened.file.schema_id)
         names = [SEQUENCE_COLUMN, KIND_COLUMN, *written.column_names]
         opened.check(opened.reader.schema.names == names, "it has other columns than its schema")
-        place = {f.id: i for i, f in enumerate(written.fields)}
-        columns = []
-        for name in want.columns:
-            field = self._schema.field_named(name)
-            at = place.get(field.id)
-            columns.append(
-                StoredColumn(
-                    name,
-                    field,
-                    None if at is None else written.fields[at],
-                    None if at is None else at + FIRST_POSITION,
-                )
-            )
-        return FileLayout(opened.reader, opened.file, want, tuple(columns))
+        return FileLayout(opened.reader, opened.file, want, written=written, current=self._schema)
 
 
 @dataclass(frozen=True, slots=True)

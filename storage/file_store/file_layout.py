@@ -20,24 +20,26 @@ from table_store.storage.file_store.data_file import (
 )
 from table_store.storage.file_store.data_format import FormatReader
 from table_store.storage.file_store.row_group_pruning import Bounds, possible_row_groups
-from table_store.storage.file_store.schema import Field
+from table_store.storage.file_store.schema import Field, TableSchema
 from table_store.storage.kernel.types import is_orderable, to_arrow
 
 _SEQUENCE_POSITION: Final = 0
 _KIND_POSITION: Final = 1
-FIRST_POSITION: Final = 2
+_FIRST_POSITION: Final = 2
 """Where a file has its columns: first the two of every data file, then those of its schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
+    """What a reader asks for: columns by their names now, and the two of every data file."""
+
     columns: tuple[str, ...]
     with_kinds: bool
     with_sequences: bool
 
 
 @dataclass(frozen=True, slots=True)
-class StoredColumn:
+class _Column:
     """One column asked for. `written` and `position` are None if the file is older than it."""
 
     name: str
@@ -47,15 +49,25 @@ class StoredColumn:
 
 
 class FileLayout:
-    """How the columns of a file become the columns asked for."""
+    """Where the columns asked for are in a file. Reads the footer only.
+
+    `positions` are those of the file's columns that are needed, ascending; `schema` is that of
+    the rows that come out.
+    """
 
     def __init__(
-        self, reader: FormatReader, file: DataFile, want: Wanted, columns: tuple[StoredColumn, ...]
+        self,
+        reader: FormatReader,
+        file: DataFile,
+        want: Wanted,
+        *,
+        written: TableSchema,
+        current: TableSchema,
     ) -> None:
         self._reader = reader
         self._file = file
         self._want = want
-        self._columns = columns
+        self._columns = columns = [_column(name, written, current) for name in want.columns]
         # Kinds that are all the same need not be read.
         self._are_kinds_mixed = 0 < file.delete_count < file.row_count
         positions = {c.position for c in columns if c.position is not None}
@@ -71,24 +83,23 @@ class FileLayout:
             fields.append(pa.field(SEQUENCE_COLUMN, pa.int64()))
         self.schema = pa.schema(fields)
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self._want.columns
-
     def rows_of(self, groups: Sequence[int]) -> int:
+        """Return the number of rows in these row groups."""
         rows = self._reader.row_group_rows
         return sum(rows[group] for group in groups)
 
     def chosen_groups(
         self, where: pc.Expression | None, groups: Sequence[int] | None
     ) -> tuple[int, ...]:
+        """Return those of `groups` (None: of all) whose bounds let `where` be true."""
         chosen = tuple(range(len(self._reader.row_group_rows)) if groups is None else groups)
         if where is None or not self._columns:
             return chosen
         known = [self._bounds(group) for group in chosen]
         return tuple(chosen[i] for i in possible_row_groups(where, self.schema, known))
 
-    def projected_table(self, stored: pa.Table) -> pa.Table:
+    def projected(self, stored: pa.Table) -> pa.Table:
+        """Return the rows as `schema` says; `stored` has the columns at `positions`."""
         if not self.schema.names:
             return stored.select([])
         arrays = []
@@ -102,19 +113,15 @@ class FileLayout:
         arrays.extend(self._system_columns(stored))
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
-    def _stored(self, rows: pa.Table | pa.RecordBatch, position: int) -> pa.ChunkedArray | pa.Array:
+    def _stored(self, rows: pa.Table, position: int) -> pa.ChunkedArray:
         return rows.column(self.positions.index(position))
 
-    def _column(
-        self, column: StoredColumn, values: pa.Array | None, stored: pa.Table | pa.RecordBatch
-    ) -> pa.Array:
+    def _column(self, column: _Column, values: pa.Array | None, stored: pa.Table) -> pa.Array:
         if column.written is None or values is None:
             return absent_column(column.field, stored.num_rows)
         return converted(values, column.written.type, column.field.type)
 
-    def _system_columns(
-        self, stored: pa.Table | pa.RecordBatch
-    ) -> list[pa.ChunkedArray | pa.Array]:
+    def _system_columns(self, stored: pa.Table) -> list[pa.ChunkedArray | pa.Array]:
         columns = []
         if self._want.with_kinds:
             if self._are_kinds_mixed:
@@ -131,7 +138,12 @@ class FileLayout:
     def _bounds(self, group: int) -> dict[str, Bounds]:
         known: dict[str, Bounds] = {}
         for c in self._columns:
-            if c.position is None or c.written is None or not is_orderable(c.field.type):
+            if c.position is None or c.written is None:
+                value = absent_column(c.field, 1)[0]
+                if not pa.types.is_floating(value.type):  # NaN equals nothing, itself included
+                    known[c.name] = Bounds(low=value, high=value, has_nulls=not value.is_valid)
+                continue
+            if not is_orderable(c.field.type):
                 continue
             stored = self._reader.bounds(c.position, group)
             if stored is None:
@@ -140,3 +152,12 @@ class FileLayout:
             pair = converted(pa.array([low, high], low.type), c.written.type, c.field.type)
             known[c.name] = Bounds(low=pair[0], high=pair[1], has_nulls=null_count > 0)
         return known
+
+
+def _column(name: str, written: TableSchema, current: TableSchema) -> _Column:
+    """Find a column by the id it has now; the name may have been another one."""
+    field = current.field_named(name)
+    for position, candidate in enumerate(written.fields, start=_FIRST_POSITION):
+        if candidate.id == field.id:
+            return _Column(name, field, candidate, position)
+    return _Column(name, field, None, None)

@@ -48,5 +48,8 @@ def _is_possible(where: pc.Expression, schema: pa.Schema, known: Mapping[str, Bo
 def _guarantee(column: pc.Expression, known: Bounds) -> pc.Expression:
     if not known.low.is_valid:
         return column.is_null()
-    within = (column >= known.low) & (column <= known.high)
-    return within | column.is_null() if known.has_nulls else within
+    at_least, at_most = column >= known.low, column <= known.high
+    if known.has_nulls:
+        # One `or` for each: Arrow does not see through `(low and high) or null`.
+        at_least, at_most = at_least | column.is_null(), at_most | column.is_null()
+    return at_least & at_most

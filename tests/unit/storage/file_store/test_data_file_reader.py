@@ -140,6 +140,18 @@ def test_row_groups_that_cannot_hold_a_row_are_not_read(tmp_path: Path) -> None:
         assert reader.read_table(file, ["id", "d", "s"], where=below).num_rows == start
 
 
+def test_lookup_of_single_keys(tmp_path: Path) -> None:
+    # Enough rows for looking at the keys first; the keys are the even numbers.
+    reader, file, _ = keyed_file(tmp_path, 100_000)
+    for key, count in [(0, 1), (99_998, 1), (199_998, 1), (77_777, 0), (200_000, 0)]:
+        where = pc.field("id") == key
+        found = reader.read_table(file, ["v", "id", "s"], with_kinds=True, where=where)
+        assert found["id"].to_pylist() == [key] * count
+        assert sum(b.num_rows for b in reader.read(file, ["v", "id"], where=where)) == count
+    both = (pc.field("id") == 10) & (pc.field("s") == "s5")
+    assert reader.read_table(file, ["id", "s"], where=both)["s"].to_pylist() == ["s5"]
+
+
 def test_reader_can_be_pickled(tmp_path: Path) -> None:
     reader, file, _ = keyed_file(tmp_path)
     text = pickle.dumps(reader)
