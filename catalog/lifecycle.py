@@ -18,7 +18,11 @@ from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.identifier import Identifier
 from table_store.catalog.listeners import ListenerChain, TableContext, TableListener
 from table_store.catalog.name_record import NameRecord, RelationKind, TableTarget
-from table_store.catalog.option_enrichment import FILE_PATH, enriched_options
+from table_store.catalog.option_enrichment import (
+    FILE_PATH,
+    check_log_options,
+    enriched_options,
+)
 from table_store.catalog.staged_table import StagedTable, StagingMode
 from table_store.catalog.table_change import TableChange, changed_schema
 from table_store.catalog.table_definition import TableDefinition
@@ -135,6 +139,7 @@ class TableLifecycle:
         """
         replaced = self._replaced(identifier, mode)
         options = enriched_options(definition.options, settings)
+        check_log_options(options, has_key=bool(definition.primary_key))
         schema = definition.with_options(options).schema(time_ms=self.warehouse.clock.now_ms())
         directory = self.warehouse.stage(
             identifier,
