@@ -72,15 +72,16 @@ object PlannerProcess {
   private var running: PlannerProcess = _
   private var hooked = false
 
-  /** The one that Spark's workers are told to be, else the one that started this JVM, else what the PATH finds. */
+  /** The one that Spark's workers are told to be, else that of the environment Spark is installed in, else what the
+    * PATH finds. */
   private def python(session: SparkSession): String =
     session.sparkContext.getConf.getOption("spark.pyspark.python")
-      .orElse(sys.env.get("PYSPARK_PYTHON")).orElse(startedBy).getOrElse("python3")
+      .orElse(sys.env.get("PYSPARK_PYTHON")).orElse(besideSpark).getOrElse("python3")
 
-  private def startedBy: Option[String] = {
-    val command = ProcessHandle.current().parent().flatMap[String](_.info().command())
-    Option(command.orElse(null)).filter(new File(_).getName.startsWith("python"))
-  }
+  /** pip puts Spark into lib/pythonX.Y/site-packages/pyspark of an environment. */
+  private def besideSpark: Option[String] = sys.env.get("SPARK_HOME")
+    .map(home => new File(home).toPath.resolve("../../../../bin/python3").normalize.toFile)
+    .filter(_.canExecute).map(_.getPath)
 
   private def log(session: SparkSession): File = {
     val folder = session.sparkContext.getConf.get("spark.tablestore.planner.log.dir",
