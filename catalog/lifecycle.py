@@ -18,11 +18,7 @@ from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.identifier import Identifier
 from table_store.catalog.listeners import ListenerChain, TableContext, TableListener
 from table_store.catalog.name_record import NameRecord, RelationKind, TableTarget
-from table_store.catalog.option_enrichment import (
-    FILE_PATH,
-    check_log_options,
-    enriched_options,
-)
+from table_store.catalog.option_enrichment import FILE_PATH, enriched_options
 from table_store.catalog.staged_table import StagedTable, StagingMode
 from table_store.catalog.table_change import TableChange, changed_schema
 from table_store.catalog.table_definition import TableDefinition
@@ -38,6 +34,7 @@ from table_store.storage.kernel.errors import (
     TableStoreError,
 )
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.table_option_rules import check_together
 
 NO_SETTINGS: Final[Mapping[str, str]] = FrozenMap()
 
@@ -139,7 +136,7 @@ class TableLifecycle:
         """
         replaced = self._replaced(identifier, mode)
         options = enriched_options(definition.options, settings)
-        check_log_options(options, has_key=bool(definition.primary_key))
+        check_together(options, has_key=bool(definition.primary_key))
         schema = definition.with_options(options).schema(time_ms=self.warehouse.clock.now_ms())
         directory = self.warehouse.stage(
             identifier,

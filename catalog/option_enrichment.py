@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.options import SESSION_PREFIX, Scope
+from table_store.storage.table_option_rules import check_together
 from table_store.storage.table_options import FILE_PATH as FILE_PATH_OPTION
-from table_store.storage.table_options import (
-    LOG_CHANGELOG_MODE,
-    LOG_CONSISTENCY,
-    TABLE_OPTIONS,
-)
+from table_store.storage.table_options import TABLE_OPTIONS
 
 FILE_PATH: Final = FILE_PATH_OPTION.key
 
@@ -42,32 +38,16 @@ def enriched_options(given: Mapping[str, str], settings: Mapping[str, str]) -> M
     return FrozenMap({**session.text, **table.text})
 
 
-def check_log_options(options: Mapping[str, str], *, has_key: bool) -> None:
-    """Return quietly if the log's options go together, and with the table's key.
-
-    Raises:
-        InvalidOptionError: they do not; the option may come from the session.
-    """
-    values = TABLE_OPTIONS.parse(options, Scope.TABLE)
-    consistency, mode = values.get(LOG_CONSISTENCY), values.get(LOG_CHANGELOG_MODE)
-    if consistency == "eventual" and not has_key:
-        reason = "only a table with a primary key can be read before its snapshot is complete"
-        raise InvalidOptionError(key=LOG_CONSISTENCY.key, value=consistency, reason=reason)
-    if mode == "upsert" and not has_key:
-        reason = "without a primary key nobody could tell which row was updated; use 'all'"
-        raise InvalidOptionError(key=LOG_CHANGELOG_MODE.key, value=mode, reason=reason)
-    if mode == "all" and consistency != "transactional":
-        reason = f"rows from before an update need {LOG_CONSISTENCY.key!r} = 'transactional'"
-        raise InvalidOptionError(key=LOG_CHANGELOG_MODE.key, value=mode, reason=reason)
-
-
-def changed_options(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, str]:
+def changed_options(
+    before: Mapping[str, str], after: Mapping[str, str], *, has_key: bool
+) -> Mapping[str, str]:
     """Return the options of a table after an ALTER, checked.
 
     Raises:
         UnknownOptionError, InvalidOptionError: see `enriched_options`; also for an option
-            which is fixed when the table is created.
+            which is fixed when the table is created, or that does not go with the others.
     """
+    check_together(after, has_key=has_key)
     checked = TABLE_OPTIONS.parse(after, Scope.TABLE).text
     TABLE_OPTIONS.check_change(before, checked)
     return checked

@@ -266,7 +266,7 @@ def _with_options(schema: TableSchema, changes: Sequence[TableChange], time_ms: 
             options.pop(change.key, None)
     if options == schema.options:
         return schema
-    checked = changed_options(schema.options, FrozenMap(options))
+    checked = changed_options(schema.options, FrozenMap(options), has_key=bool(schema.primary_key))
     return change_options(
         schema,
         time_ms=time_ms,

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
-
-CHANGE_TRACKING = "change-tracking"
-CHANGE_TYPE_COLUMN = "change-type-column"
-_KEYS = (CHANGE_TRACKING, CHANGE_TYPE_COLUMN)
+from table_store.storage.table_option_rules import parse_write_options
+from table_store.storage.table_options import CHANGE_TRACKING, CHANGE_TYPE_COLUMN
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +22,8 @@ class WriteOptions:
 
         Raises:
             UnknownOptionError: a key is none of the closed set.
-            InvalidOptionError: `change-tracking` is neither true nor false.
+            InvalidOptionError: a value is not allowed, or the option is not one of a write.
         """
-        tracked: bool | None = None
-        for key, value in options.items():
-            if key not in _KEYS:
-                nearest = difflib.get_close_matches(key, _KEYS, n=1)
-                raise UnknownOptionError(key=key, nearest=nearest[0] if nearest else None)
-            if key == CHANGE_TRACKING:
-                if value.lower() not in ("true", "false"):
-                    raise InvalidOptionError(key=key, value=value, reason="use true or false")
-                tracked = value.lower() == "true"
-        return cls(tracked, options.get(CHANGE_TYPE_COLUMN))
+        values = parse_write_options(options)
+        tracked = values.get(CHANGE_TRACKING) if values.is_given(CHANGE_TRACKING) else None
+        return cls(tracked, values.get(CHANGE_TYPE_COLUMN))

@@ -1,4 +1,4 @@
-"""Options as they are given: at CREATE, in an ALTER, by a session, by one statement."""
+"""Which options go together, and what one statement may be given."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from table_store.storage.table_options import (
 )
 
 
-def parse_table_options(given: Mapping[str, str], *, has_primary_key: bool) -> OptionValues:
-    """Return the typed options of a table, given with its definition.
+def check_together(options: Mapping[str, str], *, has_key: bool) -> None:
+    """Return quietly if the options of a table go together, and with its key or want of one.
+
+    Args:
+        options: All that the table is, or would be, stored with.
+        has_key: Whether it has a primary key.
 
     Raises:
         UnknownOptionError: A key was not declared; names the nearest one.
-        InvalidOptionError: A value is not allowed, or not together with another or without a
-            primary key.
+        InvalidOptionError: A value is not allowed, or not together with another.
     """
-    values = TABLE_OPTIONS.parse(given, Scope.TABLE)
-    _check_log(values, has_primary_key=has_primary_key)
+    values = TABLE_OPTIONS.parse(options, Scope.TABLE)
+    _check_log(values, has_key=has_key)
     _check_scan(values)
     if values.get(SNAPSHOT_NUM_RETAINED_MIN) > values.get(SNAPSHOT_NUM_RETAINED_MAX):
         raise InvalidOptionError(
@@ -34,63 +37,38 @@ def parse_table_options(given: Mapping[str, str], *, has_primary_key: bool) -> O
             value=values.text.get(SNAPSHOT_NUM_RETAINED_MAX.key),
             reason=f"it is less than {SNAPSHOT_NUM_RETAINED_MIN.key!r}",
         )
-    return values
-
-
-def parse_altered_options(
-    before: Mapping[str, str], after: Mapping[str, str], *, has_primary_key: bool
-) -> OptionValues:
-    """Return the typed options of a table after an ALTER.
-
-    Raises:
-        UnknownOptionError, InvalidOptionError: As when the table is created, and when an option
-            would change that is fixed then.
-    """
-    values = parse_table_options(after, has_primary_key=has_primary_key)
-    TABLE_OPTIONS.check_change(before, after)
-    return values
-
-
-def enriched_options(
-    given: Mapping[str, str], session_settings: Mapping[str, str], *, has_primary_key: bool
-) -> Mapping[str, str]:
-    """Return the options a new table is stored with: its own, and the session's for the rest.
-
-    Args:
-        given: The options of the CREATE statement.
-        session_settings: All settings of the session; those that start with `table-storage.` count.
-        has_primary_key: Whether the definition has one.
-
-    Raises:
-        UnknownOptionError, InvalidOptionError: From either place.
-    """
-    own = parse_table_options(given, has_primary_key=has_primary_key)
-    session = TABLE_OPTIONS.parse_session(session_settings)
-    return parse_table_options({**session.text, **own.text}, has_primary_key=has_primary_key).text
 
 
 def parse_read_options(given: Mapping[str, str]) -> OptionValues:
-    """Return the typed options of one read (`SELECT … FROM t WITH (…)`); raises as above."""
+    """Return the typed options of one read (`SELECT … FROM t WITH (…)`).
+
+    Raises:
+        UnknownOptionError, InvalidOptionError: as `check_together`.
+    """
     values = TABLE_OPTIONS.parse(given, Scope.READ)
     _check_scan(values)
     return values
 
 
 def parse_write_options(given: Mapping[str, str]) -> OptionValues:
-    """Return the typed options of one write (`INSERT INTO t WITH (…)`); raises as above."""
+    """Return the typed options of one write (`INSERT INTO t WITH (…)`).
+
+    Raises:
+        UnknownOptionError, InvalidOptionError: as `check_together`.
+    """
     return TABLE_OPTIONS.parse(given, Scope.WRITE)
 
 
-def _check_log(values: OptionValues, *, has_primary_key: bool) -> None:
+def _check_log(values: OptionValues, *, has_key: bool) -> None:
     consistency, mode = values.get(LOG_CONSISTENCY), values.get(LOG_CHANGELOG_MODE)
-    if not has_primary_key and consistency == "eventual":
+    if not has_key and consistency == "eventual":
         raise InvalidOptionError(
             key=LOG_CONSISTENCY.key,
             value=consistency,
             reason="it needs a primary key, by which consumers put intermediate states right; "
             "declare one or use 'transactional'",
         )
-    if not has_primary_key and mode == "upsert":
+    if not has_key and mode == "upsert":
         raise InvalidOptionError(
             key=LOG_CHANGELOG_MODE.key,
             value=mode,

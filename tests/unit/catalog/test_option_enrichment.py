@@ -6,10 +6,10 @@ import pytest
 
 from table_store.catalog.option_enrichment import (
     changed_options,
-    check_log_options,
     enriched_options,
 )
 from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
+from table_store.storage.table_option_rules import check_together
 
 
 def test_the_statement_wins_over_the_session() -> None:
@@ -71,16 +71,21 @@ def test_the_log_s_options_go_together(
     options: dict[str, str], has_key: bool, is_possible: bool
 ) -> None:
     if is_possible:
-        check_log_options(options, has_key=has_key)
+        check_together(options, has_key=has_key)
     else:
         with pytest.raises(InvalidOptionError, match=r"log\."):
-            check_log_options(options, has_key=has_key)
+            check_together(options, has_key=has_key)
 
 
 def test_what_is_fixed_cannot_be_altered() -> None:
     before = {"bucket": "2", "file.path": "/x"}
-    assert changed_options(before, {**before, "file.format": "orc"})["file.format"] == "orc"
-    assert changed_options({}, {"bucket": "1"}) == {"bucket": "1"}  # the default, spelt out
+    assert (
+        changed_options(before, {**before, "file.format": "orc"}, has_key=True)["file.format"]
+        == "orc"
+    )
+    assert changed_options({}, {"bucket": "1"}, has_key=True) == {
+        "bucket": "1"
+    }  # the default, spelt out
     for after in ({"bucket": "3", "file.path": "/x"}, {"bucket": "2"}, {"file.path": "/x"}):
         with pytest.raises(InvalidOptionError, match="fixed"):
-            changed_options(before, after)
+            changed_options(before, after, has_key=True)

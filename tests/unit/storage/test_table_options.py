@@ -14,10 +14,8 @@ from table_store.storage import table_options
 from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
 from table_store.storage.kernel.options import Option, Scope
 from table_store.storage.table_option_rules import (
-    enriched_options,
-    parse_altered_options,
+    check_together,
     parse_read_options,
-    parse_table_options,
     parse_write_options,
 )
 from table_store.storage.table_options import TABLE_OPTIONS
@@ -115,49 +113,26 @@ def option(**given: str) -> dict[str, str]:
 )
 def test_refused_at_create(given: dict[str, str], has_primary_key: bool, key: str) -> None:
     with pytest.raises(InvalidOptionError) as caught:
-        parse_table_options(given, has_primary_key=has_primary_key)
+        check_together(given, has_key=has_primary_key)
     assert caught.value.key == key
 
 
 def test_allowed_at_create() -> None:
-    values = parse_table_options(
-        option(log__scan="from-timestamp", log__scan__timestamp_mills="5", log__retention="7 d")
-        | {"log.kafka.acks": "all", "log.consistency": "eventual"},
-        has_primary_key=True,
-    )
+    given = option(log__scan="from-timestamp", log__scan__timestamp_mills="5") | {
+        "log.kafka.acks": "all",
+        "log.consistency": "eventual",
+        "log.retention": "7 d",
+    }
+    check_together(given, has_key=True)
+    values = TABLE_OPTIONS.parse(given, Scope.TABLE)
     assert values.get(table_options.LOG_RETENTION) == timedelta(days=7)
     assert dict(values.with_prefix(table_options.LOG_KAFKA)) == {"acks": "all"}
 
 
 def test_unknown_option_names_nearest() -> None:
     with pytest.raises(UnknownOptionError) as caught:
-        parse_table_options({"buckets": "3"}, has_primary_key=False)
+        check_together({"buckets": "3"}, has_key=False)
     assert caught.value.nearest == "bucket"
-
-
-def test_session_gives_what_the_table_does_not_say() -> None:
-    stored = enriched_options(
-        {"file.format": "orc"},
-        {"table-storage.bucket": "10", "table-storage.file.format": "avro", "bucket": "7"},
-        has_primary_key=True,
-    )
-    assert dict(stored) == {"bucket": "10", "file.format": "orc"}
-
-
-def test_wrong_session_option_is_refused() -> None:
-    with pytest.raises(UnknownOptionError):
-        enriched_options({}, {"table-storage.buckets": "1"}, has_primary_key=True)
-    with pytest.raises(InvalidOptionError):
-        enriched_options({}, {"table-storage.write-only": "true"}, has_primary_key=True)
-
-
-def test_alter_keeps_fixed_options() -> None:
-    values = parse_altered_options(
-        {"bucket": "2"}, {"bucket": "2", "write-only": "true"}, has_primary_key=True
-    )
-    assert values.get(table_options.WRITE_ONLY)
-    with pytest.raises(InvalidOptionError):
-        parse_altered_options({"bucket": "2"}, {"bucket": "3"}, has_primary_key=True)
 
 
 def test_read_and_write_take_a_closed_set() -> None:
