@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.file_store import manifest_list
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.orphan_files import remove_orphan_files
@@ -78,7 +79,7 @@ def clean(table: MetadataTable) -> None:
 SCENARIOS: dict[str, tuple[int, Action]] = {
     "first commit": (0, append),
     "append": (2, append),
-    "append that merges manifests": (10, append),
+    "append that merges manifests": (4, append),
     "compaction": (2, compact),
     "overwrite": (3, overwrite),
     "rollback": (3, roll_back),
@@ -145,7 +146,10 @@ def assert_clean(path: Path) -> None:
 
 @pytest.mark.parametrize("fault", list(Fault), ids=lambda f: f.name.lower())
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
-def test_any_fault_leaves_before_or_after(name: str, fault: Fault, tmp_path: Path) -> None:
+def test_any_fault_leaves_before_or_after(
+    name: str, fault: Fault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest_list, "MERGE_MIN_COUNT", 3)
     commits, action = SCENARIOS[name]
     template = tmp_path / "template"
     prepare(template, commits)
