@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from table_store.storage.file_store.bag import net
+from table_store.storage.file_store.bag_reader import BagReader
 from table_store.storage.file_store.compaction_picker import CompactionUnit
 from table_store.storage.file_store.data_file import (
     KIND_ADD,
@@ -19,11 +20,16 @@ from table_store.storage.file_store.data_file import (
 )
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.data_file_writer import DataFileWriter
+from table_store.storage.file_store.interval_partition import interval_partition
 from table_store.storage.file_store.merge import newest_per_key
-from table_store.storage.file_store.merge_slices import merge_slices
-from table_store.storage.file_store.sorted_run import age
+from table_store.storage.file_store.merge_slices import RunRows, merge_slices
+from table_store.storage.file_store.sorted_run import SortedRun, age
 from table_store.storage.file_store.table_writer import WriterContext
 from table_store.storage.kernel.values import Value
+
+_FULL_SHARE: Final = 0.7
+"""Share of the target size from which a file is not worth rewriting (Paimon's
+compaction.small-file-ratio)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +45,98 @@ class CompactionTask:
     def run(self) -> CommitMessage:
         """Write the merged run and return the message that puts it in the place of the old ones.
 
-        Rows keep their sequence numbers. Memory is bounded by slices of the key range.
+        Rows keep their sequence numbers. Files that overlap nothing, hold nothing to drop and are
+        large enough only move to the new level. Memory is bounded by slices of the key range.
 
         Raises:
             MissingFileError: a file is gone: another compaction has replaced it.
             CorruptFileError: a file cannot be read; nothing is changed.
         """
-        writer = DataFileWriter(
+        moved, rewritten = self._sorted_out()
+        writers: list[DataFileWriter] = []
+        added: list[DataFile] = []
+        try:
+            for runs in rewritten:
+                writers.append(self._writer())
+                for rows in self._merged(runs):
+                    _write(writers[-1], rows, self.context.schema.column_names)
+                added.extend(writers[-1].close())
+        except BaseException:
+            for writer in writers:
+                writer.abort()
+            raise
+        to_level = self.unit.output_level
+        in_place = {file.name for file in moved if file.level == to_level}
+        added.extend(replace(f, level=to_level) for f in moved if f.name not in in_place)
+        return CommitMessage(
+            partition=self.partition,
+            bucket=self.bucket,
+            added=tuple(added),
+            removed=tuple(f for f in sorted(self.unit.files, key=age) if f.name not in in_place),
+        )
+
+    def _sorted_out(self) -> tuple[list[DataFile], list[tuple[SortedRun, ...]]]:
+        """Return the files to move, and the runs to rewrite: neighbouring sections together."""
+        moved: list[DataFile] = []
+        groups: list[list[tuple[SortedRun, ...]]] = [[]]
+        for section in self._sections():
+            only = _only_file([section])
+            if only is not None and self._is_full(only):
+                moved.append(only)
+                groups.append([])
+            else:
+                groups[-1].append(section)
+        rewritten = []
+        for group in groups:
+            only = _only_file(group)
+            if only is not None and not self._drops_from(only):
+                moved.append(only)
+            elif group:
+                rewritten.append(reduce(_side_by_side, group))
+        return moved, rewritten
+
+    def _sections(self) -> Sequence[tuple[SortedRun, ...]]:
+        files = self.unit.files
+        if self.context.schema.primary_key:
+            return interval_partition(files)
+        oldest_first = sorted(files, key=age)
+        if any(file.delete_count for file in files):
+            return [(SortedRun(tuple(oldest_first)),)]
+        return [(SortedRun((file,)),) for file in oldest_first]
+
+    def _is_full(self, file: DataFile) -> bool:
+        """Whether rewriting a file that overlaps nothing would change nothing that matters."""
+        is_large = file.size_bytes >= self.context.files.target_size_bytes * _FULL_SHARE
+        return is_large and not self._drops_from(file)
+
+    def _drops_from(self, file: DataFile) -> bool:
+        return bool(file.delete_count) and (
+            self.unit.drop_deletes or not self.context.schema.primary_key
+        )
+
+    def _merged(self, runs: Sequence[SortedRun]) -> Iterator[pa.Table]:
+        schema = self.context.schema
+        if not schema.primary_key:
+            reader = BagReader(self.files, schema)
+            files = [file for run in runs for file in run.files]
+            # A deletion that met nothing stays: in a bag counts are summed in any order.
+            yield from reader.surviving(files, with_sequences=True, with_unused=True)
+            return
+        rows_of = [RunRows(run.row_count, self._read(run)) for run in runs]
+        for rows in merge_slices(rows_of, schema.primary_key):
+            kept = newest_per_key([rows[name] for name in schema.primary_key])
+            if self.unit.drop_deletes:
+                kept = kept[rows[KIND_COLUMN].to_numpy()[kept] == KIND_ADD]
+            yield rows.combine_chunks().take(pa.array(kept))
+
+    def _read(self, run: SortedRun) -> Iterator[pa.RecordBatch]:
+        for file in run.files:
+            yield from self.files.read(
+                file, self.context.schema.column_names, with_kinds=True, with_sequences=True
+            )
+
+    def _writer(self) -> DataFileWriter:
+        return DataFileWriter(
             file_io=self.context.file_io,
             table_path=self.context.table_path,
             schema=self.context.schema,
@@ -56,63 +147,28 @@ class CompactionTask:
             clock=self.context.clock,
             ids=self.context.ids,
         )
-        try:
-            if self.context.schema.primary_key:
-                self._merge_by_key(writer)
-            else:
-                self._merge_bag(writer)
-            added = writer.close()
-        except BaseException:
-            writer.abort()
-            raise
-        return CommitMessage(
-            partition=self.partition, bucket=self.bucket, added=added, removed=self._old
-        )
 
-    @property
-    def _old(self) -> tuple[DataFile, ...]:
-        return tuple(sorted(self.unit.files, key=age))
 
-    def _merge_by_key(self, writer: DataFileWriter) -> None:
-        key = self.context.schema.primary_key
-        runs = tuple(run.run.files for run in reversed(self.unit.runs))
-        for piece in merge_slices(self.files, self.context.schema, runs):
-            rows = pa.concat_tables([self._read(file, piece.where) for file in piece.files])
-            if not rows.num_rows:
-                continue
-            kept = newest_per_key([rows[name] for name in key])
-            if self.unit.drop_deletes:
-                kept = kept[rows[KIND_COLUMN].to_numpy()[kept] == KIND_ADD]
-            self._write(writer, rows, kept)
+def _only_file(sections: Sequence[Sequence[SortedRun]]) -> DataFile | None:
+    files = [file for section in sections for run in section for file in run.files]
+    return files[0] if len(files) == 1 else None
 
-    def _merge_bag(self, writer: DataFileWriter) -> None:
-        has_deletes = any(file.delete_count for file in self._old)
-        if not has_deletes:
-            for file in self._old:
-                rows = self._read(file, None)
-                self._write(writer, rows, np.arange(rows.num_rows))
-            return
-        rows = pa.concat_tables([self._read(file, None) for file in self._old])
-        names = list(self.context.schema.column_names)
-        kept, _ = net(rows.select(names), rows[KIND_COLUMN].to_numpy())
-        self._write(writer, rows, kept)
 
-    def _read(self, file: DataFile, where: pc.Expression | None) -> pa.Table:
-        return self.files.read_table(
-            file,
-            self.context.schema.column_names,
-            with_kinds=True,
-            with_sequences=True,
-            where=where,
-        )
+def _side_by_side(before: Sequence[SortedRun], after: Sequence[SortedRun]) -> tuple[SortedRun, ...]:
+    """Return the runs of two sections as those of one; all keys of the second are greater.
 
-    def _write(self, writer: DataFileWriter, rows: pa.Table, kept: np.ndarray) -> None:
-        if not len(kept):
-            return
-        chosen = rows.take(pa.array(kept))
-        kinds = chosen[KIND_COLUMN].to_numpy()
-        writer.write(
-            chosen.select(list(self.context.schema.column_names)),
-            kinds=kinds if kinds.any() else None,
-            sequences=chosen[SEQUENCE_COLUMN].to_numpy(),
-        )
+    Which runs of the two go together does not matter, as they share no key.
+    """
+    count = max(len(before), len(after))
+    empty = SortedRun(())
+    padded = [[*runs, *[empty] * (count - len(runs))] for runs in (before, after)]
+    return tuple(SortedRun(a.files + b.files) for a, b in zip(*padded, strict=True))
+
+
+def _write(writer: DataFileWriter, rows: pa.Table, columns: Sequence[str]) -> None:
+    kinds = rows[KIND_COLUMN].to_numpy()
+    writer.write(
+        rows.select(list(columns)),
+        kinds=kinds if kinds.any() else None,
+        sequences=rows[SEQUENCE_COLUMN].to_numpy(),
+    )

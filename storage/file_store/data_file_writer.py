@@ -152,10 +152,14 @@ class DataFileWriter:
         while self._pending_rows >= ROW_GROUP_ROWS_MAX or self._pending_bytes >= self._group_bytes:
             self._write_row_group()
 
-    def close(self) -> tuple[DataFile, ...]:
-        """Make all files durable and return them in the order of their rows; none without rows."""
+    def flush(self) -> None:
+        """Write the rows held back, which frees their memory; costs a smaller row group."""
         while self._pending_rows:
             self._write_row_group()
+
+    def close(self) -> tuple[DataFile, ...]:
+        """Make all files durable and return them in the order of their rows; none without rows."""
+        self.flush()
         self._finish_file()
         return tuple(self._files)
 

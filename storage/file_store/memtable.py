@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import tempfile
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from table_store.storage.file_store.bag import KindArray
 from table_store.storage.file_store.data_file import KIND_ADD
 from table_store.storage.file_store.data_file_writer import DataFileWriter
-from table_store.storage.file_store.key_order import sort_order
+from table_store.storage.file_store.key_order import IntArray
 from table_store.storage.file_store.merge import newest_per_key
+from table_store.storage.file_store.merge_slices import RunRows, merge_slices
 
-# Rows that are merged at a time when a bucket was spilled.
-_SLICE_ROWS = 1_000_000
-_KIND, _ORDER = "__kind", "__order"
+_BATCH_ROWS: Final = 1 << 16
+"""Rows of a batch of a spilled run; so much of each is in memory at least."""
+
+_KIND: Final = "_VALUE_KIND"
+_ORDER: Final = "_SEQUENCE_NUMBER"
+"""Columns beside the table's own, which has none of these names."""
 
 
 @dataclass(slots=True)
@@ -37,7 +41,7 @@ class Memtable:
     _written: int = 0
     size_bytes: int = 0
 
-    def add(self, rows: pa.Table, kinds: np.ndarray | None, order: np.ndarray | None) -> None:
+    def add(self, rows: pa.Table, kinds: KindArray | None, order: IntArray | None) -> None:
         """Take rows; `kinds` None are all adds, `order` None is the order of arrival."""
         count = rows.num_rows
         if kinds is not None and not kinds.any():
@@ -55,12 +59,13 @@ class Memtable:
 
     def spill(self, folder: Path) -> None:
         """Move the rows of a table with key to a file, sorted, and free their memory."""
-        run = self._sorted(_together(self._chunks))
+        run = self._held()
+        if run is None:
+            return
         with tempfile.NamedTemporaryFile(dir=folder, suffix=".arrow", delete=False) as file:
             with pa.ipc.new_file(file, run.schema) as sink:
-                sink.write_table(run, max_chunksize=1 << 16)
+                sink.write_table(run, max_chunksize=_BATCH_ROWS)
             self._runs.append(Path(file.name))
-        self._clear()
 
     def flush(self, writer: DataFileWriter) -> None:
         """Write everything held to `writer`; the memtable is empty then.
@@ -74,7 +79,6 @@ class Memtable:
                 kinds = None
             writer.write(inner, kinds=kinds, sequences=self._written)
             self._written += inner.num_rows
-        self._clear()
 
     def discard(self) -> None:
         """Forget everything, spilled files included."""
@@ -88,37 +92,44 @@ class Memtable:
         self.size_bytes = 0
 
     def _merged(self) -> Iterator[pa.Table]:
-        if not self.key:
-            if self._chunks:
-                yield _together(self._chunks)
-            return
+        """Yield what is held: in the order of arrival, or ascending by key with each key once."""
+        held = self._held()
         if not self._runs:
-            if self._chunks:
-                yield self._sorted(_together(self._chunks))
+            if held is not None:
+                yield held
             return
-        runs = [_mapped(path) for path in self._runs]
-        if self._chunks:
-            runs.append(self._sorted(_together(self._chunks)))
-        for pieces in _slices(runs, self.key[0]):
-            if pieces:
-                yield self._sorted(pa.concat_tables(pieces))
-        del runs
+        runs = [_spilled(path) for path in self._runs]
+        if held is not None:
+            runs.append(RunRows(held.num_rows, iter(held.to_batches(_BATCH_ROWS))))
+        del held
+        for rows in merge_slices(runs, self.key):
+            yield _sorted(rows, self.key)
         self.discard()
 
-    def _sorted(self, rows: pa.Table) -> pa.Table:
-        """`rows` ascending by key, only the greatest order of each key."""
-        keys = [rows[name] for name in self.key]
-        by_key = sort_order(keys, tie_breaker=rows[_ORDER].to_numpy())
-        ordered = rows.take(pa.array(by_key))
-        last = newest_per_key([ordered[name] for name in self.key])
-        return ordered if len(last) == ordered.num_rows else ordered.take(pa.array(last))
+    def _held(self) -> pa.Table | None:
+        """Return the rows in memory, sorted where there is a key, and forget them."""
+        if not self._chunks:
+            return None
+        rows = _together(self._chunks)
+        self._clear()
+        return _sorted(rows, self.key) if self.key else rows
+
+
+def _sorted(rows: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Return `rows` ascending by key, only the greatest order of each key.
+
+    Column by column, so that beside input and output only one column is in memory twice.
+    """
+    newest = pa.array(newest_per_key([rows[n] for n in key], order=rows[_ORDER].to_numpy()))
+    columns = [column.combine_chunks().take(newest) for column in rows.columns]
+    return pa.Table.from_arrays(columns, schema=rows.schema)
 
 
 def _together(chunks: Sequence[pa.Table]) -> pa.Table:
-    """One table; chunks without a kind column get one where others have it."""
+    """Return one table; chunks without a kind column get one where others have it."""
     if any(_KIND in chunk.column_names for chunk in chunks):
         chunks = [_with_kind(chunk) for chunk in chunks]
-    return pa.concat_tables(chunks).combine_chunks()
+    return pa.concat_tables(chunks)
 
 
 def _with_kind(chunk: pa.Table) -> pa.Table:
@@ -127,30 +138,8 @@ def _with_kind(chunk: pa.Table) -> pa.Table:
     return chunk.append_column(_KIND, pa.array(np.zeros(chunk.num_rows, np.int8)))
 
 
-def _mapped(path: Path) -> pa.Table:
-    with pa.memory_map(str(path)) as source:
-        return pa.ipc.open_file(source).read_all()
-
-
-def _slices(runs: Sequence[pa.Table], first_key: str) -> Iterator[list[pa.Table]]:
-    """Cut all runs at the same keys, so that a slice of about `_SLICE_ROWS` is in memory."""
-    largest = max(runs, key=lambda run: run.num_rows)
-    total = sum(run.num_rows for run in runs)
-    pieces = max(1, total // _SLICE_ROWS)
-    at = [largest.num_rows * i // pieces for i in range(1, pieces)]
-    bounds = [largest[first_key][i].as_py() for i in at]
-    starts = [0] * len(runs)
-    for bound in [*bounds, None]:
-        pieces_of_slice = []
-        for number, run in enumerate(runs):
-            column = run[first_key]
-            end = run.num_rows if bound is None else _first_at(column, bound, starts[number])
-            if end > starts[number]:
-                pieces_of_slice.append(run.slice(starts[number], end - starts[number]))
-            starts[number] = end
-        yield pieces_of_slice
-
-
-def _first_at(column: pa.ChunkedArray, bound: Any, start: int) -> int:
-    """The first position from `start` whose value is not below `bound`; the column ascends."""
-    return bisect_left(range(len(column)), bound, lo=start, key=lambda i: column[i].as_py())
+def _spilled(path: Path) -> RunRows:
+    """Return a run that was spilled, read batch by batch through a memory map."""
+    reader = pa.ipc.open_file(pa.memory_map(str(path)))
+    batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+    return RunRows(reader.count_rows(), batches)

@@ -36,23 +36,22 @@ def merge_slices(
     runs: Sequence[RunRows],
     key: Sequence[str],
     *,
-    rows_max: int = SLICE_ROWS_MAX,
-    bytes_max: int = SLICE_BYTES_MAX,
+    rows_max: int | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the rows of all runs in slices of ascending, disjoint key ranges.
 
     A slice has the runs' rows one run after the other, in the order given, and all rows of every
-    key in it. It holds about `rows_max` rows and `bytes_max` bytes; a key that occurs more often
-    than that in one run cannot be cut, but a sorted run holds a key once.
+    key in it. It holds about `rows_max` rows; None are `SLICE_ROWS_MAX`, or fewer so that they
+    stay below `SLICE_BYTES_MAX`.
     """
     cursors = [_Cursor(run, key) for run in runs]
     for cursor in cursors:
         cursor.fill(1)
-    held_rows = sum(cursor.row_count for cursor in cursors)
-    held_bytes = sum(cursor.size_bytes for cursor in cursors)
-    if held_rows:
-        fitting = max(_SLICE_ROWS_MIN, bytes_max * held_rows // max(held_bytes, 1))
-        rows_max = min(rows_max, fitting)
+    if rows_max is None:
+        held_rows = sum(cursor.row_count for cursor in cursors)
+        held_bytes = max(1, sum(cursor.size_bytes for cursor in cursors))
+        fitting = max(_SLICE_ROWS_MIN, SLICE_BYTES_MAX * held_rows // held_bytes)
+        rows_max = min(SLICE_ROWS_MAX, fitting)
     total = max(1, sum(run.row_count for run in runs))
     while True:
         for cursor, run in zip(cursors, runs, strict=True):

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.storage.file_store.bag import surviving
-from table_store.storage.file_store.data_file import KIND_ADD, KIND_COLUMN
+from table_store.storage.file_store.bag_reader import BagReader
+from table_store.storage.file_store.data_file import KIND_ADD, KIND_COLUMN, DataFile
 from table_store.storage.file_store.data_file_reader import DataFileReader
+from table_store.storage.file_store.key_order import IntArray
 from table_store.storage.file_store.merge import newest_per_key
-from table_store.storage.file_store.merge_slices import merge_slices
+from table_store.storage.file_store.merge_slices import RunRows, merge_slices
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.split import Split, SplitKind
 from table_store.storage.kernel.predicate import And, Predicate
+from table_store.storage.kernel.types import to_arrow
 
-BATCH_ROWS = 1 << 16
+BATCH_ROWS: Final = 1 << 16
+"""Rows of a batch at most."""
+
+_POSITION: Final = "_POSITION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +39,12 @@ class SplitReader:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the split's rows that satisfy `predicate`, in no promised order.
 
+        Memory is bounded by slices, whatever the size of the split.
+
         Args:
-            split: of the table and schema of this reader.
-            predicate: on any columns, also on some that are not asked for.
+            split: from `plan_splits` of the same table.
             columns: names in the schema; none at all gives batches that only have a length.
+            predicate: on any columns of the schema.
 
         Raises:
             MissingFileError: a file is gone.
@@ -45,10 +53,7 @@ class SplitReader:
         if split.kind is SplitKind.RAW:
             yield from self._raw(split, columns, predicate)
         elif self.schema.primary_key:
-            for piece in merge_slices(
-                self.files, self.schema, split.runs, key_from=split.key_from, key_to=split.key_to
-            ):
-                yield from self._newest(split, columns, predicate, piece.where)
+            yield from self._newest(split, columns, predicate)
         else:
             yield from self._bag(split, columns, predicate)
 
@@ -56,73 +61,91 @@ class SplitReader:
         self, split: Split, columns: Sequence[str], predicate: Predicate | None
     ) -> Iterator[pa.RecordBatch]:
         wanted = _with_needed(columns, predicate)
-        where = None if predicate is None else predicate.to_expression()
+        where = self._expression(predicate)
         for file in split.files:
             for batch in self.files.read(file, wanted, where=where, snapshot_id=split.snapshot_id):
                 yield batch.select(list(columns))
 
     def _newest(
-        self,
-        split: Split,
-        columns: Sequence[str],
-        predicate: Predicate | None,
-        within: pc.Expression | None,
+        self, split: Split, columns: Sequence[str], predicate: Predicate | None
     ) -> Iterator[pa.RecordBatch]:
         key = self.schema.primary_key
-        of_key = _conjuncts(predicate, set(key))
-        rest = _conjuncts(predicate, None, excluded=set(key))
-        wanted = [*_with_needed(columns, rest), *key]
-        where = _all([within, _expression(of_key)])
-        rows = self._read_all(split, list(dict.fromkeys(wanted)), where)
-        if not rows.num_rows:
-            return
-        newest = newest_per_key([rows[name] for name in key])
-        kinds = rows[KIND_COLUMN].to_numpy()
-        alive = newest[kinds[newest] == KIND_ADD]
-        yield from _answer(rows, alive, columns, rest)
+        # What looks at the key alone holds for all versions of a row or for none. Everything else
+        # must wait for the merge: the newest version may not satisfy it where an older one does.
+        terms = _terms(predicate)
+        of_key = [term for term in terms if term.columns() <= set(key)]
+        rest = _conjunction([term for term in terms if not term.columns() <= set(key)])
+        within = split.keys.to_predicate(self.schema)
+        where = self._expression(_conjunction(of_key if within is None else [within, *of_key]))
+        wanted = tuple(dict.fromkeys([*_with_needed(columns, rest), *key]))
+        runs = [
+            RunRows(
+                sum(file.row_count for file in run),
+                self._run(run, wanted, where, split.snapshot_id),
+            )
+            for run in split.runs
+        ]
+        for rows in merge_slices(runs, key):
+            newest = newest_per_key([rows[name] for name in key])
+            alive = newest[rows[KIND_COLUMN].to_numpy()[newest] == KIND_ADD]
+            yield from _answer(rows, self._satisfying(rows, alive, rest), columns)
 
     def _bag(
         self, split: Split, columns: Sequence[str], predicate: Predicate | None
     ) -> Iterator[pa.RecordBatch]:
-        # A delete takes away a row that equals it in every column, and rows equal in every
-        # column satisfy the same predicates: the whole of it applies before the counting.
-        names = self.schema.column_names
-        where = None if predicate is None else predicate.to_expression()
-        rows = self._read_all(split, names, where)
-        kinds = rows[KIND_COLUMN].to_numpy()
-        alive = surviving(rows.select(list(names)), kinds)
-        yield from _answer(rows, alive, columns, None)
+        reader = BagReader(self.files, self.schema)
+        where = self._expression(predicate)
+        for rows in reader.surviving(split.files, where=where, snapshot_id=split.snapshot_id):
+            yield from _batches(rows, columns)
 
-    def _read_all(
-        self, split: Split, columns: Sequence[str], where: pc.Expression | None
-    ) -> pa.Table:
-        """The runs' rows one after the other, oldest run first, with their kinds."""
-        return pa.concat_tables(
-            [
-                self.files.read_table(
-                    file, columns, with_kinds=True, where=where, snapshot_id=split.snapshot_id
-                )
-                for file in split.files
-            ]
-        )
+    def _run(
+        self,
+        run: Sequence[DataFile],
+        columns: Sequence[str],
+        where: pc.Expression | None,
+        snapshot_id: int | None,
+    ) -> Iterator[pa.RecordBatch]:
+        for file in run:
+            yield from self.files.read(
+                file, columns, with_kinds=True, where=where, snapshot_id=snapshot_id
+            )
 
-
-def _answer(
-    rows: pa.Table, alive: np.ndarray, columns: Sequence[str], rest: Predicate | None
-) -> Iterator[pa.RecordBatch]:
-    if rest is not None:
+    def _satisfying(self, rows: pa.Table, alive: IntArray, rest: Predicate | None) -> IntArray:
+        where = self._expression(rest)
+        if rest is None or where is None:
+            return alive
         needed = rows.select(sorted(rest.columns())).take(pa.array(alive))
-        numbered = needed.append_column("__position", pa.array(alive))
-        alive = numbered.filter(rest.to_expression())["__position"].to_numpy()
+        numbered = needed.append_column(_POSITION, pa.array(alive))
+        positions: IntArray = numbered.filter(where)[_POSITION].to_numpy()
+        return positions
+
+    def _expression(self, predicate: Predicate | None) -> pc.Expression | None:
+        if predicate is None:
+            return None
+        return predicate.to_expression({f.name: to_arrow(f.type) for f in self.schema.fields})
+
+
+def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     if not columns:
-        for start in range(0, len(alive), BATCH_ROWS):
-            length = min(BATCH_ROWS, len(alive) - start)
-            yield pa.RecordBatch.from_struct_array(pa.array([{}] * length, pa.struct([])))
+        yield from _lengths(len(alive))
         return
-    chosen = rows.select(list(columns)).combine_chunks()
-    for start in range(0, len(alive), BATCH_ROWS):
-        piece = chosen.take(pa.array(alive[start : start + BATCH_ROWS]))
-        yield from piece.combine_chunks().to_batches()
+    chosen = rows.select(list(dict.fromkeys(columns))).combine_chunks()
+    yield from _batches(chosen.take(pa.array(alive)), columns)
+
+
+def _batches(rows: pa.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    if columns:
+        yield from rows.select(list(columns)).combine_chunks().to_batches(BATCH_ROWS)
+    else:
+        yield from _lengths(rows.num_rows)
+
+
+def _lengths(count: int) -> Iterator[pa.RecordBatch]:
+    """Batches that have a number of rows and no columns, as COUNT(*) needs them."""
+    for start in range(0, count, BATCH_ROWS):
+        length = min(BATCH_ROWS, count - start)
+        rows = pa.StructArray.from_buffers(pa.struct([]), length, [None])
+        yield pa.RecordBatch.from_struct_array(rows)
 
 
 def _with_needed(columns: Sequence[str], predicate: Predicate | None) -> list[str]:
@@ -130,19 +153,8 @@ def _with_needed(columns: Sequence[str], predicate: Predicate | None) -> list[st
     return list(dict.fromkeys([*columns, *needed]))
 
 
-def _conjuncts(
-    predicate: Predicate | None, within: set[str] | None, *, excluded: set[str] | None = None
-) -> Predicate | None:
-    """The terms of a conjunction on columns of `within` alone, or not on `excluded` alone."""
-    chosen: Predicate | None = None
-    for term in _terms(predicate):
-        inside = within is None or set(term.columns()) <= within
-        if inside and not (excluded is not None and set(term.columns()) <= excluded):
-            chosen = term if chosen is None else And(chosen, term)
-    return chosen
-
-
 def _terms(predicate: Predicate | None) -> list[Predicate]:
+    """Return the parts of a conjunction."""
     if predicate is None:
         return []
     if isinstance(predicate, And):
@@ -150,15 +162,5 @@ def _terms(predicate: Predicate | None) -> list[Predicate]:
     return [predicate]
 
 
-def _expression(predicate: Predicate | None) -> pc.Expression | None:
-    return None if predicate is None else predicate.to_expression()
-
-
-def _all(expressions: Sequence[pc.Expression | None]) -> pc.Expression | None:
-    known = [expression for expression in expressions if expression is not None]
-    if not known:
-        return None
-    whole = known[0]
-    for expression in known[1:]:
-        whole = whole & expression
-    return whole
+def _conjunction(terms: Sequence[Predicate]) -> Predicate | None:
+    return reduce(And, terms) if terms else None

@@ -15,6 +15,7 @@ from table_store.storage.file_store.commit import Committed, NoChange, TableComm
 from table_store.storage.file_store.compaction_picker import (
     CompactionUnit,
     PickerOptions,
+    pick_compaction,
     pick_full_compaction,
 )
 from table_store.storage.file_store.compaction_task import CompactionTask
@@ -28,7 +29,7 @@ from table_store.storage.file_store.pruning import prune
 from table_store.storage.file_store.scan_planner import plan_splits
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
-from table_store.storage.file_store.scope import WHOLE_TABLE
+from table_store.storage.file_store.scope import WHOLE_TABLE, Scope
 from table_store.storage.file_store.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.file_store.split import Split
@@ -253,7 +254,13 @@ class FileStoreTable:
     def committer(self) -> TableCommit:
         """Return what publishes changes of this table."""
         return TableCommit(
-            self.file_io, self.path, self.schema_store, self.clock, self.ids, self.lock
+            self.file_io,
+            self.path,
+            self.schema_store,
+            self.clock,
+            self.ids,
+            self.lock,
+            retry=StorageSettings.of(self.schema).retry,
         )
 
     def commit(self, messages: Sequence[CommitMessage]) -> Committed | NoChange:
@@ -329,18 +336,22 @@ class FileStoreTable:
             expected_schema_id=schema.id,
         )
 
-    def compact(self) -> CompactionResult:
-        """Merge the files of each bucket into one run, in this process.
+    def compact(self, scope: Scope | None = None, *, full: bool = True) -> CompactionResult:
+        """Merge the files of each bucket in `scope` (None: all) into one run, in this process.
+
+        Not `full` merges only where the triggers of universal compaction ask for it.
 
         Raises:
             CommitConflictError: see `commit_compaction`.
         """
         schema = self.schema
-        before = self.live_files(self.latest_snapshot(), schema)
-        tasks = self.compaction_tasks(before, schema)
+        before = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
+        tasks = self.compaction_tasks(
+            before, schema, pick_full_compaction if full else pick_compaction
+        )
         if tasks:
             self.commit_compaction([task.run() for task in tasks], schema)
-        after = self.live_files(self.latest_snapshot(), schema)
+        after = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
         return CompactionResult.of(before, after)
 
     def data_path(self, file: DataFile) -> str:

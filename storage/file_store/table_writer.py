@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_store.storage.file_io.file_io import FileIO
-from table_store.storage.file_store.bucket import bucket_ids
+from table_store.storage.file_store.bag import KindArray
+from table_store.storage.file_store.bucket import bucket_columns, bucket_ids
+from table_store.storage.file_store.column_bounds import python_value
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.data_file_writer import DataFileOptions, DataFileWriter
+from table_store.storage.file_store.key_order import IntArray
 from table_store.storage.file_store.memtable import Memtable
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.clock import Clock, SystemClock
-from table_store.storage.kernel.errors import NullKeyError
+from table_store.storage.kernel.errors import InvalidSchemaError, NullKeyError
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.types import arrow_field
 from table_store.storage.kernel.values import Value
 
-_Target = tuple[tuple[Value, ...], int]
+BucketArray: TypeAlias = npt.NDArray[np.int32]
+_Target: TypeAlias = tuple[tuple[Value, ...], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +67,9 @@ class TableWriter:
         self,
         rows: pa.Table | pa.RecordBatch,
         *,
-        kinds: np.ndarray | None = None,
-        order: np.ndarray | None = None,
-        buckets: np.ndarray | None = None,
+        kinds: KindArray | None = None,
+        order: IntArray | None = None,
+        buckets: BucketArray | None = None,
     ) -> None:
         """Take rows with the table's columns, by name.
 
@@ -75,11 +82,12 @@ class TableWriter:
 
         Raises:
             NullKeyError: a NULL in a key or NOT NULL column; names the column.
+            InvalidSchemaError: a column is absent, not the table's, or does not fit its type.
         """
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
         if not table.num_rows:
             return
-        table = table.select(self._arrow.names).cast(self._arrow)
+        table = self._conformed(table)
         self._check_not_null(table, kinds)
         for target, positions in self._targets(table, buckets):
             memtable = self._memtables.setdefault(
@@ -101,20 +109,19 @@ class TableWriter:
         The writer is empty then, and may be used again.
         """
         messages = []
-        for target in list(self._memtables):
-            memtable = self._memtables.pop(target)
-            writer = self._writers.pop(target, None) or self._writer(target)
-            self._writers[target] = writer
+        for target, memtable in self._memtables.items():
+            writer = self._writer_of(target)
             memtable.flush(writer)
             files = writer.close()
-            del self._writers[target]
             if files:
                 messages.append(CommitMessage(partition=target[0], bucket=target[1], added=files))
+        self._memtables.clear()
+        self._writers.clear()
         self._remove_spill_folder()
         return tuple(messages)
 
     def abort(self) -> None:
-        """Delete everything that was written and not committed."""
+        """Delete everything that was written since the last `prepare_commit` returned."""
         for memtable in self._memtables.values():
             memtable.discard()
         for writer in self._writers.values():
@@ -123,7 +130,26 @@ class TableWriter:
         self._writers.clear()
         self._remove_spill_folder()
 
-    def _check_not_null(self, table: pa.Table, kinds: np.ndarray | None) -> None:
+    def _conformed(self, rows: pa.Table) -> pa.Table:
+        """Return the rows with exactly the table's columns and types."""
+        unknown = set(rows.column_names) - set(self._arrow.names)
+        if unknown:
+            raise InvalidSchemaError(reason="the table has no such column", column=min(unknown))
+        columns = []
+        for name, kind in zip(self._arrow.names, self._arrow.types, strict=True):
+            if rows.column_names.count(name) != 1:
+                raise InvalidSchemaError(reason="rows must have it, and once only", column=name)
+            column = rows[name]
+            if not column.type.equals(kind):
+                try:
+                    column = column.cast(kind)
+                except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                    reason = f"its values of type {column.type} do not fit ({error})"
+                    raise InvalidSchemaError(reason=reason, column=name) from error
+            columns.append(column)
+        return pa.Table.from_arrays(columns, schema=self._arrow)
+
+    def _check_not_null(self, table: pa.Table, kinds: KindArray | None) -> None:
         schema = self._context.schema
         for column in schema.fields:
             if column.nullable or not table[column.name].null_count:
@@ -135,29 +161,33 @@ class TableWriter:
                 raise NullKeyError(column=column.name)
 
     def _targets(
-        self, table: pa.Table, buckets: np.ndarray | None
-    ) -> Iterator[tuple[_Target, np.ndarray | None]]:
-        """(partition and bucket, positions of its rows); None are all rows."""
+        self, table: pa.Table, buckets: BucketArray | None
+    ) -> Iterator[tuple[_Target, IntArray | None]]:
+        """Yield partition and bucket, and the positions of its rows in order; None are all."""
         context = self._context
         schema = context.schema
-        if buckets is None and context.bucket_count > 1:
-            hashed = schema.primary_key or schema.column_names
-            buckets = bucket_ids(table, hashed, context.bucket_count)
-        codes = np.zeros(table.num_rows, np.int64) if buckets is None else buckets.astype(np.int64)
+        if buckets is None:
+            buckets = bucket_ids(table, bucket_columns(schema), context.bucket_count)
+        groups = buckets.astype(np.int64)
         for name in schema.partition_keys:
-            encoded = pc.dictionary_encode(table[name].combine_chunks(), null_encoding="encode")
-            codes = codes * len(encoded.dictionary) + encoded.indices.to_numpy()
-        groups, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-        by_group = np.argsort(inverse, kind="stable") if len(groups) > 1 else None
-        ends = np.cumsum(np.bincount(inverse, minlength=len(groups)))
-        for number, row in enumerate(first.tolist()):
-            partition = tuple(table[name][row].as_py() for name in schema.partition_keys)
-            bucket = 0 if buckets is None else int(buckets[row])
-            if by_group is None:
-                yield (partition, bucket), None
-            else:
-                start = 0 if number == 0 else ends[number - 1]
-                yield (partition, bucket), by_group[start : ends[number]]
+            encoded = table[name].combine_chunks().dictionary_encode(null_encoding="encode")
+            paired = groups * len(encoded.dictionary) + encoded.indices.to_numpy()
+            _, groups = np.unique(paired, return_inverse=True)
+        first_group = int(groups[0])
+        if (groups == first_group).all():
+            yield self._target(table, buckets, 0), None
+            return
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+        for start, end in pairwise([*starts.tolist(), len(order)]):
+            positions = order[start:end]
+            yield self._target(table, buckets, int(positions[0])), positions
+
+    def _target(self, table: pa.Table, buckets: BucketArray, row: int) -> _Target:
+        keys = self._context.schema.partition_keys
+        values = (python_value(table[name][row]) for name in keys)
+        # One NaN object, for NaN finds itself in a dict only by identity.
+        return tuple(math.nan if value != value else value for value in values), int(buckets[row])
 
     def _bound_memory(self) -> None:
         """Free the largest memtables until the rest fits into half of the buffer."""
@@ -167,13 +197,16 @@ class TableWriter:
         by_size = sorted(self._memtables, key=lambda t: self._memtables[t].size_bytes)
         while sum(m.size_bytes for m in self._memtables.values()) > limit // 2:
             target = by_size.pop()
-            memtable = self._memtables[target]
             if self._context.schema.primary_key:
-                memtable.spill(self._folder())
+                self._memtables[target].spill(self._folder())
             else:
-                writer = self._writers.get(target) or self._writer(target)
-                self._writers[target] = writer
-                memtable.flush(writer)
+                self._memtables[target].flush(self._writer_of(target))
+                self._writers[target].flush()
+
+    def _writer_of(self, target: _Target) -> DataFileWriter:
+        if target not in self._writers:
+            self._writers[target] = self._writer(target)
+        return self._writers[target]
 
     def _writer(self, target: _Target) -> DataFileWriter:
         context = self._context
