@@ -191,29 +191,6 @@ SOURCE_SPLIT_TARGET_SIZE = Option(
     scopes=_TABLE_AND_READ,
     doc="Bytes of files that one reading task gets. Larger: fewer tasks, less parallel.",
 )
-SOURCE_SPLIT_OPEN_FILE_COST = Option(
-    key="source.split.open-file-cost",
-    type=memory_size(0),
-    default=4 * _MB,
-    scopes=_TABLE_AND_READ,
-    doc="What a file counts for at least when tasks are cut. Larger: small files are spread over "
-    "more tasks.",
-)
-SCAN_SNAPSHOT_ID: Option[int | None] = Option(
-    key="scan.snapshot-id",
-    type=long(1),
-    default=None,
-    scopes=frozenset({Scope.READ}),
-    doc="Read this snapshot, as `VERSION AS OF` does.",
-)
-SCAN_TIMESTAMP_MILLIS: Option[int | None] = Option(
-    key="scan.timestamp-millis",
-    type=long(),
-    default=None,
-    scopes=frozenset({Scope.READ}),
-    doc="Read what the table held at this time (milliseconds since 1970), as `TIMESTAMP AS OF` "
-    "does.",
-)
 
 # -- snapshots and manifests -----------------------------------------------------------------------
 
@@ -246,26 +223,13 @@ SNAPSHOT_EXPIRE_LIMIT = Option(
     scopes=_TABLE,
     doc="Snapshots that one commit expires at most. Higher: less left behind, slower commits.",
 )
-MANIFEST_TARGET_FILE_SIZE = Option(
-    key="manifest.target-file-size",
-    type=memory_size(1024),
-    default=8 * _MB,
-    scopes=_TABLE,
-    doc="Size up to which manifests are merged. Larger: fewer files to plan, more to rewrite.",
-)
 MANIFEST_MERGE_MIN_COUNT = Option(
     key="manifest.merge-min-count",
     type=integer(2),
-    default=30,
+    default=10,
     scopes=_TABLE,
-    doc="Small manifests that are merged into one. Higher: cheaper commits, slower planning.",
-)
-MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE = Option(
-    key="manifest.full-compaction-threshold-size",
-    type=memory_size(1024),
-    default=16 * _MB,
-    scopes=_TABLE,
-    doc="Size of changed manifests from which on all are rewritten, without deleted entries.",
+    doc="Manifests that are merged at once, at least. Higher: rarer merges, more files to open for "
+    "the first read of a snapshot.",
 )
 
 # -- the log ---------------------------------------------------------------------------------------
@@ -370,16 +334,11 @@ TABLE_OPTIONS = OptionSet(
         COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT,
         COMPACTION_SIZE_RATIO,
         SOURCE_SPLIT_TARGET_SIZE,
-        SOURCE_SPLIT_OPEN_FILE_COST,
-        SCAN_SNAPSHOT_ID,
-        SCAN_TIMESTAMP_MILLIS,
         SNAPSHOT_NUM_RETAINED_MIN,
         SNAPSHOT_NUM_RETAINED_MAX,
         SNAPSHOT_TIME_RETAINED,
         SNAPSHOT_EXPIRE_LIMIT,
-        MANIFEST_TARGET_FILE_SIZE,
         MANIFEST_MERGE_MIN_COUNT,
-        MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE,
         LOG_SYSTEM,
         LOG_RETENTION,
         LOG_CONSISTENCY,

@@ -6,6 +6,7 @@ import base64
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +25,12 @@ from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_definition import columns_from_spark
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.options import OptionValues
 from table_store.storage.kernel.types import arrow_field
+from table_store.storage.table_option_rules import parse_read_options
+from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE
+
+_SPARK_S_OWN = frozenset({"versionasof", "timestampasof", "path"})
 
 
 def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
@@ -38,6 +44,9 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     scan = opened.table.scan(
         columns=stored, predicate=predicate, version=opened.snapshot_id, schema=opened.schema
     )
+    options = _read_options(argument)
+    if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
+        scan = replace(scan, target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE))
     splits = scan.splits()
     raw = RawSplits(opened.table, opened.schema, columns)
     task = ReadTask(
@@ -58,6 +67,12 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         "pythonVersion": f"{sys.version_info.major}.{sys.version_info.minor}",
         "function": _command(task, argument["schema"]),
     }
+
+
+def _read_options(argument: Argument) -> OptionValues:
+    """What `SELECT … FROM t WITH (…)` says, without what `spark.read` itself adds or looks at."""
+    given: dict[str, str] = argument.get("options", {})
+    return parse_read_options({k: v for k, v in given.items() if k.lower() not in _SPARK_S_OWN})
 
 
 def _system_rows(argument: Argument) -> dict[str, Any]:

@@ -94,9 +94,9 @@ def data_format(name: str, compression: str = "zstd", level: int | None = 1) -> 
     """
     match name:
         case "parquet":
-            return ParquetFormat(compression, level)
+            return ParquetFormat(compression, level if compression == "zstd" else None)
         case "orc":
-            return OrcFormat(compression)
+            return OrcFormat("uncompressed" if compression == "none" else compression)
     raise InvalidOptionError(
         key="file.format", value=name, reason=f"it is one of {', '.join(FORMAT_NAMES)}"
     )

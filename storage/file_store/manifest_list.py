@@ -15,8 +15,9 @@ from table_store.storage.file_store.manifest_file import MANIFEST_ENTRIES_MAX
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.types import to_arrow
 from table_store.storage.kernel.values import Value
+from table_store.storage.table_options import MANIFEST_MERGE_MIN_COUNT
 
-MERGE_MIN_COUNT: Final = 10
+MERGE_MIN_COUNT: Final = MANIFEST_MERGE_MIN_COUNT.default
 """Manifests that are merged at once, at least. More: larger merges, but rarer, and more files
 to open for the first read of a snapshot."""
 
@@ -119,7 +120,13 @@ def list_from_table(table: pa.Table) -> tuple[ManifestMeta, ...]:
     )
 
 
-def pick_merge(manifests: Sequence[ManifestMeta]) -> tuple[int, int] | None:
+def merge_min_count(schema: TableSchema) -> int:
+    """Return how many manifests of a table are merged at once, at least."""
+    text = schema.options.get(MANIFEST_MERGE_MIN_COUNT.key)
+    return MERGE_MIN_COUNT if text is None else MANIFEST_MERGE_MIN_COUNT.parse(text)
+
+
+def pick_merge(manifests: Sequence[ManifestMeta], count_min: int) -> tuple[int, int] | None:
     """Return the range [start, stop) of manifests to merge into one now, or None.
 
     Consecutive manifests merge like the runs of an LSM tree, newest first, while the next is
@@ -129,7 +136,7 @@ def pick_merge(manifests: Sequence[ManifestMeta]) -> tuple[int, int] | None:
     """
     added = sum(m.added_count for m in manifests)
     deleted = sum(m.deleted_count for m in manifests)
-    if deleted > max(MERGE_MIN_COUNT, (added - deleted) // 2):
+    if deleted > max(count_min, (added - deleted) // 2):
         return 0, len(manifests)
     start = len(manifests)
     gathered = 0
@@ -139,4 +146,4 @@ def pick_merge(manifests: Sequence[ManifestMeta]) -> tuple[int, int] | None:
             break
         gathered += entry_count
         start -= 1
-    return (start, len(manifests)) if len(manifests) - start >= MERGE_MIN_COUNT else None
+    return (start, len(manifests)) if len(manifests) - start >= count_min else None

@@ -22,6 +22,7 @@ from table_store.storage.file_store.manifest_list import (
     ManifestMeta,
     describe_manifest,
     list_to_table,
+    merge_min_count,
     pick_merge,
 )
 from table_store.storage.file_store.schema import TableSchema
@@ -81,7 +82,7 @@ class ManifestWriter:
         if base is not None:
             before, latest = manifests_of(self.reader, base)
             base_metas = [*before, *latest]
-            merge = pick_merge(base_metas)
+            merge = pick_merge(base_metas, merge_min_count(schema))
             if merge is not None:
                 start, stop = merge
                 entries = read_entries(

@@ -45,10 +45,10 @@ def test_unknown_options_name_the_nearest(
     [
         ({"bucket": "0"}, {}),
         ({"file.format": "csv"}, {}),
-        ({"scan.snapshot-id": "1"}, {}),
+        ({"change-type-column": "c"}, {}),
         ({}, {"table-storage.write-only": "true"}),
     ],
-    ids=["value", "word", "of a read", "of a table only"],
+    ids=["value", "word", "of a write", "of a table only"],
 )
 def test_bad_values_and_places_are_refused(given: dict[str, str], settings: dict[str, str]) -> None:
     with pytest.raises(InvalidOptionError):
