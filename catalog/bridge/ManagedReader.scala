@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tablestore
 
+import org.apache.arrow.vector.ValueVector
+import org.apache.arrow.vector.complex.StructVector
 import org.apache.spark.TaskContext
 import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonFunction}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -70,12 +72,19 @@ private class PythonReader(schema: StructType, python: PythonFunction, settings:
 
   override def next(): Boolean = batches.hasNext && {
     val answer = batches.next()
-    val struct = answer.column(0).asInstanceOf[ArrowColumnVector]
-    batch = new ColumnarBatch(schema.indices.map(i => struct.getChild(i): ColumnVector).toArray, answer.numRows())
+    val struct = answer.column(0).asInstanceOf[ArrowColumnVector].getValueVector.asInstanceOf[StructVector]
+    val columns = schema.indices.map(i => new BorrowedColumn(struct.getChildByOrdinal(i).asInstanceOf[ValueVector]))
+    batch = new ColumnarBatch(columns.toArray[ColumnVector], answer.numRows())
     true
   }
   override def get(): ColumnarBatch = batch
   override def close(): Unit = ()
+}
+
+/** A column of the runner's, which reads the next batch into the same vectors: who uses a batch must not free them. */
+private class BorrowedColumn(vector: ValueVector) extends ArrowColumnVector(vector) {
+  override def close(): Unit = ()
+  override def closeIfFreeable(): Unit = ()
 }
 
 object PythonReader {
