@@ -127,7 +127,9 @@ class CompactionTask:
             kept = newest_per_key([rows[name] for name in schema.primary_key])
             if self.unit.drop_deletes:
                 kept = kept[rows[KIND_COLUMN].to_numpy()[kept] == KIND_ADD]
-            yield rows.combine_chunks().take(pa.array(kept))
+            at = pa.array(kept)
+            columns = [column.combine_chunks().take(at) for column in rows.columns]
+            yield pa.Table.from_arrays(columns, schema=rows.schema)
 
     def _read(self, run: SortedRun) -> Iterator[pa.RecordBatch]:
         for file in run.files:

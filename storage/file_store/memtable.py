@@ -139,7 +139,7 @@ def _with_kind(chunk: pa.Table) -> pa.Table:
 
 
 def _spilled(path: Path) -> RunRows:
-    """Return a run that was spilled, read batch by batch through a memory map."""
-    reader = pa.ipc.open_file(pa.memory_map(str(path)))
+    """Return a run that was spilled; a memory map would count as memory of this process."""
+    reader = pa.ipc.open_file(pa.OSFile(str(path)))
     batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
     return RunRows(reader.count_rows(), batches)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from table_store.storage.file_store.column_bounds import python_value
 from table_store.storage.kernel.values import order_key
 
 SLICE_ROWS_MAX: Final = 4_000_000
-SLICE_BYTES_MAX: Final = 160 << 20
+SLICE_BYTES_MAX: Final = 96 << 20
 """Bounds of a slice. A merge holds its rows, their order and its answer: some three times that."""
 
 _SLICE_ROWS_MIN: Final = 1 << 16
@@ -97,9 +98,8 @@ class _Cursor:
         taken: list[pa.RecordBatch] = []
         while self._held and self._key_at(self._held[0], 0) <= bound:
             batch = self._held.pop(0)
-            count = bisect_right(
-                range(batch.num_rows), bound, key=lambda row, batch=batch: self._key_at(batch, row)
-            )
+            keys = partial(self._key_at, batch)
+            count = bisect_right(range(batch.num_rows), bound, key=keys)
             taken.append(batch.slice(0, count))
             self.row_count -= count
             if count < batch.num_rows:

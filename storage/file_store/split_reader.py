@@ -129,8 +129,10 @@ def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator
     if not columns:
         yield from _lengths(len(alive))
         return
-    chosen = rows.select(list(dict.fromkeys(columns))).combine_chunks()
-    yield from _batches(chosen.take(pa.array(alive)), columns)
+    # Column by column, so that only one of them is in memory more than twice.
+    at = pa.array(alive)
+    taken = {name: rows[name].combine_chunks().take(at) for name in columns}
+    yield from _batches(pa.table(taken), columns)
 
 
 def _batches(rows: pa.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
