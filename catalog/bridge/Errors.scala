@@ -38,4 +38,16 @@ object Errors {
   def partitionsAreData(table: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_PARTITION_NOT_EXPLICIT] Partitions of $table come and go with their rows: insert rows instead of " +
       "adding a partition. SQLSTATE: 0A000", "TABLE_STORE_PARTITION_NOT_EXPLICIT", "0A000")
+
+  def foreignPartitioning(transform: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_UNSUPPORTED_PARTITIONING] $transform is no partitioning for a table USING a format of Spark's: " +
+      "name its columns. SQLSTATE: 0A000", "TABLE_STORE_UNSUPPORTED_PARTITIONING", "0A000")
+
+  def foreignReplace(provider: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_REPLACE_NOT_SUPPORTED] A table USING $provider cannot take the place of another in one step: " +
+      "drop that one first. SQLSTATE: 0A000", "TABLE_STORE_REPLACE_NOT_SUPPORTED", "0A000")
+
+  def foreignAlter(provider: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_ALTER_NOT_SUPPORTED] Of a table USING $provider only properties and comments can be changed and " +
+      "nullable columns added at the end. SQLSTATE: 0A000", "TABLE_STORE_ALTER_NOT_SUPPORTED", "0A000")
 }

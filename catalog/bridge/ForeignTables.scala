@@ -4,122 +4,182 @@ import java.util
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, CatalogTableType, CatalogUtils}
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.{DataFrame, SaveMode}
+import org.apache.spark.sql.catalyst.QualifiedTableName
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.CatalogManager.SESSION_CATALOG_NAME
-import org.apache.spark.sql.execution.datasources.DataSource
-import org.apache.spark.sql.execution.datasources.v2.V2SessionCatalog
+import org.apache.spark.sql.connector.catalog.CatalogV2Util.{applyPropertiesChanges, applySchemaChanges, structTypeToV2Columns, v2ColumnsToStructType}
+import org.apache.spark.sql.connector.expressions.{Expressions, FieldReference, NamedReference, Transform}
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, V1Write, Write, WriteBuilder}
+import org.apache.spark.sql.execution.datasources.{DataSource, HadoopFsRelation}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Utils, FileDataSourceV2, V2SessionCatalog}
+import org.apache.spark.sql.sources.InsertableRelation
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.Utils
 import org.json4s._
 import org.json4s.JsonDSL._
 
-/** Tables `USING delta`, `parquet`, …: Spark's session catalog (Delta's, where it is there) has them; the planner only
-  * remembers their definition, so that the next session finds them too. */
-class ForeignTables(catalogName: String) {
-  import Json.formats
+/** A foreign table as the planner keeps it: `USING parquet`, `delta`, …. Spark reads and writes it. */
+case class ForeignDefinition(provider: String, columns: StructType, partitionColumns: Seq[String],
+    properties: Map[String, String]) {
+  val location: Option[String] = properties.get(TableCatalog.PROP_LOCATION)
+  val isDelta: Boolean = provider.equalsIgnoreCase("delta")
 
-  private lazy val delegate: TableCatalog = {
-    val manager = SparkSession.active.sessionState.catalogManager
-    if (catalogName != SESSION_CATALOG_NAME) manager.catalog(SESSION_CATALOG_NAME).asInstanceOf[TableCatalog]
-    else {
-      val builtIn = new V2SessionCatalog(SparkSession.active.sessionState.catalog)
-      builtIn.initialize(catalogName, CaseInsensitiveStringMap.empty())
-      val delta = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-      if (!Utils.classIsLoadable(delta)) builtIn
-      else {
-        val extension = Utils.classForName[CatalogExtension](delta).getConstructor().newInstance()
-        extension.setDelegateCatalog(builtIn)
-        extension.initialize(catalogName, CaseInsensitiveStringMap.empty())
-        extension
-      }
-    }
+  /** What the format itself is told. */
+  def options: Map[String, String] = properties.collect {
+    case (key, value) if key.startsWith(TableCatalog.OPTION_PREFIX) => key.stripPrefix(TableCatalog.OPTION_PREFIX) -> value
   }
-
-  def create(ident: Identifier, info: TableInfo): JObject = {
-    prepareNamespace(ident)
-    record(delegate.createTable(ident, info))
-  }
-
-  def stageCreate(ident: Identifier, info: TableInfo): StagedTable = {
-    prepareNamespace(ident)
-    delegate match {
-      case staging: StagingTableCatalog => staging.stageCreate(ident, info)
-      case plain =>
-        val created = plain.createTable(ident, info)
-        new BestEffortStagedTable(scannable(created).asInstanceOf[Table with SupportsWrite], () => plain.dropTable(ident))
-    }
-  }
-
-  /** The definition as the planner keeps it. */
-  def record(table: Table): JObject =
-    ("columns" -> Json.columns(table.columns)) ~ ("partitions" -> Json.transforms(table.partitioning)) ~
-      ("properties" -> Json.strings(table.properties))
-
-  def loadCreated(ident: Identifier): Table = delegate.loadTable(ident)
-
-  /** The table, entered again into the session catalog where another process made it. */
-  def load(ident: Identifier, definition: JValue): Table = {
-    val sessionCatalog = SparkSession.active.sessionState.catalog
-    val name = TableIdentifier(ident.name, ident.namespace.lastOption)
-    if (!sessionCatalog.tableExists(name)) {
-      prepareNamespace(ident)
-      val properties = Json.toStrings(definition \ "properties").asScala.toMap
-      val location = properties.get(TableCatalog.PROP_LOCATION).map(CatalogUtils.stringToURI)
-      sessionCatalog.createTable(CatalogTable(name, CatalogTableType.EXTERNAL,
-        CatalogStorageFormat.empty.copy(locationUri = location), Json.struct(definition \ "columns"),
-        properties.get(TableCatalog.PROP_PROVIDER),
-        (definition \ "partitions" \ "columns").extract[Seq[Seq[Seq[String]]]].map(_.head.head)),
-        ignoreIfExists = true, validateLocation = false)
-    }
-    scannable(delegate.loadTable(ident))
-  }
-
-  /** A table of the v1 session catalog is scannable there only; elsewhere its source's v2 table is. */
-  private def scannable(table: Table): Table = table match {
-    case v1: V1Table if catalogName != SESSION_CATALOG_NAME =>
-      val source = DataSource.lookupDataSource(v1.v1Table.provider.get, SparkSession.active.sessionState.conf)
-      source.getConstructor().newInstance() match {
-        case provider: TableProvider =>
-          val options = v1.v1Table.storage.properties + ("path" -> v1.v1Table.location.toString)
-          provider.getTable(v1.v1Table.schema, v1.partitioning, options.asJava)
-        case _ => table
-      }
-    case other => other
-  }
-
-  def alter(ident: Identifier, changes: Seq[TableChange]): JObject = record(delegate.alterTable(ident, changes: _*))
-  def drop(ident: Identifier): Boolean = delegate.dropTable(ident)
-
-  private def prepareNamespace(ident: Identifier): Unit = delegate match {
-    case namespaces: SupportsNamespaces if !namespaces.namespaceExists(ident.namespace) =>
-      namespaces.createNamespace(ident.namespace, util.Map.of())
-    case _ => ()
-  }
+  def toJson: JObject = ("columns" -> columns.json) ~ ("partitionColumns" -> partitionColumns.toList) ~
+    ("properties" -> Json.strings((properties + (TableCatalog.PROP_PROVIDER -> provider)).asJava))
+  def partitions: Array[Transform] = partitionColumns.map(name =>
+    Expressions.identity(FieldReference.column(name).describe): Transform).toArray
+  def info: TableInfo = new TableInfo.Builder()
+    .withColumns(structTypeToV2Columns(columns)).withPartitions(partitions)
+    .withProperties((properties + (TableCatalog.PROP_PROVIDER -> provider)).asJava).build()
 }
 
-/** A staged foreign table that the planner hears of when it is there. */
-private class RecordedStagedTable(table: StagedTable, recorded: () => Unit) extends StagedTable with SupportsWrite {
+object ForeignDefinition {
+  import Json.formats
+  /** Of the planner's JSON. */
+  def apply(json: JValue): ForeignDefinition = {
+    val kept = Json.toStrings(json \ "properties").asScala.toMap
+    val location = (json \ "location").extractOpt[String].map(TableCatalog.PROP_LOCATION -> _)
+    val comment = (json \ "comment").extractOpt[String].map(TableCatalog.PROP_COMMENT -> _)
+    ForeignDefinition((json \ "provider").extract[String], Json.struct(json \ "columns"),
+      (json \ "partitionColumns").extract[Seq[String]], kept ++ location ++ comment)
+  }
+
+  /** Of a CREATE TABLE; `folder` is its place where the statement names none. */
+  def apply(info: TableInfo, folder: String): ForeignDefinition = {
+    val stated = info.properties.asScala.toMap
+    val place = if (stated.contains(TableCatalog.PROP_LOCATION)) Map.empty
+      else if (stated.contains(TableCatalog.OPTION_PREFIX + "path")) Map(TableCatalog.PROP_LOCATION -> stated(TableCatalog.OPTION_PREFIX + "path"))
+      else Map(TableCatalog.PROP_LOCATION -> folder, TableCatalog.PROP_IS_MANAGED_LOCATION -> "true")
+    ForeignDefinition(stated(TableCatalog.PROP_PROVIDER), v2ColumnsToStructType(info.columns),
+      info.partitions.toSeq.map(partitionColumn), stated - TableCatalog.PROP_PROVIDER ++ place)
+  }
+  private def partitionColumn(transform: Transform): String =
+    if (transform.name == "identity") transform.references.head.fieldNames.mkString(".")
+    else throw Errors.foreignPartitioning(transform.describe)
+}
+
+/** Hands tables `USING …` to Spark: Delta's to Delta's catalog by their path, others as Spark 4.2's own table that
+  * "delegates to a data source". Nothing of them is kept in this process. */
+class ForeignTables(catalogName: String) {
+  private def session = SparkSession.active
+
+  /** Delta's catalog, used for paths alone: no entry is made in the session catalog below it. */
+  private lazy val delta: TableCatalog with StagingTableCatalog = {
+    val catalog = Utils.classForName[CatalogExtension]("org.apache.spark.sql.delta.catalog.DeltaCatalog")
+      .getConstructor().newInstance()
+    catalog.setDelegateCatalog(new V2SessionCatalog(session.sessionState.catalog))
+    catalog.initialize(SESSION_CATALOG_NAME, CaseInsensitiveStringMap.empty())
+    catalog.asInstanceOf[TableCatalog with StagingTableCatalog]
+  }
+  private def path(definition: ForeignDefinition): Identifier = Identifier.of(Array("delta"), definition.location.get)
+
+  def load(ident: Identifier, definition: ForeignDefinition): Table =
+    if (definition.isDelta) delta.loadTable(path(definition))
+    else {
+      // Spark remembers the files that it saw; another process may have written since.
+      session.sessionState.catalog.invalidateCachedTable(
+        QualifiedTableName(catalogName, ident.namespace.last, ident.name))
+      DataSource.lookupDataSourceV2(definition.provider, session.sessionState.conf) match {
+        case None | Some(_: FileDataSourceV2) => new DelegatingTable(definition.info, ident.toString)
+        case Some(provider) => DataSourceV2Utils.getTableFromProvider(provider, new CaseInsensitiveStringMap(
+          (definition.options ++ definition.location.map("path" -> _)).asJava),
+          if (provider.supportsExternalMetadata) Some(definition.columns) else None)
+      }
+    }
+
+  /** Makes what the format keeps of an empty table; the definition as the planner is to know it. */
+  def create(definition: ForeignDefinition): ForeignDefinition =
+    if (definition.isDelta) ofDelta(definition, delta.createTable(path(definition), deltaInfo(definition)))
+    else if (DataSource.lookupDataSourceV2(definition.provider, session.sessionState.conf)
+        .exists(!_.isInstanceOf[FileDataSourceV2])) definition
+    else {
+      // Spark's own check of CREATE TABLE: can the format hold these columns, and which are there already?
+      val relation = DataSource(session, definition.provider,
+        userSpecifiedSchema = Some(definition.columns).filter(_.nonEmpty),
+        partitionColumns = definition.partitionColumns,
+        options = definition.options ++ definition.location.map("path" -> _)).resolveRelation(checkFilesExist = false)
+      relation match {
+        case _ if definition.columns.nonEmpty => definition
+        case files: HadoopFsRelation => definition.copy(columns = files.schema,
+          partitionColumns = files.partitionSchema.fieldNames.toSeq)
+        case other => definition.copy(columns = other.schema)
+      }
+    }
+
+  /** A table that is filled before it has a name; `recorded` gives it the name. */
+  def stage(definition: ForeignDefinition, replaced: Option[ForeignDefinition],
+            recorded: ForeignDefinition => Unit): StagedTable =
+    if (definition.isDelta && replaced.forall(_.isDelta)) {
+      val place = replaced.map(old => definition.copy(properties = definition.properties --
+        Seq(TableCatalog.PROP_LOCATION, TableCatalog.PROP_IS_MANAGED_LOCATION) ++ old.properties.filter {
+          case (key, _) => key == TableCatalog.PROP_LOCATION || key == TableCatalog.PROP_IS_MANAGED_LOCATION
+        })).getOrElse(definition)
+      val staged = if (replaced.isEmpty) delta.stageCreate(path(place), deltaInfo(place))
+        else delta.stageReplace(path(place), deltaInfo(place))
+      new RecordedStagedTable(staged.asInstanceOf[StagedTable with SupportsWrite],
+        () => recorded(ofDelta(place, delta.loadTable(path(place)))))
+    } else if (replaced.nonEmpty) throw Errors.foreignReplace(definition.provider)
+    else new StagedFiles(definition, () => recorded(create(definition)))
+
+  def alter(definition: ForeignDefinition, changes: Seq[TableChange]): ForeignDefinition =
+    if (definition.isDelta) ofDelta(definition, delta.alterTable(path(definition), changes: _*))
+    else {
+      changes.foreach {
+        case _: TableChange.SetProperty | _: TableChange.RemoveProperty | _: TableChange.UpdateColumnComment => ()
+        case add: TableChange.AddColumn if add.fieldNames.length == 1 && add.isNullable => ()
+        case _ => throw Errors.foreignAlter(definition.provider)
+      }
+      definition.copy(properties = applyPropertiesChanges(definition.properties, changes),
+        columns = applySchemaChanges(definition.columns, changes, Some(definition.provider), "ALTER TABLE"))
+    }
+
+  private def deltaInfo(definition: ForeignDefinition): TableInfo = definition.copy(properties =
+    definition.properties -- Seq(TableCatalog.PROP_LOCATION, TableCatalog.PROP_IS_MANAGED_LOCATION)).info
+
+  /** Delta's log is the truth about its columns; the definition keeps a copy for JDBC metadata. */
+  private def ofDelta(definition: ForeignDefinition, table: Table): ForeignDefinition = definition.copy(
+    columns = v2ColumnsToStructType(table.columns),
+    partitionColumns = table.partitioning.toSeq.filter(_.name == "identity").map(_.references.head.fieldNames.mkString(".")))
+}
+
+/** A staged table of Delta's that the planner hears of when it is there. */
+private class RecordedStagedTable(table: StagedTable with SupportsWrite, recorded: () => Unit)
+    extends StagedTable with SupportsWrite {
   override def name(): String = table.name
   override def columns(): Array[Column] = table.columns
-  override def partitioning(): Array[org.apache.spark.sql.connector.expressions.Transform] = table.partitioning
+  override def partitioning(): Array[Transform] = table.partitioning
   override def properties(): util.Map[String, String] = table.properties
   override def capabilities(): util.Set[TableCapability] = table.capabilities
-  override def newWriteBuilder(info: org.apache.spark.sql.connector.write.LogicalWriteInfo) =
-    table.asInstanceOf[SupportsWrite].newWriteBuilder(info)
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = table.newWriteBuilder(info)
   override def commitStagedChanges(): Unit = { table.commitStagedChanges(); recorded() }
   override def abortStagedChanges(): Unit = table.abortStagedChanges()
 }
 
-/** For sources that can't stage: there at once, dropped again if the statement fails. */
-private class BestEffortStagedTable(table: Table with SupportsWrite, drop: () => Unit)
-    extends StagedTable with SupportsWrite {
-  override def name(): String = table.name
-  override def columns(): Array[Column] = table.columns
-  override def capabilities(): util.Set[TableCapability] = table.capabilities
-  override def newWriteBuilder(info: org.apache.spark.sql.connector.write.LogicalWriteInfo) = table.newWriteBuilder(info)
-  override def commitStagedChanges(): Unit = ()
-  override def abortStagedChanges(): Unit = drop()
+/** Files written into a folder that no table has yet. */
+private class StagedFiles(definition: ForeignDefinition, recorded: () => Unit) extends StagedTable with SupportsWrite {
+  override def name(): String = definition.location.getOrElse(definition.provider)
+  override def columns(): Array[Column] = definition.info.columns
+  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.V1_BATCH_WRITE)
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder {
+    override def build(): Write = new V1Write {
+      override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) =>
+        data.write.format(definition.provider).mode(SaveMode.ErrorIfExists)
+          .options(definition.options ++ info.options.asCaseSensitiveMap.asScala)
+          .partitionBy(definition.partitionColumns: _*).save(definition.location.get)
+    }
+  }
+  override def commitStagedChanges(): Unit = recorded()
+  override def abortStagedChanges(): Unit =
+    if (definition.properties.get(TableCatalog.PROP_IS_MANAGED_LOCATION).contains("true")) {
+      val folder = new Path(definition.location.get)
+      folder.getFileSystem(SparkSession.active.sessionState.newHadoopConf()).delete(folder, true)
+    }
 }

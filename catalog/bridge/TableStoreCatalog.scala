@@ -42,7 +42,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   }
   private def toTable(ident: Identifier, table: JValue): Table = table \ "foreign" match {
     case JNothing => ManagedTable(catalog, ident, table)
-    case definition => foreign.load(ident, definition)
+    case definition => foreign.load(ident, ForeignDefinition(definition))
   }
   override def loadTable(ident: Identifier): Table = load(ident, JObject())
   override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table =
@@ -79,10 +79,21 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
 
   override def createTable(ident: Identifier, info: TableInfo): Table =
     createdBy("create_table", ident, info) match {
-      case JString("foreign") =>
-        change("record_foreign", Json.ident(ident) ~ ("definition" -> foreign.create(ident, info)))
+      case answer if (answer \ "foreign") != JNothing =>
+        recordForeign(ident, isNew = true)(foreign.create(foreignDefinition(info, answer)))
         loadTable(ident)
       case table => ManagedTable(catalog, ident, table)
+    }
+
+  private def foreignDefinition(info: TableInfo, answer: JValue): ForeignDefinition =
+    ForeignDefinition(info, (answer \ "foreign" \ "folder").extract[String])
+
+  private def recordForeign(ident: Identifier, isNew: Boolean)(definition: ForeignDefinition): Unit =
+    change("record_foreign",
+        Json.ident(ident) ~ ("definition" -> definition.toJson) ~ ("is_new" -> isNew)).extract[String] match {
+      case "table_exists" => throw new TableAlreadyExistsException(ident)
+      case "no_such_namespace" => throw new NoSuchNamespaceException(ident.namespace)
+      case _ => ()
     }
 
   override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table = {
@@ -91,16 +102,18 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     change("create_table", Json.ident(ident) ~ definition(info) ~ like) match {
       case JString("table_exists") => throw new TableAlreadyExistsException(ident)
       case JString("no_such_namespace") => throw new NoSuchNamespaceException(ident.namespace)
+      case answer if (answer \ "foreign") != JNothing =>
+        recordForeign(ident, isNew = true)(foreign.create(foreignDefinition(info, answer)))
+        loadTable(ident)
       case table => ManagedTable(catalog, ident, table)
     }
   }
 
   private def staged(request: String, ident: Identifier, info: TableInfo): StagedTable =
     createdBy(request, ident, info) match {
-      case JString("foreign") =>
-        val table = foreign.stageCreate(ident, info)
-        new RecordedStagedTable(table, () =>
-          change("record_foreign", Json.ident(ident) ~ ("definition" -> foreign.record(foreign.loadCreated(ident)))))
+      case answer if (answer \ "foreign") != JNothing =>
+        val replaced = (answer \ "foreign" \ "replaced").toOption.filter(_ != JNull).map(ForeignDefinition(_))
+        foreign.stage(foreignDefinition(info, answer), replaced, recordForeign(ident, isNew = replaced.isEmpty))
       case table => new StagedManagedTable(catalog, ident, table)
     }
   override def stageCreate(ident: Identifier, info: TableInfo): StagedTable = staged("stage_create", ident, info)
@@ -111,19 +124,13 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def alterTable(ident: Identifier, changes: TableChange*): Table =
     change("alter_table", Json.ident(ident) ~ ("changes" -> changes.toList.map(Json.change))) match {
       case JNothing | JNull => throw new NoSuchTableException(ident)
-      case JString("foreign") =>
-        change("record_foreign", Json.ident(ident) ~ ("definition" -> foreign.alter(ident, changes)))
+      case answer if (answer \ "foreign") != JNothing =>
+        recordForeign(ident, isNew = false)(foreign.alter(ForeignDefinition(answer \ "foreign"), changes))
         loadTable(ident)
       case table => ManagedTable(catalog, ident, table)
     }
 
-  override def dropTable(ident: Identifier): Boolean = change("drop_table", Json.ident(ident)) match {
-    case JString("foreign") =>
-      loadTable(ident) // so that the session catalog knows what to drop
-      foreign.drop(ident)
-      change("forget_foreign", Json.ident(ident)).extract[Boolean]
-    case dropped => dropped.extract[Boolean]
-  }
+  override def dropTable(ident: Identifier): Boolean = change("drop_table", Json.ident(ident)).extract[Boolean]
   override def purgeTable(ident: Identifier): Boolean = dropTable(ident)
 
   override def renameTable(from: Identifier, to: Identifier): Unit = renamed("rename_table", from, to) match {

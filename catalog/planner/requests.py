@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from table_store.catalog.planner import (
+    foreign_requests,
     namespace_requests,
     partition_requests,
     procedure_requests,
@@ -34,8 +35,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     table_requests.alter_table,
     table_requests.drop_table,
     table_requests.rename_table,
-    table_requests.record_foreign,
-    table_requests.forget_foreign,
+    foreign_requests.record_foreign,
     view_requests.list_views,
     view_requests.create_view,
     view_requests.replace_view,

@@ -1,4 +1,4 @@
-"""Requests about managed tables by name: load, create, replace, alter, drop, rename."""
+"""Requests about tables by name: load, create, replace, alter, drop, rename."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from table_store.catalog.errors import NamespaceNotFoundError
 from table_store.catalog.identifier import SYSTEM_TABLE_SEPARATOR, Identifier
 from table_store.catalog.lifecycle import ManagedTable, TableLifecycle
 from table_store.catalog.name_record import (
-    ForeignDefinition,
+    NameRecord,
     RelationKind,
     TableTarget,
     ViewDefinition,
 )
 from table_store.catalog.planner.catalog_access import CatalogAccess, identifier_of
 from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.foreign_requests import (
+    drop_foreign,
+    is_foreign,
+    loaded_foreign,
+    place_of_foreign,
+)
 from table_store.catalog.planner.managed_table import describe_table
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.spark_table import TEMPORARY, definition_of, properties_of
 from table_store.catalog.staged_table import StagedTable, StagingMode
 from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_change import change_from_spark
-from table_store.catalog.warehouse import DefineMode
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
@@ -50,8 +55,8 @@ def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | 
     if identifier is None:
         return None
     found = _find(access, identifier)
-    if isinstance(found, ForeignDefinition):
-        return {"foreign": found.to_json()}
+    if isinstance(found, NameRecord):
+        return loaded_foreign(access, found)
     if not isinstance(found, TableLifecycle):
         return None
     return _loaded(access, found, identifier, argument)
@@ -85,7 +90,7 @@ def listed(
 
 
 def create_table(session: PlannerSession, argument: Argument) -> Any:
-    """Make a table; "foreign" where Spark is to make it, or the word for what is in the way."""
+    """Make a table; a place where Spark is to make it, or the word for what is in the way."""
     return _staged(session, argument, StagingMode.CREATE, is_committed=True)
 
 
@@ -117,12 +122,12 @@ def abort_staged(session: PlannerSession, argument: Argument) -> None:
 
 
 def alter_table(session: PlannerSession, argument: Argument) -> Any:
-    """Publish all changes as one new schema; "foreign" where Spark is to do it."""
+    """Publish all changes as one new schema; the definition of a foreign table."""
     access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
     found = None if identifier is None else _find(access, identifier)
-    if isinstance(found, ForeignDefinition):
-        return "foreign"
+    if isinstance(found, NameRecord):
+        return loaded_foreign(access, found)
     if identifier is None or not isinstance(found, TableLifecycle):
         return None
     changes = [change_from_spark(change) for change in argument["changes"]]
@@ -132,12 +137,12 @@ def alter_table(session: PlannerSession, argument: Argument) -> Any:
 
 
 def drop_table(session: PlannerSession, argument: Argument) -> Any:
-    """Whether there was a table to drop; "foreign" where Spark is to do it."""
+    """Whether there was a table to drop."""
     access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
     found = None if identifier is None else _find(access, identifier)
-    if isinstance(found, ForeignDefinition):
-        return "foreign"
+    if identifier is not None and isinstance(found, NameRecord):
+        return drop_foreign(access, identifier)
     if identifier is None or not isinstance(found, TableLifecycle):
         return False
     return found.drop(_own_identifier(access, found, identifier))
@@ -177,40 +182,17 @@ def rename_table(session: PlannerSession, argument: Argument) -> str:
     source, target = identifier_of(argument), identifier_of(argument["to"])
     if source is None or target is None:
         return "no_such_relation"
+    record = access.warehouse.find(source)
     try:
-        access.lifecycle.rename(source, target)
+        if record is not None and record.kind is RelationKind.FOREIGN:
+            access.warehouse.rename(source, target, RelationKind.FOREIGN)
+        else:
+            access.lifecycle.rename(source, target)
     except NotFoundError:
         return "no_such_relation"
     except AlreadyExistsError:
         return "relation_exists"
     return "renamed"
-
-
-def record_foreign(session: PlannerSession, argument: Argument) -> None:
-    """Remember the definition of a table that Spark has made or altered."""
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
-    assert identifier is not None, "Spark made it under a name that we checked"
-    given = argument["definition"]
-    properties = dict(given["properties"])
-    definition = ForeignDefinition(
-        provider=properties.pop("provider"),
-        columns=given["columns"],
-        partition_columns=tuple(".".join(t["columns"][0]) for t in given["partitions"]),
-        location=properties.pop("location", None),
-        comment=properties.pop("comment", None),
-        properties=properties,
-    )
-    access.warehouse.define(identifier, definition, DefineMode.CREATE_OR_REPLACE)
-
-
-def forget_foreign(session: PlannerSession, argument: Argument) -> bool:
-    """Forget a foreign table that Spark has dropped."""
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
-    assert identifier is not None, "Spark dropped it under a name that we knew"
-    access.warehouse.drop(access.warehouse.require(identifier, RelationKind.FOREIGN))
-    return True
 
 
 def managed_table(
@@ -237,8 +219,10 @@ def managed_table(
 
 def _find(
     access: CatalogAccess, identifier: Identifier
-) -> TableLifecycle | ForeignDefinition | ViewDefinition | None:
+) -> TableLifecycle | NameRecord | ViewDefinition | None:
     """What a name stands for; of a managed table the statements that work on it.
+
+    A record is that of a foreign table.
 
     A temporary table of the session hides others of its name, as temporary views do.
     """
@@ -248,7 +232,13 @@ def _find(
     record = access.warehouse.find(identifier)
     if record is None:
         return None
-    return access.lifecycle if isinstance(record.target, TableTarget) else record.target
+    match record.target:
+        case TableTarget():
+            return access.lifecycle
+        case ViewDefinition() as view:
+            return view
+        case _:
+            return record
 
 
 def _temporary_identifier(identifier: Identifier) -> Identifier:
@@ -307,8 +297,8 @@ def _staged(
     access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
     properties: Mapping[str, str] = argument["properties"]
-    if properties.get("provider", "tablestore").lower() != "tablestore":
-        return _word_for_foreign(access, identifier)
+    if is_foreign(properties):
+        return place_of_foreign(access, identifier, mode)
     if identifier is None:
         return "no_such_namespace"
     is_temporary = properties.get(TEMPORARY) == "true"
@@ -336,12 +326,6 @@ def _staged(
         handle={"staged": staged.to_json(), "temporary": is_temporary},
         for_insert=not is_committed,
     )
-
-
-def _word_for_foreign(access: CatalogAccess, identifier: Identifier | None) -> str:
-    if identifier is None or access.warehouse.find_namespace(identifier.namespace) is None:
-        return "no_such_namespace"
-    return "table_exists" if access.warehouse.find(identifier) is not None else "foreign"
 
 
 def _lifecycle(session: PlannerSession, argument: Argument) -> TableLifecycle:

@@ -1,0 +1,130 @@
+"""Requests about foreign tables: those `USING delta`, `parquet`, …, which Spark reads and writes.
+
+The catalog keeps their definition and, where the user names no LOCATION, chooses their folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from table_store.catalog.errors import NamespaceNotFoundError, WrongRelationKindError
+from table_store.catalog.identifier import Identifier, file_name_of
+from table_store.catalog.name_record import ForeignDefinition, NameRecord, RelationKind
+from table_store.catalog.planner.catalog_access import CatalogAccess, identifier_of
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.staged_table import StagingMode
+from table_store.catalog.warehouse import DefineMode
+from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.errors import AlreadyExistsError
+
+MANAGED_PROVIDER: Final = "tablestore"
+"""What `USING` says, where it says anything, for a managed table."""
+
+_IS_OWN_FOLDER: Final = "is_managed_location"
+# Long names are cut before the part that makes the folder unique.
+_PLAIN_NAME_LENGTH_MAX: Final = 180
+
+
+def is_foreign(properties: Mapping[str, str]) -> bool:
+    """Whether CREATE TABLE names a format of Spark's."""
+    return properties.get("provider", MANAGED_PROVIDER).lower() != MANAGED_PROVIDER
+
+
+def place_of_foreign(
+    access: CatalogAccess, identifier: Identifier | None, mode: StagingMode
+) -> Any:
+    """What the bridge needs to make a foreign table, or the word for what is in the way.
+
+    `folder` is one that no other table ever has: Delta and Spark remember things by path.
+
+    Raises:
+        WrongRelationKindError: a managed table or a view would be replaced.
+    """
+    if identifier is None:
+        return "no_such_namespace"
+    namespace = access.warehouse.find_namespace(identifier.namespace)
+    if namespace is None:
+        return "no_such_namespace"
+    found = access.warehouse.find(identifier)
+    if found is not None and mode is StagingMode.CREATE:
+        return "table_exists"
+    if found is None and mode is StagingMode.REPLACE:
+        return "no_such_table"
+    if found is not None and not isinstance(found.target, ForeignDefinition):
+        raise WrongRelationKindError(
+            name=str(identifier), found=found.kind.noun, needed=RelationKind.FOREIGN.noun
+        )
+    suffix = access.warehouse.ids.unique().replace("-", "")[:12]
+    plain = file_name_of(identifier.name)[:_PLAIN_NAME_LENGTH_MAX]
+    return {
+        "foreign": {
+            "folder": join_path(namespace.location, f"{plain}-{suffix}"),
+            "replaced": None if found is None else loaded_foreign(access, found)["foreign"],
+        }
+    }
+
+
+def loaded_foreign(access: CatalogAccess, record: NameRecord) -> dict[str, Any]:
+    """A foreign table as the bridge takes it, its folder as an absolute path."""
+    definition = record.target
+    assert isinstance(definition, ForeignDefinition), "the caller looked"
+    location = definition.location
+    if location is not None and _has_own_folder(definition):
+        location = access.warehouse.places.absolute(location)
+    return {"foreign": dict(replace(definition, location=location).to_json())}
+
+
+def record_foreign(session: PlannerSession, argument: Argument) -> str:
+    """Remember the definition of a table that Spark has made or altered.
+
+    "recorded", or the word for what came in the way meanwhile.
+    """
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    assert identifier is not None, "Spark made it under a name that we checked"
+    given = argument["definition"]
+    properties = dict(given["properties"])
+    location = properties.pop("location", None)
+    definition = ForeignDefinition(
+        provider=properties.pop("provider"),
+        columns=given["columns"],
+        partition_columns=tuple(given["partitionColumns"]),
+        location=location,
+        comment=properties.pop("comment", None),
+        properties=properties,
+    )
+    if location is not None and _has_own_folder(definition):
+        definition = replace(definition, location=access.warehouse.places.stored(location))
+    mode = DefineMode.CREATE if argument["is_new"] else DefineMode.CREATE_OR_REPLACE
+    try:
+        access.warehouse.define(identifier, definition, mode)
+    except AlreadyExistsError:
+        return "table_exists"
+    except NamespaceNotFoundError:
+        return "no_such_namespace"
+    return "recorded"
+
+
+def drop_foreign(access: CatalogAccess, identifier: Identifier) -> bool:
+    """Forget a foreign table, and remove its folder where the catalog chose it.
+
+    The name goes first: nobody finds a table without its files. A crash in between leaves a
+    folder that no later table is given.
+    """
+    record = access.warehouse.require(identifier, RelationKind.FOREIGN)
+    definition = record.target
+    assert isinstance(definition, ForeignDefinition), "the record's kind says so"
+    access.warehouse.drop(record)
+    if definition.location is not None and _has_own_folder(definition):
+        location = access.warehouse.places.absolute(definition.location)
+        file_io = access.warehouse.places.file_io_of(location)
+        if file_io.exists(location):
+            file_io.delete(location, recursive=True)
+    return True
+
+
+def _has_own_folder(definition: ForeignDefinition) -> bool:
+    return definition.properties.get(_IS_OWN_FOLDER) == "true"
