@@ -74,7 +74,12 @@ class Scan:
         reader = self.reader()
         for split in self.splits():
             for batch in reader.read(split, self.columns, self.predicate):
-                yield batch.cast(self.arrow_schema) if batch.num_columns else batch
+                # No cast: the types are right, and a cast refuses the NULL parts of a NULL variant.
+                yield (
+                    pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow_schema)
+                    if batch.num_columns
+                    else batch
+                )
 
     def to_arrow(self) -> pa.Table:
         """Return all rows as one table."""

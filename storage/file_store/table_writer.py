@@ -20,14 +20,17 @@ from table_store.storage.file_store.bag import KindArray
 from table_store.storage.file_store.bucket import bucket_columns, bucket_ids
 from table_store.storage.file_store.column_bounds import python_value
 from table_store.storage.file_store.data_file import CommitMessage
-from table_store.storage.file_store.data_file_writer import DataFileOptions, DataFileWriter
+from table_store.storage.file_store.data_file_writer import (
+    DataFileOptions,
+    DataFileWriter,
+    physical_schema,
+)
 from table_store.storage.file_store.key_order import IntArray
 from table_store.storage.file_store.memtable import Memtable
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import InvalidSchemaError, NullKeyError
 from table_store.storage.kernel.ids import IdSource, RandomIds
-from table_store.storage.kernel.types import arrow_field
 from table_store.storage.kernel.values import Value
 
 BucketArray: TypeAlias = npt.NDArray[np.int32]
@@ -56,9 +59,7 @@ class TableWriter:
 
     def __init__(self, context: WriterContext) -> None:
         self._context = context
-        self._arrow = pa.schema(
-            [arrow_field(f.name, f.type, nullable=True) for f in context.schema.fields]
-        )
+        self._arrow = pa.schema(list(physical_schema(context.schema))[2:])
         self._memtables: dict[_Target, Memtable] = {}
         self._writers: dict[_Target, DataFileWriter] = {}
         self._spill_folder: Path | None = None
