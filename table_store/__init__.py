@@ -1,1 +1,28 @@
-"""table_store."""
+"""Built-in storage for Spark SQL tables, and for Python programs without Spark.
+
+Importing this package is cheap: Arrow and all else load with the first table that is opened.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from table_store.storage.file_store.table import FileStoreTable
+
+__all__ = ["__version__", "open_table"]
+
+__version__: Final = "0.1.0"
+
+
+def open_table(path: str) -> FileStoreTable:
+    """Return the table at `path`, an absolute path or a `file:` URI, to read and to write.
+
+    Raises:
+        NotFoundError: there is no table.
+        PathNotAllowedError: the path is relative or climbs.
+    """
+    # Here, and not above, so that the command line and Spark's workers start without Arrow.
+    from table_store.storage.file_store.table import FileStoreTable
+
+    return FileStoreTable.open(path)

@@ -1,0 +1,39 @@
+"""Goal: the package is light to import, and opens tables."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import table_store
+from table_store.storage.file_store.schema import Field, new_schema
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import NotFoundError, PathNotAllowedError
+from table_store.storage.kernel.types import LONG
+
+
+def test_opens_a_table(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    FileStoreTable.create(path, new_schema(fields=[Field(id=0, name="a", type=LONG)], time_ms=0))
+    table_store.open_table(path).append(pa.table({"a": [1]}))
+    assert table_store.open_table(f"file:{path}").scan().to_arrow().to_pydict() == {"a": [1]}
+
+
+def test_refuses_what_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError):
+        table_store.open_table(str(tmp_path))
+    with pytest.raises(PathNotAllowedError):
+        table_store.open_table("relative/path")
+
+
+def test_importing_it_loads_no_arrow() -> None:
+    program = "import sys, table_store; sys.exit('pyarrow' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_version_is_the_distributions() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert table_store.__version__ == project["project"]["version"]
