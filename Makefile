@@ -60,7 +60,7 @@ demo: setup ## set everything up, then show it on real data through the stock sp
 	@$(BIN)/python demo/run.py
 
 benchmark: setup ## 10 million rows beside plain Parquet and Delta; ratios as a table and JSON
-	@$(BIN)/python tests/benchmark/run.py
+	@$(BIN)/python -m tests.benchmark.run
 
 clean: ## remove build products (not the environment)
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
