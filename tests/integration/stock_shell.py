@@ -41,7 +41,13 @@ class Answer:
 class StockShell:
     """One running `spark-sql`; statements run one after the other in its session."""
 
-    def __init__(self, folder: Path, *arguments: str, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        env: dict[str, str] | None = None,
+        prefix: str = "q",
+    ) -> None:
         binary = Path(sys.executable).parent
         path = f"{binary}{os.pathsep}{os.environ['PATH']}"
         self.process = subprocess.Popen(
@@ -57,6 +63,7 @@ class StockShell:
         self._out = _lines(self.process.stdout)
         self._err = _lines(self.process.stderr)
         self.folder = folder
+        self._prefix = prefix
         self._marks = 0
         self._files = 0
 
@@ -81,12 +88,17 @@ class StockShell:
         """The rows of a statement that must succeed."""
         return self.run(sql).ok()
 
+    def start(self, sql: str) -> None:
+        """Type one statement and wait for nothing."""
+        self._type(sql)
+
     def _type(self, sql: str) -> None:
         """Hand over a statement as a file: the shell repeats typed text, wrapped, in its output."""
         self._files += 1
-        (self.folder / f"q{self._files}.sql").write_text(f"{sql};\n")
+        name = f"{self._prefix}{self._files}.sql"
+        (self.folder / name).write_text(f"{sql};\n")
         assert self.process.stdin is not None
-        self.process.stdin.write(f"source q{self._files}.sql;\n")
+        self.process.stdin.write(f"source {name};\n")
         self.process.stdin.flush()
 
     def close(self) -> None:
