@@ -43,6 +43,10 @@ object Errors {
     s"[TABLE_STORE_UNSUPPORTED_PARTITIONING] $transform is no partitioning for a table USING a format of Spark's: " +
       "name its columns. SQLSTATE: 0A000", "TABLE_STORE_UNSUPPORTED_PARTITIONING", "0A000")
 
+  def foreignTimeTravel(table: String, provider: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_TIME_TRAVEL_NOT_SUPPORTED] $table is a table USING $provider, which keeps no older versions. " +
+      "SQLSTATE: 0A000", "TABLE_STORE_TIME_TRAVEL_NOT_SUPPORTED", "0A000")
+
   def foreignReplace(provider: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_REPLACE_NOT_SUPPORTED] A table USING $provider cannot take the place of another in one step: " +
       "drop that one first. SQLSTATE: 0A000", "TABLE_STORE_REPLACE_NOT_SUPPORTED", "0A000")

@@ -81,9 +81,13 @@ class ForeignTables(catalogName: String) {
   }
   private def path(definition: ForeignDefinition): Identifier = Identifier.of(Array("delta"), definition.location.get)
 
-  def load(ident: Identifier, definition: ForeignDefinition): Table =
-    if (definition.isDelta) delta.loadTable(path(definition))
-    else {
+  def load(ident: Identifier, definition: ForeignDefinition, version: Option[String], micros: Option[Long]): Table =
+    if (definition.isDelta) {
+      version.map(delta.loadTable(path(definition), _: String))
+        .orElse(micros.map(delta.loadTable(path(definition), _: Long))).getOrElse(delta.loadTable(path(definition)))
+    } else if (version.nonEmpty || micros.nonEmpty) {
+      throw Errors.foreignTimeTravel(ident.toString, definition.provider)
+    } else {
       // Spark remembers the files that it saw; another process may have written since.
       session.sessionState.catalog.invalidateCachedTable(
         QualifiedTableName(catalogName, ident.namespace.last, ident.name))

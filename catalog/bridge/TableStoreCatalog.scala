@@ -38,11 +38,12 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   // Tables
   private def load(ident: Identifier, travel: JObject): Table = ask("load_table", Json.ident(ident) ~ travel) match {
     case JNothing | JNull => throw new NoSuchTableException(ident)
-    case table => toTable(ident, table)
+    case table => toTable(ident, table, travel)
   }
-  private def toTable(ident: Identifier, table: JValue): Table = table \ "foreign" match {
+  private def toTable(ident: Identifier, table: JValue, travel: JObject = JObject()): Table = table \ "foreign" match {
     case JNothing => ManagedTable(catalog, ident, table)
-    case definition => foreign.load(ident, ForeignDefinition(definition))
+    case definition => foreign.load(ident, ForeignDefinition(definition),
+      (travel \ "version").extractOpt[String], (travel \ "timestamp_us").extractOpt[Long])
   }
   override def loadTable(ident: Identifier): Table = load(ident, JObject())
   override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table =

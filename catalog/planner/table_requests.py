@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from table_store.catalog.describe import DescribeRow, describe_rows
-from table_store.catalog.errors import NamespaceNotFoundError
+from table_store.catalog.errors import NamespaceNotFoundError, WrongRelationKindError
 from table_store.catalog.identifier import SYSTEM_TABLE_SEPARATOR, Identifier
 from table_store.catalog.lifecycle import ManagedTable, TableLifecycle
 from table_store.catalog.name_record import (
@@ -166,8 +166,11 @@ def drop_temporary(argument: Argument, session: PlannerSession, if_exists: bool)
 def describe_extended(
     session: PlannerSession, argument: Argument, partition: Mapping[str, str | None]
 ) -> tuple[DescribeRow, ...]:
-    """The rows that DESCRIBE EXTENDED adds to Spark's."""
-    _, managed = managed_table(session, argument)
+    """The rows that DESCRIBE EXTENDED adds to Spark's; none for what is no managed table."""
+    try:
+        _, managed = managed_table(session, argument)
+    except WrongRelationKindError:
+        return ()
     return describe_rows(
         FileStoreTable.open(managed.location),
         name=f"{managed.identifier.namespace}.{managed.identifier.name}",

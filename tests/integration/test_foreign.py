@@ -1,0 +1,187 @@
+"""Goal: tables USING delta, parquet, json are Spark's, under names of our catalog.
+
+In both configurations of the catalog: they are made, filled, changed, joined with managed tables
+and dropped, another process finds them at once, and each way to fail says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG, SMALL, arguments
+from tests.integration.stock_shell import StockShell
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(OWN_NAME, id="own-name"), pytest.param(SESSION_CATALOG, id="session")],
+)
+def shells(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[StockShell, StockShell]]:
+    """Two shells at once, started in one folder."""
+    folder = tmp_path_factory.mktemp("foreign")
+    conf = arguments(SMALL, request.param)
+    with StockShell(folder, *conf) as first, StockShell(folder, *conf) as second:
+        yield first, second
+
+
+@pytest.fixture
+def shell(shells: tuple[StockShell, StockShell]) -> StockShell:
+    """The first of the two."""
+    return shells[0]
+
+
+def files(shell: StockShell, name: str) -> list[Path]:
+    """The folders of a table, whatever makes them unique."""
+    return sorted((shell.folder / "spark-warehouse" / "default.db").glob(f"{name}-*"))
+
+
+@pytest.mark.parametrize("provider", ["parquet", "json", "orc", "csv"])
+def test_files(shell: StockShell, provider: str) -> None:
+    """A table of files: made, filled, overwritten, read, dropped with its files."""
+    name = f"f_{provider}"
+    shell.ok(f"CREATE TABLE {name} (id INT, v STRING) USING {provider} COMMENT 'c'")
+    assert shell.ok(f"SELECT * FROM {name}") == ()
+    shell.ok(f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b')")
+    shell.ok(f"INSERT INTO {name} (v, id) VALUES ('c', 3)")
+    assert shell.run(f"SELECT * FROM {name}").sorted() == [("1", "a"), ("2", "b"), ("3", "c")]
+    shell.ok(f"INSERT OVERWRITE {name} VALUES (9, 'z')")
+    assert shell.ok(f"SELECT v, id FROM {name} WHERE id > 3") == (("z", "9"),)
+    assert any(file.suffix == f".{provider}" for file in files(shell, name)[0].iterdir())
+    described = dict(row[:2] for row in shell.ok(f"DESCRIBE EXTENDED {name}") if len(row) > 1)
+    assert {key.strip(): value.strip() for key, value in described.items()}["Provider"] == provider
+    shell.ok(f"DROP TABLE {name}")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run(f"SELECT * FROM {name}").error
+    assert files(shell, name) == []
+
+
+def test_create_as_select(shell: StockShell) -> None:
+    """CTAS with partitions and format options; a failing one leaves neither name nor files."""
+    shell.ok(
+        "CREATE TABLE ctas USING csv OPTIONS ('sep' = '|', 'header' = 'true') PARTITIONED BY (k) "
+        "AS SELECT id, concat('v', id) AS v, id % 2 AS k FROM range(4)"
+    )
+    assert shell.run("SELECT * FROM ctas").sorted() == [
+        ("0", "v0", "0"),
+        ("1", "v1", "1"),
+        ("2", "v2", "0"),
+        ("3", "v3", "1"),
+    ]
+    (folder,) = files(shell, "ctas")
+    assert sorted(path.name for path in folder.iterdir() if "=" in path.name) == ["k=0", "k=1"]
+    assert "id|v" in next(folder.glob("k=0/*.csv")).read_text()
+    shell.ok("INSERT OVERWRITE ctas PARTITION (k = 1) VALUES (7, 'seven')")
+    assert shell.run("SELECT id FROM ctas").sorted() == [("0",), ("2",), ("7",)]
+    failed = shell.run("CREATE TABLE broken USING parquet AS SELECT 1 / 0 AS x FROM range(3)")
+    assert "DIVIDE_BY_ZERO" in failed.error
+    assert files(shell, "broken") == []
+    shell.ok("CREATE TABLE broken USING parquet AS SELECT 1 AS x")
+    assert shell.ok("SELECT * FROM broken") == (("1",),)
+
+
+def test_delta(shell: StockShell) -> None:
+    """Delta through delta-spark, in the same session: all its statements and its history."""
+    shell.ok("CREATE TABLE d (id INT, v STRING) USING delta")
+    shell.ok("INSERT INTO d VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    shell.ok("UPDATE d SET v = 'B' WHERE id = 2")
+    shell.ok("DELETE FROM d WHERE id = 3")
+    shell.ok(
+        "MERGE INTO d USING (SELECT * FROM VALUES (1, 'A'), (4, 'd') AS s(id, v)) s "
+        "ON d.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert shell.run("SELECT * FROM d").sorted() == [("1", "A"), ("2", "B"), ("4", "d")]
+    assert shell.ok("SELECT count(*), max(v) FROM d VERSION AS OF 1") == (("3", "c"),)
+    assert shell.ok("SELECT max(v) FROM d TIMESTAMP AS OF now()") == (("d",),)
+    shell.ok("ALTER TABLE d ADD COLUMN w INT")
+    assert [row[0].strip() for row in shell.ok("DESCRIBE TABLE d")] == ["id", "v", "w"]
+    shell.ok("CREATE OR REPLACE TABLE d USING delta PARTITIONED BY (q) AS SELECT 5 AS p, 6 AS q")
+    assert shell.ok("SELECT * FROM d") == (("5", "6"),)
+    assert len(files(shell, "d")) == 1
+    shell.ok("DROP TABLE d")
+    assert files(shell, "d") == []
+
+
+def test_join_with_managed(shell: StockShell) -> None:
+    """One query reads and one statement writes across all kinds of table."""
+    shell.ok("CREATE TABLE mine (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("CREATE TABLE pq USING parquet AS SELECT 1 AS id, 'p' AS w")
+    shell.ok("CREATE TABLE dl USING delta AS SELECT 1 AS id, 'd' AS x")
+    shell.ok("INSERT INTO mine SELECT id, concat(w, x) FROM pq JOIN dl USING (id)")
+    assert shell.ok("SELECT * FROM mine JOIN pq USING (id) JOIN dl USING (id)") == (
+        ("1", "pd", "p", "d"),
+    )
+    shell.ok("INSERT INTO pq SELECT id + 1, v FROM mine")
+    shell.ok("INSERT INTO dl SELECT id + 1, v FROM mine")
+    assert shell.run("SELECT * FROM pq JOIN dl USING (id)").sorted() == [
+        ("1", "p", "d"),
+        ("2", "pd", "pd"),
+    ]
+    names = {row[-1] for row in shell.ok("SHOW TABLES")}
+    assert {"mine", "pq", "dl"} <= names
+
+
+def test_named_location(shell: StockShell) -> None:
+    """A LOCATION stays when the table goes, and its columns are found."""
+    place = shell.folder / "elsewhere"
+    shell.ok(f"CREATE TABLE ext (id INT, v STRING) USING parquet LOCATION '{place}'")
+    shell.ok("INSERT INTO ext VALUES (1, 'a')")
+    shell.ok("DROP TABLE ext")
+    assert list(place.glob("*.parquet"))
+    shell.ok(f"CREATE TABLE again USING parquet LOCATION '{place}'")
+    assert shell.ok("SELECT v, id FROM again") == (("a", "1"),)
+
+
+def test_alter_and_rename(shell: StockShell) -> None:
+    """What Spark's own tables of files can: a column at the end, properties, another name."""
+    shell.ok("CREATE TABLE al (id INT) USING parquet")
+    shell.ok("INSERT INTO al VALUES (1)")
+    shell.ok("ALTER TABLE al ADD COLUMN v STRING")
+    shell.ok("ALTER TABLE al SET TBLPROPERTIES ('owner.team' = 'x')")
+    shell.ok("ALTER TABLE al RENAME TO al2")
+    shell.ok("INSERT INTO al2 VALUES (2, 'b')")
+    assert shell.run("SELECT * FROM al2").sorted() == [("1", "NULL"), ("2", "b")]
+    assert "x" in dict(shell.ok("SHOW TBLPROPERTIES al2"))["owner.team"]
+    refused = shell.run("ALTER TABLE al2 DROP COLUMN v")
+    assert "TABLE_STORE_ALTER_NOT_SUPPORTED" in refused.error
+
+
+def test_refused(shell: StockShell) -> None:
+    """Each way to fail is an error of one line, and changes nothing."""
+    shell.ok("CREATE TABLE kept (id INT) USING parquet")
+    shell.ok("CREATE TABLE own (id INT)")
+    assert "DATA_SOURCE_NOT_FOUND" in shell.run("CREATE TABLE x (a INT) USING nonsense").error
+    assert "ALREADY_EXISTS" in shell.run("CREATE TABLE kept (a INT) USING json").error
+    assert "ALREADY_EXISTS" in shell.run("CREATE TABLE kept (a INT)").error
+    assert "ALREADY_EXISTS" in shell.run("CREATE TABLE own (a INT) USING json").error
+    shell.ok("CREATE TABLE IF NOT EXISTS kept (a INT) USING json")
+    replaced = shell.run("CREATE OR REPLACE TABLE kept USING parquet AS SELECT 1 AS a")
+    assert "TABLE_STORE_REPLACE_NOT_SUPPORTED" in replaced.error
+    replaced = shell.run("CREATE OR REPLACE TABLE own USING parquet AS SELECT 1 AS a")
+    assert "TABLE_STORE_WRONG_RELATION_KIND" in replaced.error
+    assert "TIME_TRAVEL_NOT_SUPPORTED" in shell.run("SELECT * FROM kept VERSION AS OF 1").error
+    assert "TABLE_OPERATION" in shell.run("DELETE FROM kept WHERE id = 1").error
+    assert "SCHEMA_NOT_FOUND" in shell.run("CREATE TABLE nowhere.t (a INT) USING json").error
+    assert shell.ok("SELECT * FROM kept") == ()
+    shell.ok("CREATE VIEW over_kept AS SELECT * FROM kept")
+    assert shell.ok("SELECT count(*) FROM over_kept") == (("0",),)
+
+
+def test_other_process_follows(shells: tuple[StockShell, StockShell]) -> None:
+    """Another process sees what is made, written, dropped and made anew, at once."""
+    one, two = shells
+    for provider in ("parquet", "delta"):
+        name = f"shared_{provider}"
+        one.ok(f"CREATE TABLE {name} USING {provider} AS SELECT 1 AS id")
+        assert two.ok(f"SELECT * FROM {name}") == (("1",),)
+        two.ok(f"INSERT INTO {name} VALUES (2)")
+        assert one.run(f"SELECT * FROM {name}").sorted() == [("1",), ("2",)]
+        two.ok(f"DROP TABLE {name}")
+        assert "TABLE_OR_VIEW_NOT_FOUND" in one.run(f"SELECT * FROM {name}").error
+        one.ok(f"CREATE TABLE {name} USING {provider} AS SELECT 'text' AS other")
+        assert two.ok(f"SELECT other FROM {name}") == (("text",),)
+    assert not {"metastore_db", "derby.log"} & {path.name for path in one.folder.iterdir()}
