@@ -1,14 +1,17 @@
 package org.apache.spark.sql.tablestore
 
+import java.io.ByteArrayOutputStream
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.ProjectingInternalRow
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, InterpretedMutableProjection, PlanExpression, Unevaluable}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.arrow.{ArrowBatchStreamWriter, ArrowConverters}
 import org.apache.spark.sql.execution.datasources.v2.{LeafV2CommandExec, V2CommandExec}
 import org.json4s._
 import org.json4s.JsonDSL._
@@ -54,14 +57,38 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
     }
 }
 
-/** Hands the query as a DataFrame to the planner, which runs and commits it. */
+/** The query of a write statement, for the planner to run; or its rows, where the optimiser has computed them. */
+class WriteQuery(session: classic.SparkSession, query: LogicalPlan) {
+  def frame(): classic.DataFrame = classic.Dataset.ofRows(session, query)
+
+  /** An Arrow stream of the rows in their order; null where only a Spark job can tell them. */
+  def rows(max: Int): Array[Byte] = query match {
+    case LocalRelation(_, data, false, _) if data.size <= max => stream(data)
+    case Project(columns, _: OneRowRelation) if columns.forall(known) =>
+      val row = new InterpretedMutableProjection(columns, Nil)
+      stream(Seq(row(InternalRow.empty)))
+    case _ => null
+  }
+  private def known(column: Expression): Boolean =
+    column.deterministic && !column.exists(part => part.isInstanceOf[PlanExpression[_]] || part.isInstanceOf[Unevaluable])
+
+  private def stream(data: Seq[InternalRow]): Array[Byte] = {
+    val out = new ByteArrayOutputStream()
+    val writer = new ArrowBatchStreamWriter(query.schema, out, "UTC", false, false)
+    writer.writeBatches(ArrowConverters.toBatchIterator(data.iterator, query.schema, 0, "UTC", false, false, null))
+    writer.end()
+    out.toByteArray
+  }
+}
+
+/** Hands the query to the planner, which runs and commits it. */
 case class WriteExec(table: String, request: JObject, query: LogicalPlan, target: LogicalPlan)
     extends V2CommandExec with LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"TableStoreWrite $table"
   override protected def run(): Seq[InternalRow] = {
     val active = session.asInstanceOf[classic.SparkSession]
-    PlannerProcess.ask("write", request, classic.Dataset.ofRows(active, query), repeatable = false)
+    PlannerProcess.ask("write", request, new WriteQuery(active, query), repeatable = false)
     active.sharedState.cacheManager.recacheByPlan(active, target)
     Nil
   }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -18,31 +19,57 @@ from table_store.catalog.planner.write_plan import (
     delta_rows,
     inserted_rows,
 )
-from table_store.catalog.planner.write_task import ANSWER, WriteTask, messages_of
+from table_store.catalog.planner.write_task import ANSWER, WriteTask, messages_of, write_rows
 from table_store.catalog.write_options import WriteOptions
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope, partitions_of
 from table_store.storage.file_store.snapshot import CommitKind
 
+# A Spark job and its Python worker cost as much as the planner takes for this many rows.
+_LOCAL_ROWS_MAX: Final = 100_000
+
 _CHANGE_TYPES = {"insert": 0, "update_postimage": 0, "delete": 1, "update_preimage": 1}
 
 
 def write(session: PlannerSession, argument: Argument, data: Any) -> None:
-    """Run a write statement's query and commit what it wrote, as one snapshot."""
+    """Run a write statement's query and commit what it wrote, as one snapshot.
+
+    `data` is the JVM's `WriteQuery`.
+    """
     opened = opened_table(argument)
     options = WriteOptions.parse(argument["options"])
-    frame = DataFrame(data, session.spark)
+    known = _known_rows(opened, argument, data)
+    if known is None:
+        messages = _written(session, opened, _planned_rows(session, opened, argument, data))
+    else:
+        messages = write_rows(opened.table.writer_context(opened.schema), known)
+    _commit(opened, argument, messages, options)
+    compact_after_write(session, opened, messages)
+
+
+def _known_rows(opened: OpenedTable, argument: Argument, query: Any) -> pa.Table | None:
+    """The rows of VALUES and the like, which need no Spark job; None where one must run."""
+    is_plain = argument["mode"] != "delta" and "changeTypeColumn" not in argument["handle"]
+    if not is_plain or any(field.generated is not None for field in opened.schema.fields):
+        return None
+    stream = query.rows(_LOCAL_ROWS_MAX)
+    if stream is None:
+        return None
+    rows: pa.Table = pa.ipc.open_stream(stream).read_all()
+    return rows.rename_columns(list(opened.schema.column_names))
+
+
+def _planned_rows(
+    session: PlannerSession, opened: OpenedTable, argument: Argument, query: Any
+) -> DataFrame:
+    frame = DataFrame(query.frame(), session.spark)
     if argument["mode"] == "delta":
         delta = DeltaColumns(
             row=None if argument.get("row") is None else tuple(argument["row"]),
             row_id=tuple(argument["rowId"]),
         )
-        rows = delta_rows(frame, opened.schema, delta)
-    else:
-        rows = inserted_rows(frame, opened.schema, _kind(argument))
-    messages = _written(session, opened, rows)
-    _commit(opened, argument, messages, options)
-    compact_after_write(session, opened, messages)
+        return delta_rows(frame, opened.schema, delta)
+    return inserted_rows(frame, opened.schema, _kind(argument))
 
 
 def can_delete_where(session: PlannerSession, argument: Argument) -> bool:

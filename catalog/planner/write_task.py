@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -42,14 +43,27 @@ class WriteTask:
         yield from answers_of(lambda: self._write(batches))
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
-        writer = TableWriter(self.context)
-        try:
+        with _aborting(TableWriter(self.context)) as writer:
             for batch in batches:
                 write_batch(writer, batch)
             return writer.prepare_commit()
-        except BaseException:
-            writer.abort()
-            raise
+
+
+def write_rows(context: WriterContext, rows: pa.Table) -> tuple[CommitMessage, ...]:
+    """Write rows with the table's columns, in the order in which the last of a key wins."""
+    with _aborting(TableWriter(context)) as writer:
+        writer.write(rows)
+        return writer.prepare_commit()
+
+
+@contextmanager
+def _aborting(writer: TableWriter) -> Iterator[TableWriter]:
+    """Give the writer; delete what it wrote if its user fails."""
+    try:
+        yield writer
+    except BaseException:
+        writer.abort()
+        raise
 
 
 def write_batch(writer: TableWriter, batch: pa.RecordBatch) -> None:

@@ -11,6 +11,7 @@ import datetime as dt
 import os
 import platform
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -35,6 +36,8 @@ _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 def main() -> None:
     """Run the benchmark as the command line says."""
     arguments = _arguments()
+    # What was measured is also printed when a time limit ends the run.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="benchmark-", dir=arguments.folder) as name:
         folder = Path(name)
@@ -89,6 +92,7 @@ def _session(folder: Path, *, with_delta: bool, memory: str) -> SparkSession:
         .appName("table-store-benchmark")
         .config("spark.driver.memory", memory)
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
         # For this machine, and what all engines get: 200 tasks on two cores would only punish
         # those that shuffle, and so would 50 for each look at Delta's log.
