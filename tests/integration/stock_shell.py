@@ -8,9 +8,11 @@ import re
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 _PROMPT = re.compile(r"^(spark-sql \([^)]*\)>|\s+>)(\s|$)")
 # No test fetches as many rows with one statement.
@@ -60,8 +62,9 @@ class StockShell:
             text=True,
             bufsize=1,
         )
-        self._out = _lines(self.process.stdout)
-        self._err = _lines(self.process.stderr)
+        self._pumps: list[threading.Thread] = []
+        self._out = self._lines(self._stream(self.process.stdout))
+        self._err = self._lines(self._stream(self.process.stderr))
         self.folder = folder
         self._prefix = prefix
         self._marks = 0
@@ -97,15 +100,36 @@ class StockShell:
         self._files += 1
         name = f"{self._prefix}{self._files}.sql"
         (self.folder / name).write_text(f"{sql};\n")
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"source {name};\n")
-        self.process.stdin.flush()
+        keyboard = self._stream(self.process.stdin)
+        keyboard.write(f"source {name};\n")
+        keyboard.flush()
+
+    def _stream(self, stream: IO[str] | None) -> IO[str]:
+        assert stream is not None, "all three are pipes"
+        return stream
+
+    def _lines(self, stream: IO[str]) -> queue.Queue[str | None]:
+        lines: queue.Queue[str | None] = queue.Queue()
+
+        def pump() -> None:
+            for line in stream:
+                lines.put(line.rstrip("\n"))
+            lines.put(None)
+
+        thread = threading.Thread(target=pump, daemon=True)
+        thread.start()
+        self._pumps.append(thread)
+        return lines
 
     def close(self) -> None:
-        """End the shell as a user does, by the end of its input."""
-        if self.process.poll() is None and self.process.stdin is not None:
-            self.process.stdin.close()
-            self.process.wait(60)
+        """End the shell as a user does, by the end of its input; one that was killed is gone."""
+        with suppress(BrokenPipeError):
+            self._stream(self.process.stdin).close()
+        self.process.wait(60)
+        for pump in self._pumps:
+            pump.join(60)
+        self._stream(self.process.stdout).close()
+        self._stream(self.process.stderr).close()
 
     def __enter__(self) -> StockShell:
         return self
@@ -117,18 +141,6 @@ class StockShell:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _lines(stream: object) -> queue.Queue[str | None]:
-    lines: queue.Queue[str | None] = queue.Queue()
-
-    def pump() -> None:
-        for line in stream:  # type: ignore[attr-defined]
-            lines.put(line.rstrip("\n"))
-        lines.put(None)
-
-    threading.Thread(target=pump, daemon=True).start()
-    return lines
 
 
 def _until(lines: queue.Queue[str | None], mark: str, timeout_s: float, *, times: int) -> list[str]:

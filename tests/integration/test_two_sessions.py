@@ -1,5 +1,8 @@
-"""Several stock shells on one warehouse: what one commits the others see, no update is lost, and
-a shell that is killed leaves the table as before or as after its statement."""
+"""Several stock shells on one warehouse.
+
+What one commits the others see, no update is lost, and a shell that is killed leaves the table as
+before or as after its statement.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ def test_killed_shell(folder: Path) -> None:
             victim.start("UPDATE k SET v = 1")
             time.sleep(moment_s)
             victim.process.send_signal(signal.SIGKILL)
-            victim.process.wait(30)
+            victim.close()
             seen = maker.ok("SELECT count(*), sum(v) FROM k")
             assert seen in (before, after), f"killed after {moment_s} s"
         maker.ok("UPDATE k SET v = 2")
