@@ -45,7 +45,7 @@ STEPS = st.lists(
     ),
     max_size=14,
 )
-FORMATS = st.sampled_from(["parquet", "parquet", "orc"])
+FORMATS = st.sampled_from(["parquet", "parquet", "orc", "avro"])
 Row = tuple[Any, ...]
 
 

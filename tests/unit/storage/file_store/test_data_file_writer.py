@@ -81,7 +81,7 @@ def test_sorted_integer_keys_are_delta_encoded(tmp_path: Path) -> None:
     assert folder.file_path(file).stat().st_size < 10_000
 
 
-@pytest.mark.parametrize("name", ["parquet", "orc"])
+@pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
 def test_rolls_at_the_target_size(tmp_path: Path, name: str) -> None:
     schema = make_schema({"id": LONG, "v": DOUBLE}, key=["id"])
     folder = DataFileFolder.create(tmp_path, schema)
@@ -140,7 +140,7 @@ def test_partition_is_a_folder(tmp_path: Path) -> None:
     assert folder.reader(schema).read_table(file, ["id"])["id"].to_pylist() == [1]
 
 
-@pytest.mark.parametrize("name", ["parquet", "orc"])
+@pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_abort_deletes_everything(tmp_path: Path, name: str, is_closed: bool) -> None:
     schema = make_schema({"v": DOUBLE})
@@ -157,7 +157,7 @@ def test_abort_deletes_everything(tmp_path: Path, name: str, is_closed: bool) ->
     assert list((tmp_path / "bucket-0").iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["parquet", "orc"])
+@pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
 def test_refusal_of_the_store_arrives_and_abort_clears_up(tmp_path: Path, name: str) -> None:
     schema = make_schema({"v": DOUBLE})
     folder = DataFileFolder.create(tmp_path, schema)
@@ -183,7 +183,7 @@ def test_refusal_of_the_store_arrives_and_abort_clears_up(tmp_path: Path, name: 
 def test_unknown_format(tmp_path: Path) -> None:
     schema = make_schema({"id": LONG})
     folder = DataFileFolder.create(tmp_path, schema)
-    with pytest.raises(InvalidOptionError, match="parquet, orc"):
+    with pytest.raises(InvalidOptionError, match="parquet, orc, avro"):
         folder.writer(schema, DataFileOptions(format="csv"))
 
 
