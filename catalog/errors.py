@@ -129,6 +129,20 @@ class StagedTableGoneError(TableStoreError):
         )
 
 
+class ChangeTypeError(TableStoreError):
+    """A row of an INSERT with a change type column says something else than a change type."""
+
+    condition = "TABLE_STORE_INVALID_CHANGE_TYPE"
+    sql_state = "22023"
+
+    def __init__(self, *, value: str) -> None:
+        self.value = value
+        super().__init__(
+            "The change type of a row is one of 'insert', 'delete', 'update_preimage' and "
+            f"'update_postimage', not {value!r}. Nothing of the statement was written."
+        )
+
+
 class LockTimeoutError(TableStoreError):
     """Another process kept a lock for too long."""
 

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import Any, Final
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from table_store.catalog.planner.catalog_of import managed_argument
 from table_store.catalog.planner.endpoint import Argument, Handler
@@ -92,17 +92,21 @@ def _computed_types(session: PlannerSession, statement: CreateTable) -> dict[str
         relation = relation.selectExpr(
             "*", f"{column.expression} AS {name_literal((column.name,))}"
         )
-        types[column.name] = relation.schema[column.name].dataType.simpleString()
+        types[column.name] = _type_sql(relation.schema[column.name].dataType)
     return types
+
+
+def _type_sql(data_type: DataType) -> str:
+    """The type as CREATE TABLE takes it; a string's default collation is not said."""
+    return data_type.simpleString().replace(" collate UTF8_BINARY", "")
 
 
 def _physical(session: PlannerSession, statement: CreateTable) -> StructType:
     """The stored columns as a Spark schema, which reads only their names and types."""
     ddl = ", ".join(
-        f"{name_literal((column.name,))} {column.type_sql}"
-        for column in statement.physical_columns
+        f"{name_literal((column.name,))} {column.type_sql}" for column in statement.physical_columns
     )
-    parser = session.spark._jsparkSession.sessionState().sqlParser()  # type: ignore[attr-defined]
+    parser = session.spark._jsparkSession.sessionState().sqlParser()
     return StructType.fromJson(json.loads(parser.parseTableSchema(ddl).json()))
 
 

@@ -31,6 +31,14 @@ object Errors {
       "whole, what was not is invisible; look whether the statement took effect, then repeat it. " +
       "The session goes on with a new planner. SQLSTATE: 58000", "TABLE_STORE_PLANNER_LOST", "58000", Some(cause))
 
+  def computedColumn(name: String, expression: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_COMPUTED_COLUMN] Column '$name' is computed as $expression: it is never listed or assigned. " +
+      "Leave it out. SQLSTATE: 428C9", "TABLE_STORE_COMPUTED_COLUMN", "428C9")
+
+  def noChangeTypeColumn(name: String, columns: Seq[String]): Throwable = new TableStoreException(
+    s"[TABLE_STORE_INVALID_OPTION] Option 'change-type-column' = '$name' is not valid: the query has no such column, " +
+      s"only ${columns.mkString(", ")}. SQLSTATE: 42616", "TABLE_STORE_INVALID_OPTION", "42616")
+
   def noSuchProcedure(catalog: String, ident: Identifier): Throwable = new TableStoreException(
     s"[TABLE_STORE_PROCEDURE_NOT_FOUND] There is no procedure ${ident.name} in $catalog.${ident.namespace.mkString(".")}. " +
       s"SHOW PROCEDURES IN $catalog.sys lists them. SQLSTATE: 42883", "TABLE_STORE_PROCEDURE_NOT_FOUND", "42883")

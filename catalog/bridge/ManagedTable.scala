@@ -26,6 +26,7 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
   override val columns: Array[Column] = Json.toColumns(definition \ "columns")
   private val struct: StructType = CatalogV2Util.v2ColumnsToStructType(columns)
   override def schema(): StructType = struct
+  def computedColumns: Seq[Column] = Json.toColumns(definition \ "computed").toSeq
   override val partitioning: Array[Transform] = Json.toTransforms(definition \ "partitions")
   override val properties: util.Map[String, String] = Json.toStrings(definition \ "properties")
   override val constraints: Array[Constraint] = Json.toConstraints(definition \ "constraints")
@@ -95,7 +96,10 @@ class PartitionedManagedTable(catalog: JObject, ident: Identifier, definition: J
 /** A table that nobody sees until `commitStagedChanges`: CTAS, REPLACE TABLE, RTAS. */
 class StagedManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
     extends ManagedTable(catalog, ident, definition) with StagedTable {
-  override def commitStagedChanges(): Unit = PlannerProcess.ask("commit_staged", handle, repeatable = false)
+  override def commitStagedChanges(): Unit = {
+    PlannerProcess.ask("commit_staged", handle, repeatable = false)
+    SessionCatalogMirror.follow(catalog, ident)
+  }
   override def abortStagedChanges(): Unit = PlannerProcess.ask("abort_staged", handle)
 }
 

@@ -19,6 +19,7 @@ import org.json4s.JsonDSL._
 /** What is to be written and how; rows never pass through it: [[WriteStrategy]] gives the planner the whole query. */
 case class ManagedWrite(table: String, request: JObject) extends DeltaWrite {
   override def description(): String = s"TableStoreWrite $table"
+  override def toString: String = description()
 }
 
 class ManagedWriteBuilder(handle: JObject, table: String, info: LogicalWriteInfo)
@@ -45,6 +46,7 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
     case command: AppendData => planned(command, command.write, command.query, JObject())
     case command: OverwriteByExpression => planned(command, command.write, command.query, JObject())
     case command: OverwritePartitionsDynamic => planned(command, command.write, command.query, JObject())
+    case command: InsertOnlyMerge => planned(command, command.write, command.query, "command" -> "MERGE": JObject)
     case command: WriteDelta => planned(command, command.write, command.query,
       ("row" -> command.projections.rowProjection.map(ordinals)) ~ ("rowId" -> ordinals(command.projections.rowIdProjection)))
     case _ => Nil

@@ -14,6 +14,7 @@ import org.json4s.JsonDSL._
 class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((_, delegate) => new TableStoreParser(delegate))
+    extensions.injectHintResolutionRule(session => new WriteTargets(session))
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
   }
 }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from table_store.catalog.table_definition import columns_to_spark
-from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.schema import Field, TableSchema
 
 ROW_COLUMN: Final = "_row"
 """Metadata column of a table without key: the whole row, by which a delete names its row."""
@@ -28,26 +29,34 @@ def describe_table(
     snapshot_id: int | None,
     properties: dict[str, str],
     handle: dict[str, Any],
-    for_insert: bool = False,
+    columns: Sequence[Field] | None = None,
 ) -> dict[str, Any]:
     """What the JVM is told of a table at one snapshot.
 
-    `handle` comes back with every request about it. For the target of an INSERT the computed
-    columns are left out: they are never listed.
+    `handle` comes back with every request about it. `columns` are those that the statement sees,
+    None for all of the table; an INSERT gives them in this order.
     """
-    fields = [f for f in schema.fields if not (for_insert and f.generated is not None)]
+    fields = schema.fields if columns is None else columns
+    names = [field.name for field in fields]
     return {
         "name": name,
         "version": None if snapshot_id is None else str(snapshot_id),
         "columns": columns_to_spark(fields),
-        "partitions": list(schema.partition_keys),
+        "computed": columns_to_spark([f for f in schema.fields if f.generated is not None]),
+        "partitions": [name for name in schema.partition_keys if name in names],
         "properties": properties,
         "constraints": _constraints(schema),
         "capabilities": list(_CAPABILITIES),
         "metadataColumns": _metadata_columns(schema),
         "rowId": list(schema.primary_key) or [ROW_COLUMN],
         "updateAsDeleteAndInsert": not schema.primary_key,
-        "handle": {"path": path, "schema": schema.id, "snapshot": snapshot_id, **handle},
+        "handle": {
+            "path": path,
+            "schema": schema.id,
+            "snapshot": snapshot_id,
+            "written": names,
+            **handle,
+        },
     }
 
 

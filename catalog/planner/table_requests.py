@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from table_store.catalog.describe import DescribeRow, describe_rows
 from table_store.catalog.errors import NamespaceNotFoundError, WrongRelationKindError
@@ -25,6 +25,12 @@ from table_store.catalog.planner.foreign_requests import (
     loaded_foreign,
     place_of_foreign,
 )
+from table_store.catalog.planner.insert_columns import (
+    ChangeType,
+    inserted_columns,
+    seen_columns,
+    split_change_type,
+)
 from table_store.catalog.planner.managed_table import describe_table
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.spark_table import TEMPORARY, definition_of, properties_of
@@ -38,9 +44,6 @@ from table_store.storage.kernel.errors import (
     NotFoundError,
 )
 
-_INSERT: Final = ["INSERT"]
-_CHANGE_TYPE_SEPARATOR: Final = "$change_type$"
-
 
 def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
     """A table as of now, a version or a time; a foreign table's definition; a system table.
@@ -48,6 +51,7 @@ def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | 
     None where there is none.
     """
     access = CatalogAccess.of(session, argument)
+    argument, change_type = split_change_type(argument)
     system = _system_table(argument)
     if system is not None:
         return _load_system_table(access, session, *system, argument)
@@ -55,11 +59,13 @@ def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | 
     if identifier is None:
         return None
     found = _find(access, identifier)
+    if change_type is not None and not isinstance(found, TableLifecycle):
+        raise NotFoundError(kind="managed table", name=identifier.name)
     if isinstance(found, NameRecord):
         return loaded_foreign(access, found)
     if not isinstance(found, TableLifecycle):
         return None
-    return _loaded(access, found, identifier, argument)
+    return _loaded(access, found, identifier, argument, change_type)
 
 
 def load_relation(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
@@ -256,7 +262,11 @@ def _own_identifier(
 
 
 def _loaded(
-    access: CatalogAccess, lifecycle: TableLifecycle, identifier: Identifier, argument: Argument
+    access: CatalogAccess,
+    lifecycle: TableLifecycle,
+    identifier: Identifier,
+    argument: Argument,
+    change_type: ChangeType | None = None,
 ) -> dict[str, Any]:
     timestamp_us, version = argument.get("timestamp_us"), argument.get("version")
     timestamp_ms = None if timestamp_us is None else timestamp_us // 1000
@@ -280,8 +290,8 @@ def _loaded(
         path=managed.location,
         snapshot_id=None if snapshot is None else snapshot.id,
         properties=properties_of(schema, managed.location),
-        handle={},
-        for_insert=argument.get("privileges") == _INSERT,
+        handle={} if change_type is None else {"changeTypeColumn": change_type.column},
+        columns=seen_columns(argument, schema, change_type),
     )
 
 
@@ -327,7 +337,7 @@ def _staged(
         snapshot_id=None,
         properties=properties_of(schema, staged.location),
         handle={"staged": staged.to_json(), "temporary": is_temporary},
-        for_insert=not is_committed,
+        columns=None if is_committed else inserted_columns(schema, None),
     )
 
 

@@ -32,13 +32,15 @@ class DeltaColumns:
     row_id: tuple[int, ...]
 
 
-def inserted_rows(frame: DataFrame, schema: TableSchema, kind: Column | None = None) -> DataFrame:
+def inserted_rows(
+    frame: DataFrame, schema: TableSchema, written: Sequence[str], kind: Column | None = None
+) -> DataFrame:
     """The table's columns, `KIND` and `ORDER` of an INSERT's query, computed columns included.
 
-    `frame` has the table's stored columns in order, the computed ones left out.
+    `written` are the names of `frame`'s columns by position. Among them may be computed columns,
+    whose values do not count, and columns that are not stored.
     """
-    written = [field.name for field in schema.fields if field.generated is None]
-    named = frame.toDF(*written, *frame.columns[len(written) :])
+    named = frame.toDF(*written)
     columns = [
         F.col(_quoted(field.name))
         if field.generated is None
@@ -61,15 +63,14 @@ def delta_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) -> Da
     is_delete = F.col("_0") == _OPERATION_DELETE
     if schema.primary_key:
         old = {name: _at(i) for name, i in zip(schema.primary_key, delta.row_id, strict=True)}
-        moved = _moved_key(schema, delta)
         deleted = {f.name: old.get(f.name, F.lit(None)) for f in schema.fields}
     else:
-        moved = None
         deleted = {f.name: _at(delta.row_id[0]).getField(f.name) for f in schema.fields}
     if delta.row is None:
         return source.select(*_version(schema, deleted, _DELETE, is_order_first=False))
     row = {f.name: _at(i) for f, i in zip(schema.fields, delta.row, strict=True)}
     recomputed = _recomputed(source, schema, row)
+    moved = _moved_key(schema, delta, row)
     if moved is None:
         values = {name: F.when(is_delete, deleted[name]).otherwise(row[name]) for name in row}
         kind = F.when(is_delete, _DELETE).otherwise(_ADD)
@@ -103,15 +104,18 @@ def at_writers(rows: DataFrame, schema: TableSchema, buckets: int, parallelism: 
     return placed
 
 
-def _moved_key(schema: TableSchema, delta: DeltaColumns) -> Column | None:
-    """Whether an updated row leaves its key; None where the statement assigns no key column."""
-    if delta.row is None:
+def _moved_key(schema: TableSchema, delta: DeltaColumns, row: dict[str, Column]) -> Column | None:
+    """Whether an updated row leaves its key; None where the statement assigns no key column.
+
+    A computed key column follows what it is computed from.
+    """
+    if delta.row is None or not schema.primary_key:
         return None
     position = {field.name: i for field, i in zip(schema.fields, delta.row, strict=True)}
     moved: Column | None = None
     for name, old in zip(schema.primary_key, delta.row_id, strict=True):
-        if position[name] != old:
-            differs = ~_at(position[name]).eqNullSafe(_at(old))
+        if position[name] != old or schema.field_named(name).generated is not None:
+            differs = ~row[name].eqNullSafe(_at(old))
             moved = differs if moved is None else moved | differs
     return moved
 

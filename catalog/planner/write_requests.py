@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import pyarrow as pa
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.maintenance import compact_after_write
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
@@ -24,10 +27,17 @@ from table_store.catalog.write_options import WriteOptions
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope, partitions_of
 from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.table_options import CHANGE_TYPE_COLUMN
 
 # A Spark job and its Python worker cost as much as the planner takes for this many rows.
 _LOCAL_ROWS_MAX: Final = 100_000
 
+# Marks the error that Spark raises for a bad value while it evaluates the query.
+_BAD_CHANGE_TYPE = "table-store change type: "
+_BAD_CHANGE_TYPE_VALUE = re.compile(
+    re.escape(_BAD_CHANGE_TYPE) + r"(.*?)(?: SQLSTATE: |$)", re.DOTALL
+)
 _CHANGE_TYPES = {"insert": 0, "update_postimage": 0, "delete": 1, "update_preimage": 1}
 
 
@@ -69,7 +79,8 @@ def _planned_rows(
             row_id=tuple(argument["rowId"]),
         )
         return delta_rows(frame, opened.schema, delta)
-    return inserted_rows(frame, opened.schema, _kind(argument))
+    written = argument["handle"]["written"]
+    return inserted_rows(frame, opened.schema, written, _kind(argument))
 
 
 def can_delete_where(session: PlannerSession, argument: Argument) -> bool:
@@ -96,14 +107,14 @@ def _kind(argument: Argument) -> Column | None:
     column = argument["handle"].get("changeTypeColumn")
     if column is None:
         return None
-    text = F.col("`" + column.replace("`", "``") + "`")
-    kind = F.raise_error(
-        F.concat(
-            F.lit("the change type of a row is one of insert, delete, update_preimage and "),
-            F.lit("update_postimage, not "),
-            F.coalesce(text.cast("string"), F.lit("NULL")),
+    if argument["mode"] != "append":
+        raise InvalidOptionError(
+            key=CHANGE_TYPE_COLUMN.key, value=column, reason="it goes with INSERT INTO alone"
         )
-    ).cast("int")
+    text = F.col("`" + column.replace("`", "``") + "`").cast("string")
+    kind = F.raise_error(F.concat(F.lit(_BAD_CHANGE_TYPE), F.coalesce(text, F.lit("NULL")))).cast(
+        "int"
+    )
     for name, value in reversed(_CHANGE_TYPES.items()):
         kind = F.when(F.lower(text) == name, value).otherwise(kind)
     return kind
@@ -115,7 +126,13 @@ def _written(
     context = opened.table.writer_context(opened.schema)
     parallelism = session.spark.sparkContext.defaultParallelism
     placed = at_writers(rows, opened.schema, context.bucket_count, parallelism)
-    answers = placed.mapInArrow(WriteTask(context), ANSWER).collect()
+    try:
+        answers = placed.mapInArrow(WriteTask(context), ANSWER).collect()
+    except CapturedException as error:
+        found = _BAD_CHANGE_TYPE_VALUE.search(str(error))
+        if found is None:
+            raise
+        raise ChangeTypeError(value=found[1]) from None
     return messages_of([(row.message, row.error) for row in answers])
 
 
@@ -144,7 +161,8 @@ def _commit(
         kind=CommitKind.APPEND if overwrite is None else CommitKind.OVERWRITE,
         commit_user=opened.table.ids.unique(),
         overwrite=overwrite,
-        read_snapshot_id=None if mode == "append" else read,
+        # An INSERT changes nothing that it read; a MERGE that only inserts has read what is there.
+        read_snapshot_id=None if mode == "append" and "command" not in argument else read,
         since_snapshot_id=read,
         track_changes=is_tracked,
         operation=argument.get("command", "OVERWRITE" if mode.startswith("over") else "INSERT"),

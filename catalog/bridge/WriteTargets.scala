@@ -1,0 +1,105 @@
+package org.apache.spark.sql.tablestore
+
+import scala.util.Try
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedRelation, UnresolvedStar}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, Literal}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.catalog.{Column, TableWritePrivilege}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.json4s._
+import org.json4s.JsonDSL._
+import org.json4s.jackson.JsonMethods.compact
+
+/** Prepares the targets of write statements before Spark resolves them.
+  *
+  * An INSERT sees of its target what it may write: no computed columns, and the column that 'change-type-column' names.
+  * MERGE and UPDATE see every column. The planner tells them apart by their privileges. */
+class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
+  private val state = session.asInstanceOf[org.apache.spark.sql.classic.SparkSession].sessionState
+  private def same(left: String, right: String): Boolean = state.conf.resolver(left, right)
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsDown {
+    case insert @ InsertIntoStatement(target: UnresolvedRelation, _, _, query, _, _, _, _, _) =>
+      if (insert.userSpecifiedCols.nonEmpty) refuse(insert.userSpecifiedCols, computed(target))
+      changeTypeColumn(target.options.get(WriteTargets.option)).map { column =>
+        val static = insert.partitionSpec.collect { case (name, Some(_)) => name }.toList
+        val listed = insert.userSpecifiedCols
+        if (listed.exists(same(_, column))) insert.copy(table = withColumn(target, column, 0, static))
+        else {
+          val at = position(query, column)
+          insert.copy(table = withColumn(target, column, at, static),
+            userSpecifiedCols = if (listed.isEmpty) listed else listed.patch(at, Seq(column), 0))
+        }
+      }.getOrElse(insert)
+    case append @ AppendData(target: UnresolvedRelation, query, options, _, _, _, _) =>
+      changeTypeColumn(options.getOrElse(WriteTargets.option, null)).map(column =>
+        append.copy(table = withColumn(target, column, position(query, column), Nil))).getOrElse(append)
+    case merge: MergeIntoTable if !merge.targetTable.resolved =>
+      val hidden = computed(merge.targetTable)
+      val actions = merge.matchedActions ++ merge.notMatchedActions ++ merge.notMatchedBySourceActions
+      refuse(actions.flatMap {
+        case action: UpdateAction => assigned(action.assignments)
+        case action: InsertAction => assigned(action.assignments)
+        case _ => Nil
+      }, hidden)
+      val takesAll = actions.exists(action => action.isInstanceOf[UpdateStarAction] || action.isInstanceOf[InsertStarAction])
+      merge.copy(targetTable = merge.targetTable.transform { case target: UnresolvedRelation =>
+        target.requireWritePrivileges(TableWritePrivilege.values.toSet) },
+        sourceTable = if (takesAll) withPlaceholders(merge.sourceTable, hidden) else merge.sourceTable)
+    case update: UpdateTable if !update.table.resolved =>
+      refuse(assigned(update.assignments), computed(update.table))
+      update
+  }
+
+  private def analyzed(plan: LogicalPlan): Option[LogicalPlan] = Try(state.executePlan(plan).analyzed).toOption
+
+  private def computed(target: LogicalPlan): Seq[Column] = analyzed(target).toSeq.flatMap(_.collectFirst {
+    case relation: DataSourceV2Relation if relation.table.isInstanceOf[ManagedTable] =>
+      relation.table.asInstanceOf[ManagedTable].computedColumns
+  }.getOrElse(Nil))
+
+  private def assigned(assignments: Seq[Assignment]): Seq[String] = assignments.map(_.key: Expression).collect {
+    case UnresolvedAttribute(parts) => parts.last
+  }
+
+  private def refuse(names: Seq[String], computed: Seq[Column]): Unit =
+    computed.find(column => names.exists(same(_, column.name))).foreach(column =>
+      throw Errors.computedColumn(column.name, column.generationExpression))
+
+  /** `SET *` and `INSERT *` take every column of the target from the source; what they take for computed ones is
+    * computed again. */
+  private def withPlaceholders(source: LogicalPlan, computed: Seq[Column]): LogicalPlan = {
+    val present = if (computed.isEmpty) Nil else analyzed(source).toSeq.flatMap(_.output).map(_.name)
+    val absent = computed.filterNot(column => present.exists(same(_, column.name)))
+    if (present.isEmpty || absent.isEmpty) source
+    else Project(UnresolvedStar(None) +: absent.map(column => Alias(Literal.default(column.dataType), column.name)()), source)
+  }
+
+  private def changeTypeColumn(option: String): Option[String] = Option(option).filter(_.nonEmpty)
+
+  private def position(query: LogicalPlan, column: String): Int = analyzed(query) match {
+    case None => 0 // Spark is about to say what is wrong with the query
+    case Some(plan) =>
+      val names = plan.output.map(_.name)
+      names.indexWhere(same(_, column)) match {
+        case -1 => throw Errors.noChangeTypeColumn(column, names)
+        case at => at
+      }
+  }
+
+  private def withColumn(target: UnresolvedRelation, column: String, at: Int, static: List[String]): UnresolvedRelation = {
+    val name = target.multipartIdentifier.last
+    if (name.contains(WriteTargets.separator)) target
+    else target.copy(multipartIdentifier = target.multipartIdentifier.init :+ (name + WriteTargets.separator +
+      compact(("column" -> column) ~ ("at" -> at) ~ ("static" -> static))))
+  }
+}
+
+object WriteTargets {
+  val option = "change-type-column"
+  /** Between a table's name and what an INSERT adds to its columns; the planner takes it apart. */
+  val separator = "$change_type$"
+}

@@ -1,0 +1,153 @@
+"""What INSERT, UPDATE and MERGE may write: change types, computed columns, defaults."""
+
+from __future__ import annotations
+
+import pytest
+from tests.integration.stock_shell import StockShell
+
+pytestmark = pytest.mark.spark
+
+ON_ID = "USING (SELECT 1 AS id) s ON t.id = s.id"
+OP = "WITH ('change-type-column' = 'op')"
+
+
+def test_change_types_with_key(shell: StockShell) -> None:
+    """Any changelog can be written by any SQL; its column may stand anywhere."""
+    shell.ok("CREATE TABLE cl (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO cl VALUES (1, 'a'), (2, 'b')")
+    shell.ok(
+        f"INSERT INTO cl {OP} SELECT * FROM VALUES "
+        "(1, 'a', 'update_preimage'), (1, 'A', 'update_postimage'), (2, 'b', 'DELETE'), "
+        "(3, 'c', 'insert') AS s(id, v, op)"
+    )
+    assert shell.run("SELECT * FROM cl").sorted() == [("1", "A"), ("3", "c")]
+    shell.ok(
+        "WITH s AS (SELECT 'delete' AS op, 1 AS id, 'x' AS v) "
+        "INSERT INTO cl /*+ OPTIONS('change-type-column' = 'op') */ SELECT * FROM s"
+    )
+    shell.ok(f"INSERT INTO cl {OP} (v, id) SELECT 'insert' AS op, 'y', 7")
+    shell.ok(f"INSERT INTO cl {OP} (v, op, id) SELECT 'z', 'insert', 8")
+    shell.ok(f"INSERT INTO cl {OP} BY NAME SELECT 'insert' AS op, 'n' AS v, 9 AS id")
+    assert shell.run("SELECT * FROM cl").sorted() == [
+        ("3", "c"),
+        ("7", "y"),
+        ("8", "z"),
+        ("9", "n"),
+    ]
+
+
+def test_change_types_without_key(shell: StockShell) -> None:
+    """A delete takes away one equal row, also where the partition is said apart."""
+    shell.ok("CREATE TABLE cb (p STRING, a INT) PARTITIONED BY (p)")
+    shell.ok("INSERT INTO cb VALUES ('x', 1), ('x', 1), ('y', 2)")
+    shell.ok(f"INSERT INTO cb {OP} PARTITION (p = 'x') SELECT 1, 'delete' AS op")
+    shell.ok(
+        f"INSERT INTO cb {OP} SELECT 'y', 'update_preimage' AS op, 2 "
+        "UNION ALL SELECT 'y', 'update_postimage', 3"
+    )
+    assert shell.run("SELECT * FROM cb").sorted() == [("x", "1"), ("y", "3")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        (f"INSERT INTO bad {OP} SELECT 1, 'x', 'upsert' AS op", "INVALID_CHANGE_TYPE"),
+        (f"INSERT INTO bad {OP} SELECT 1, 'x', NULL AS op", "INVALID_CHANGE_TYPE"),
+        (f"INSERT INTO bad {OP} SELECT 1, 'x', 'insert' AS o", "INVALID_OPTION"),
+        (f"INSERT OVERWRITE bad {OP} SELECT 1, 'x', 'insert' AS op", "INVALID_OPTION"),
+        (
+            "INSERT INTO bad WITH ('change-type-column' = 'v') SELECT 1, 'insert' AS v",
+            "INVALID_OPTION",
+        ),
+        (f"INSERT INTO nowhere {OP} SELECT 1, 'x', 'insert' AS op", "NOT_FOUND"),
+        ("INSERT INTO bad WITH ('change-typ-column' = 'op') SELECT 1, 'x'", "UNKNOWN_OPTION"),
+    ],
+)
+def test_bad_change_types(shell: StockShell, statement: str, error: str) -> None:
+    """What is wrong is said in one line, and nothing is written."""
+    shell.ok("CREATE TABLE IF NOT EXISTS bad (id INT, v STRING)")
+    said = shell.run(statement).error
+    assert said.startswith(f"[TABLE_STORE_{error}]")
+    assert "\n" not in said
+    assert shell.ok("SELECT count(*) FROM bad") == (("0",),)
+
+
+def test_computed_columns_in_every_insert(shell: StockShell) -> None:
+    """They are never listed, whatever form the INSERT has; DEFAULTs fill what is left out."""
+    shell.ok(
+        "CREATE TABLE cc (id INT, ts TIMESTAMP, day AS date_format(ts, 'yyyy-MM-dd'), "
+        "v INT DEFAULT 7, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '2')"
+    )
+    ts = "TIMESTAMP '2024-01-02 03:04:05'"
+    shell.ok(f"INSERT INTO cc BY NAME SELECT {ts} AS ts, 1 AS id")
+    shell.ok(f"INSERT INTO cc VALUES (2, {ts}, DEFAULT), (3, NULL, 1)")
+    shell.ok("INSERT INTO cc (id) VALUES (4)")
+    shell.ok("INSERT INTO cc REPLACE WHERE id = 3 SELECT 3, TIMESTAMP '2025-01-01 00:00:00', 8")
+    assert shell.run("SELECT id, day, v FROM cc").sorted() == [
+        ("1", "2024-01-02", "7"),
+        ("2", "2024-01-02", "7"),
+        ("3", "2025-01-01", "8"),
+        ("4", "NULL", "7"),
+    ]
+    shell.ok(f"INSERT OVERWRITE cc SELECT 1, {ts}, 5")
+    assert shell.ok("SELECT id, day, v FROM cc") == (("1", "2024-01-02", "5"),)
+
+
+def test_computed_columns_in_merge(shell: StockShell) -> None:
+    """`SET *` and `INSERT *` need none in the source, and computed values win over given ones."""
+    shell.ok("CREATE TABLE cm (id INT, n INT, twice AS n * 2, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO cm VALUES (1, 1), (2, 2)")
+    for number, columns in ((1, "1 AS id, 10 AS n"), (3, "3 AS id, 30 AS n, -1 AS twice")):
+        shell.ok(
+            f"MERGE INTO cm t USING (SELECT {columns}) s ON t.id = s.id AND s.id = {number} "
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        )
+    shell.ok(
+        "MERGE INTO cm t USING (SELECT 4 AS id, 40 AS n) s ON t.id = s.id AND t.twice > 0 "
+        "WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)"
+    )
+    assert shell.run("SELECT * FROM cm").sorted() == [
+        ("1", "10", "20"),
+        ("2", "2", "4"),
+        ("3", "30", "60"),
+        ("4", "40", "80"),
+    ]
+
+
+def test_computed_key_column_moves_its_row(shell: StockShell) -> None:
+    """A key column computed from another follows it, and leaves no row behind."""
+    shell.ok(
+        "CREATE TABLE ck (ts TIMESTAMP, day AS date_format(ts, 'yyyy-MM-dd'), id INT, "
+        "PRIMARY KEY (day, id) NOT ENFORCED) PARTITIONED BY (day)"
+    )
+    shell.ok(
+        "INSERT INTO ck VALUES (TIMESTAMP '2024-01-02 03:04:05', 1), "
+        "(TIMESTAMP '2024-01-03 03:04:05', 2)"
+    )
+    shell.ok("UPDATE ck SET ts = TIMESTAMP '2025-05-05 00:00:00' WHERE id = 1")
+    shell.ok(
+        "MERGE INTO ck t USING (SELECT id, TIMESTAMP '2030-01-01 00:00:00' AS ts FROM range(2, 4)) "
+        "s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert shell.run("SELECT day, id FROM ck").sorted() == [
+        ("2025-05-05", "1"),
+        ("2030-01-01", "2"),
+        ("2030-01-01", "3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE refuse SET twice = 1",
+        "INSERT INTO refuse (id, twice) VALUES (1, 1)",
+        f"MERGE INTO refuse t {ON_ID} WHEN MATCHED THEN UPDATE SET twice = 2",
+        f"MERGE INTO refuse t {ON_ID} WHEN NOT MATCHED THEN INSERT (id, twice) VALUES (s.id, 1)",
+    ],
+)
+def test_computed_columns_are_never_assigned(shell: StockShell, statement: str) -> None:
+    """Naming one says which it is and how it is computed."""
+    shell.ok("CREATE TABLE IF NOT EXISTS refuse (id INT, twice AS id * 2)")
+    said = shell.run(statement).error
+    assert said.startswith("[TABLE_STORE_COMPUTED_COLUMN] Column 'twice' is computed as id * 2")
+    assert "\n" not in said
