@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from table_store.storage.file_io.file_io import OutputFile
 from table_store.storage.file_store.avro_format import AvroFormat
-from table_store.storage.file_store.avro_format import AvroFormat
 from table_store.storage.file_store.orc_format import OrcFormat
 from table_store.storage.file_store.parquet_format import ParquetFormat
 from table_store.storage.kernel.errors import InvalidOptionError
@@ -93,7 +92,6 @@ def data_format(name: str, compression: str = "zstd", level: int | None = 1) -> 
 
     Raises:
         InvalidOptionError: there is no such format.
-        TableStoreError: it needs a package that is not installed.
     """
     match name:
         case "parquet":
@@ -102,8 +100,6 @@ def data_format(name: str, compression: str = "zstd", level: int | None = 1) -> 
             return OrcFormat("uncompressed" if compression == "none" else compression)
         case "avro":
             return AvroFormat(compression)
-        case "avro":
-            return AvroFormat(compression, level if compression == "zstd" else None)
     raise InvalidOptionError(
         key="file.format", value=name, reason=f"it is one of {', '.join(FORMAT_NAMES)}"
     )
