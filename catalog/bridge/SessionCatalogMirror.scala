@@ -1,43 +1,115 @@
 package org.apache.spark.sql.tablestore
 
+import java.util.Locale
+
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.catalog.{CatalogDatabase, CatalogStorageFormat, CatalogTable, CatalogTableType, CatalogUtils}
+import org.apache.spark.sql.catalyst.catalog._
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connector.catalog.TableCatalog
+import org.apache.spark.sql.connector.catalog.Identifier
+import org.apache.spark.util.Utils
 import org.json4s._
+import org.json4s.JsonDSL._
 
-/** Entries of the v1 session catalog for managed tables, for JDBC metadata alone: Spark 4.2 answers it from there
-  * (SparkGetTablesOperation, SparkGetColumnsOperation). Storage stays the truth. */
+/** Entries of the v1 session catalog for the tables and views of the default catalog, for JDBC metadata alone: Spark
+  * 4.2 answers it from there (SparkGetTablesOperation, SparkGetColumnsOperation). Storage stays the truth. They are
+  * kept in memory only: a Hive metastore would show them to others, and keep them. */
 object SessionCatalogMirror extends Logging {
   import Json.formats
   private val marker = "table-store.mirror"
+  /** The catalog whose entries there are: only a process in which a session began by `USE` has any. */
+  @volatile private var mirrored: Option[String] = None
+  // Never a folder of the warehouse: the in-memory catalog deletes the folder of a database that it drops.
+  private lazy val folder = Utils.createTempDir(namePrefix = "table-store-mirror").toURI
 
-  /** Make the entries equal to `relations`: (namespace, location, [(name, location, columns)]). */
-  def refresh(namespaces: JValue): Unit = try {
-    val external = SparkSession.active.sharedState.externalCatalog
-    for (namespace <- namespaces.children) {
-      val database = (namespace \ "name").extract[String]
-      if (!external.databaseExists(database)) {
-        external.createDatabase(CatalogDatabase(database, "", CatalogUtils.stringToURI(
-          (namespace \ "location").extract[String]), Map(marker -> "true")), ignoreIfExists = true)
-      }
-      val wanted = (namespace \ "tables").children.map(entry(database, _)).map(t => t.identifier.table -> t).toMap
-      val there = external.listTables(database).map(external.getTable(database, _))
+  private def inMemory: Option[InMemoryCatalog] =
+    SparkSession.active.sharedState.externalCatalog.unwrapped match {
+      case catalog: InMemoryCatalog => Some(catalog)
+      case _ => None
+    }
+  private def quietly(change: InMemoryCatalog => Unit): Unit =
+    try inMemory.foreach(catalog => synchronized(change(catalog)))
+    catch { case NonFatal(error) => logWarning("JDBC metadata could not be refreshed", error) }
+  private def key(name: String): String = name.toLowerCase(Locale.ROOT)
+
+  /** Make all entries equal to what the planner found: catalog, and the relations of each namespace. */
+  def refresh(found: JValue): Unit = if (found != JNothing && found != JNull) quietly { catalog =>
+    keepDerbyQuiet()
+    val namespaces = (found \ "namespaces").children.map(n => key((n \ "name").extract[String]) -> n).toMap
+    for (database <- catalog.listDatabases() if !namespaces.contains(database) && isOurs(catalog, database)) {
+      catalog.dropDatabase(database, ignoreIfNotExists = true, cascade = true)
+    }
+    for ((database, namespace) <- namespaces) {
+      ensure(catalog, database)
+      val wanted = (namespace \ "relations").children.map(entry(database, _)).map(t => t.identifier.table -> t).toMap
+      val there = catalog.listTables(database).map(catalog.getTable(database, _))
         .filter(_.properties.contains(marker)).map(t => t.identifier.table -> t).toMap
-      (there.keySet -- wanted.keySet).foreach(external.dropTable(database, _, ignoreIfNotExists = true, purge = false))
-      for ((name, table) <- wanted if !there.get(name).exists(_.schema == table.schema)) {
-        if (there.contains(name)) external.dropTable(database, name, ignoreIfNotExists = true, purge = false)
-        external.createTable(table, ignoreIfExists = true)
+      (there.keySet -- wanted.keySet).foreach(remove(catalog, database, _))
+      for ((name, table) <- wanted if !there.get(name).exists(same(_, table))) put(catalog, database, name, table)
+    }
+    mirrored = (found \ "catalog").extractOpt[String]
+  }
+
+  /** Let the entries of names follow a change that was just made through `catalog`. */
+  def follow(catalog: JObject, names: Identifier*): Unit =
+    if (mirrored.contains((catalog \ "catalog").extract[String])) {
+      for (ident <- names if ident.namespace.length == 1) {
+        val found = try PlannerProcess.ask("mirror_entry", catalog ~ Json.ident(ident))
+          catch { case NonFatal(_) => JNull }
+        quietly { external =>
+          val (database, name) = (key(ident.namespace.head), key(ident.name))
+          found match {
+            case JNothing | JNull => if (external.databaseExists(database)) remove(external, database, name)
+            case relation =>
+              ensure(external, database)
+              put(external, database, name, entry(database, relation))
+          }
+        }
       }
     }
-  } catch { case NonFatal(error) => logWarning("JDBC metadata of managed tables could not be refreshed", error) }
 
-  private def entry(database: String, table: JValue): CatalogTable = CatalogTable(
-    TableIdentifier((table \ "name").extract[String], Some(database)), CatalogTableType.EXTERNAL,
-    CatalogStorageFormat.empty.copy(locationUri = Some(CatalogUtils.stringToURI((table \ "location").extract[String]))),
-    Json.struct(table \ "columns"), provider = Some("tablestore"),
-    comment = (table \ "comment").extractOpt[String], properties = Map(marker -> "true"))
+  /** Let the entry of a namespace follow. */
+  def followNamespace(catalog: JObject, namespace: Array[String], exists: Boolean): Unit =
+    if (namespace.length == 1 && mirrored.contains((catalog \ "catalog").extract[String])) quietly { external =>
+      val database = key(namespace.head)
+      if (exists) ensure(external, database)
+      else if (isOurs(external, database)) external.dropDatabase(database, ignoreIfNotExists = true, cascade = true)
+    }
+
+  /** Hive's own metadata calls start a Derby in memory, which would leave its derby.log in the current folder. */
+  private def keepDerbyQuiet(): Unit =
+    if (System.getProperty(derbyLog) == null) System.setProperty(derbyLog, new java.io.File(folder.getPath, "derby.log").getPath)
+  private val derbyLog = "derby.stream.error.file"
+
+  private def isOurs(catalog: InMemoryCatalog, database: String): Boolean =
+    catalog.databaseExists(database) && catalog.getDatabase(database).properties.contains(marker)
+
+  private def ensure(catalog: InMemoryCatalog, database: String): Unit = if (!catalog.databaseExists(database)) {
+    catalog.createDatabase(CatalogDatabase(database, "", folder, Map(marker -> "true")), ignoreIfExists = true)
+  }
+
+  private def remove(catalog: InMemoryCatalog, database: String, name: String): Unit =
+    if (catalog.tableExists(database, name) && catalog.getTable(database, name).properties.contains(marker)) {
+      catalog.dropTable(database, name, ignoreIfNotExists = true, purge = false)
+    }
+
+  private def put(catalog: InMemoryCatalog, database: String, name: String, table: CatalogTable): Unit = {
+    remove(catalog, database, name)
+    catalog.createTable(table, ignoreIfExists = true)
+  }
+
+  private def same(one: CatalogTable, other: CatalogTable): Boolean =
+    one.schema == other.schema && one.tableType == other.tableType && one.comment == other.comment
+
+  private def entry(database: String, relation: JValue): CatalogTable = {
+    val isView = (relation \ "isView").extract[Boolean]
+    CatalogTable(
+      TableIdentifier(key((relation \ "name").extract[String]), Some(database)),
+      if (isView) CatalogTableType.VIEW else CatalogTableType.EXTERNAL,
+      CatalogStorageFormat.empty.copy(locationUri = if (isView) None else Some(folder)),
+      Json.struct(relation \ "columns"), provider = if (isView) None else Some("tablestore"),
+      comment = (relation \ "comment").extractOpt[String], properties = Map(marker -> "true"))
+  }
 }

@@ -34,6 +34,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   private def ask(request: String, argument: JObject, repeatable: Boolean = true): JValue =
     PlannerProcess.ask(request, catalog ~ argument, repeatable = repeatable)
   private def change(request: String, argument: JObject): JValue = ask(request, argument, repeatable = false)
+  private def followed[T](names: Identifier*)(result: T): T = { SessionCatalogMirror.follow(catalog, names: _*); result }
 
   // Tables
   private def load(ident: Identifier, travel: JObject): Table = ask("load_table", Json.ident(ident) ~ travel) match {
@@ -79,12 +80,12 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     }
 
   override def createTable(ident: Identifier, info: TableInfo): Table =
-    createdBy("create_table", ident, info) match {
+    followed(ident)(createdBy("create_table", ident, info) match {
       case answer if (answer \ "foreign") != JNothing =>
         recordForeign(ident, isNew = true)(foreign.create(foreignDefinition(info, answer)))
         loadTable(ident)
       case table => ManagedTable(catalog, ident, table)
-    }
+    })
 
   private def foreignDefinition(info: TableInfo, answer: JValue): ForeignDefinition =
     ForeignDefinition(info, (answer \ "foreign" \ "folder").extract[String])
@@ -100,21 +101,22 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table = {
     val like = ("source_properties" -> Json.strings(source.properties)) ~
       ("source_constraints" -> Json.constraints(source.constraints))
-    change("create_table", Json.ident(ident) ~ definition(info) ~ like) match {
+    followed(ident)(change("create_table", Json.ident(ident) ~ definition(info) ~ like) match {
       case JString("table_exists") => throw new TableAlreadyExistsException(ident)
       case JString("no_such_namespace") => throw new NoSuchNamespaceException(ident.namespace)
       case answer if (answer \ "foreign") != JNothing =>
         recordForeign(ident, isNew = true)(foreign.create(foreignDefinition(info, answer)))
         loadTable(ident)
       case table => ManagedTable(catalog, ident, table)
-    }
+    })
   }
 
   private def staged(request: String, ident: Identifier, info: TableInfo): StagedTable =
     createdBy(request, ident, info) match {
       case answer if (answer \ "foreign") != JNothing =>
         val replaced = (answer \ "foreign" \ "replaced").toOption.filter(_ != JNull).map(ForeignDefinition(_))
-        foreign.stage(foreignDefinition(info, answer), replaced, recordForeign(ident, isNew = replaced.isEmpty))
+        foreign.stage(foreignDefinition(info, answer), replaced,
+          definition => followed(ident)(recordForeign(ident, isNew = replaced.isEmpty)(definition)))
       case table => new StagedManagedTable(catalog, ident, table)
     }
   override def stageCreate(ident: Identifier, info: TableInfo): StagedTable = staged("stage_create", ident, info)
@@ -123,15 +125,16 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     staged("stage_create_or_replace", ident, info)
 
   override def alterTable(ident: Identifier, changes: TableChange*): Table =
-    change("alter_table", Json.ident(ident) ~ ("changes" -> changes.toList.map(Json.change))) match {
+    followed(ident)(change("alter_table", Json.ident(ident) ~ ("changes" -> changes.toList.map(Json.change))) match {
       case JNothing | JNull => throw new NoSuchTableException(ident)
       case answer if (answer \ "foreign") != JNothing =>
         recordForeign(ident, isNew = false)(foreign.alter(ForeignDefinition(answer \ "foreign"), changes))
         loadTable(ident)
       case table => ManagedTable(catalog, ident, table)
-    }
+    })
 
-  override def dropTable(ident: Identifier): Boolean = change("drop_table", Json.ident(ident)).extract[Boolean]
+  override def dropTable(ident: Identifier): Boolean =
+    followed(ident)(change("drop_table", Json.ident(ident)).extract[Boolean])
   override def purgeTable(ident: Identifier): Boolean = dropTable(ident)
 
   override def renameTable(from: Identifier, to: Identifier): Unit = renamed("rename_table", from, to) match {
@@ -140,7 +143,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     case _ => ()
   }
   private def renamed(request: String, from: Identifier, to: Identifier): String =
-    change(request, Json.ident(from) ~ ("to" -> Json.ident(to))).extract[String]
+    followed(from, to)(change(request, Json.ident(from) ~ ("to" -> Json.ident(to))).extract[String])
 
   // Views
   private def toView(view: JValue): View = {
@@ -167,7 +170,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
       case JString("view_exists") => throw new ViewAlreadyExistsException(ident)
       case JString("no_such_view") => throw new NoSuchViewException(ident)
       case JString("no_such_namespace") => throw new NoSuchNamespaceException(ident.namespace)
-      case _ => view
+      case _ => followed(ident)(view)
     }
 
   override def listViews(namespace: Array[String]): Array[Identifier] = listed("list_views", namespace)
@@ -175,7 +178,8 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def replaceView(ident: Identifier, view: View): View = viewWritten("replace_view", ident, view)
   override def createOrReplaceView(ident: Identifier, view: View): View =
     viewWritten("create_or_replace_view", ident, view)
-  override def dropView(ident: Identifier): Boolean = change("drop_view", Json.ident(ident)).extract[Boolean]
+  override def dropView(ident: Identifier): Boolean =
+    followed(ident)(change("drop_view", Json.ident(ident)).extract[Boolean])
   override def renameView(from: Identifier, to: Identifier): Unit = renamed("rename_view", from, to) match {
     case "no_such_relation" => throw new NoSuchViewException(from)
     case "relation_exists" => throw new ViewAlreadyExistsException(to)
@@ -202,7 +206,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     if (!change("create_namespace", ("namespace" -> namespace.toList) ~
         ("properties" -> Json.strings(properties))).extract[Boolean]) {
       throw new NamespaceAlreadyExistsException(namespace)
-    }
+    } else SessionCatalogMirror.followNamespace(catalog, namespace, exists = true)
   override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit = {
     val (set, unset) = changes.partition(_.isInstanceOf[NamespaceChange.SetProperty])
     change("alter_namespace", ("namespace" -> namespace.toList) ~
@@ -212,7 +216,9 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean =
     change("drop_namespace", ("namespace" -> namespace.toList) ~ ("cascade" -> cascade)) match {
       case JString("not_empty") => throw new NonEmptyNamespaceException(namespace)
-      case dropped => dropped.extract[Boolean]
+      case dropped =>
+        SessionCatalogMirror.followNamespace(catalog, namespace, exists = false)
+        dropped.extract[Boolean]
     }
 
   // Procedures

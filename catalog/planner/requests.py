@@ -7,6 +7,7 @@ from typing import Final
 
 from table_store.catalog.planner import (
     foreign_requests,
+    mirror_requests,
     namespace_requests,
     partition_requests,
     procedure_requests,
@@ -36,6 +37,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     table_requests.drop_table,
     table_requests.rename_table,
     foreign_requests.record_foreign,
+    mirror_requests.mirror_entry,
     view_requests.list_views,
     view_requests.create_view,
     view_requests.replace_view,
