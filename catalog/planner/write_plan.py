@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from table_store.storage.file_store.bucket import HASH_OF_NOTHING, bucket_columns
 from table_store.storage.file_store.schema import TableSchema
 
 KIND, ORDER, BUCKET = "__kind", "__order", "__bucket"
@@ -90,9 +91,11 @@ def at_writers(rows: DataFrame, schema: TableSchema, buckets: int, parallelism: 
     Without key or partitions nothing is shuffled: every task writes files of its own to every
     bucket, which is what a plain Parquet write does.
     """
-    hashed = schema.primary_key or tuple(field.name for field in schema.fields)
+    hashed = bucket_columns(schema)
     if buckets == 1:
         bucket = F.lit(0)
+    elif not hashed:
+        bucket = F.lit(HASH_OF_NOTHING % buckets)
     else:
         bucket = F.pmod(F.hash(*[F.col(_quoted(n)) for n in hashed]), F.lit(buckets)).cast("int")
     placed = rows.withColumn(BUCKET, bucket)

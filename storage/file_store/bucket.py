@@ -24,7 +24,9 @@ from table_store.storage.kernel.types import (
 
 UIntArray: TypeAlias = npt.NDArray[np.uint32]
 
-_SEED: Final = 42
+HASH_OF_NOTHING: Final = 42
+"""Spark's seed: the hash of no columns, or of NULL."""
+
 _C1: Final = np.uint32(0xCC9E2D51)
 _C2: Final = np.uint32(0x1B873593)
 _BLOCK_ROWS: Final = 1 << 15
@@ -38,7 +40,7 @@ def bucket_columns(schema: TableSchema) -> tuple[str, ...]:
     """Return the columns whose hash decides the bucket: the key, or the whole row without key.
 
     Maps and variants are left out: Spark does not hash them, for equal ones may differ in bytes.
-    The result can so be empty; then all rows are in bucket `42 mod count`.
+    The result can so be empty; then all rows are in bucket `HASH_OF_NOTHING` mod count.
     """
     if schema.primary_key:
         return schema.primary_key
@@ -66,7 +68,7 @@ def bucket_ids(rows: pa.Table, columns: Sequence[str], count: int) -> npt.NDArra
 def spark_hash(columns: Sequence[pa.ChunkedArray | pa.Array], length: int) -> UIntArray:
     """Return Spark's `hash(columns…)` of every row, as unsigned bits."""
     whole = [_whole(column) for column in columns]
-    hashes = np.full(length, _SEED, np.uint32)
+    hashes = np.full(length, HASH_OF_NOTHING, np.uint32)
     for start in range(0, length, _BLOCK_ROWS):
         block = hashes[start : start + _BLOCK_ROWS]
         for column in whole:

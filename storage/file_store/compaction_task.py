@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final
@@ -53,18 +54,15 @@ class CompactionTask:
             CorruptFileError: a file cannot be read; nothing is changed.
         """
         moved, rewritten = self._sorted_out()
-        writers: list[DataFileWriter] = []
         added: list[DataFile] = []
-        try:
+        with ExitStack() as undo:
             for runs in rewritten:
-                writers.append(self._writer())
+                writer = self._writer()
+                undo.callback(writer.abort)
                 for rows in self._merged(runs):
-                    _write(writers[-1], rows, self.context.schema.column_names)
-                added.extend(writers[-1].close())
-        except BaseException:
-            for writer in writers:
-                writer.abort()
-            raise
+                    _write(writer, rows, self.context.schema.column_names)
+                added.extend(writer.close())
+            undo.pop_all()
         to_level = self.unit.output_level
         in_place = {file.name for file in moved if file.level == to_level}
         added.extend(replace(f, level=to_level) for f in moved if f.name not in in_place)

@@ -14,6 +14,7 @@ import pytest
 
 from table_store.storage.file_store.data_file import ColumnStats
 from table_store.storage.file_store.data_file_writer import DataFileOptions
+from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.errors import FileAccessError, InvalidOptionError
 from table_store.storage.kernel.types import (
     DOUBLE,
@@ -23,7 +24,6 @@ from table_store.storage.kernel.types import (
     ArrayType,
     StructField,
     StructType,
-    from_arrow,
 )
 from tests.fakes.data_file_folder import DataFileFolder, make_schema
 from tests.fakes.failing_output import FullDiskFileIO

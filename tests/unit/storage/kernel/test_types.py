@@ -5,6 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
+from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.errors import UnsupportedTypeError
 from table_store.storage.kernel.types import (
     ARROW_FIELD_ID,
@@ -17,7 +18,6 @@ from table_store.storage.kernel.types import (
     StructType,
     TimeType,
     arrow_field,
-    from_arrow,
     is_orderable,
     parse_type,
     to_arrow,
