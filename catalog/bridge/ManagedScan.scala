@@ -8,6 +8,8 @@ import org.apache.spark.api.python.{PythonFunction, SimplePythonFunction}
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.expressions.{Expression, NamedReference}
+import org.apache.spark.sql.connector.expressions.aggregate.{Aggregation, CountStar, Max, Min}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -19,7 +21,8 @@ import org.json4s._
 import org.json4s.JsonDSL._
 
 class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, options: CaseInsensitiveStringMap)
-    extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownV2Filters with SupportsPushDownLimit {
+    extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownV2Filters with SupportsPushDownLimit
+    with SupportsPushDownAggregates {
   private var required = schema
   private var predicates = Array.empty[Predicate]
   private var limit: Option[Int] = None
@@ -30,7 +33,40 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
   override def pushedPredicates(): Array[Predicate] = Array.empty
   override def pushLimit(rows: Int): Boolean = { limit = Some(rows); true }
   override def isPartiallyPushed: Boolean = true
-  override def build(): Scan = {
+  /** What the planner knows without reading, for the aggregation it was asked about; Spark asks twice. */
+  private var aggregates: Option[(Aggregation, JValue)] = None
+
+  private def answered(aggregation: Aggregation): JValue = aggregates match {
+    case Some((asked, answer)) if asked eq aggregation => answer
+    case _ =>
+      val functions = aggregation.aggregateExpressions.toList.map {
+        case _: CountStar => Some("name" -> JString("count"): JObject)
+        case min: Min => named("min", min.column)
+        case max: Max => named("max", max.column)
+        case _ => None
+      }
+      val answer =
+        if (aggregation.groupByExpressions.nonEmpty || functions.contains(None)) JNull
+        else PlannerProcess.ask("exact_aggregates", handle ~ ("functions" -> functions.flatten))
+      aggregates = Some(aggregation -> answer)
+      answer
+  }
+  private def named(function: String, column: Expression): Option[JObject] = column match {
+    case reference: NamedReference => Some(("name" -> function) ~ ("column" -> reference.fieldNames.toList))
+    case _ => None
+  }
+  override def supportCompletePushDown(aggregation: Aggregation): Boolean = (answered(aggregation) \ "arrow") != JNothing
+  override def pushAggregation(aggregation: Aggregation): Boolean = {
+    val isPushed = supportCompletePushDown(aggregation)
+    if (!isPushed) aggregates = None
+    isPushed
+  }
+
+  override def build(): Scan = aggregates match {
+    case Some((_, answer)) if (answer \ "arrow") != JNothing => new RowsScan(table, Json.struct(answer \ "schema"), answer)
+    case _ => planned()
+  }
+  private def planned(): Scan = {
     val request = handle ~ ("columns" -> required.fieldNames.toList) ~ ("schema" -> required.json) ~
       ("predicates" -> predicates.toList.map(Json.expression)) ~ ("limit" -> limit) ~
       ("options" -> Json.strings(options.asCaseSensitiveMap))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from table_store.catalog.planner import (
+    aggregate_requests,
     foreign_requests,
     mirror_requests,
     namespace_requests,
@@ -51,6 +52,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     procedure_requests.load_procedure,
     procedure_requests.call_procedure,
     scan_requests.plan_scan,
+    aggregate_requests.exact_aggregates,
     write_requests.can_delete_where,
     write_requests.delete_where,
 )
