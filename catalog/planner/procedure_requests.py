@@ -15,7 +15,8 @@ from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.procedure import Procedure
 from table_store.catalog.procedures import PROCEDURE_NAMESPACE, PROCEDURES, ProcedureContext
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.types import StructField, StructType, from_arrow
+from table_store.storage.kernel.arrow_types import from_arrow
+from table_store.storage.kernel.types import StructField, StructType
 
 
 def list_procedures(session: PlannerSession, argument: Argument) -> list[str]:

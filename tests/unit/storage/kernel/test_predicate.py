@@ -39,7 +39,8 @@ TYPES = {field.name: field.type for field in ROWS.schema}
 
 
 def kept(predicate: Predicate) -> list[int]:
-    return POSITIONED.filter(predicate.to_expression(TYPES))["position"].to_pylist()
+    found: list[int] = POSITIONED.filter(predicate.to_expression(TYPES))["position"].to_pylist()
+    return found
 
 
 @pytest.mark.parametrize(
