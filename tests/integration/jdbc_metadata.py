@@ -66,9 +66,7 @@ class JdbcBrowser:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(30)
+        self._process.communicate()  # ends it by the end of its input
 
 
 def _rows(result: Any) -> list[list[str | None]]:

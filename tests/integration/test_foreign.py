@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG, SMALL, arguments
 from tests.integration.stock_shell import StockShell
 

@@ -1,0 +1,174 @@
+"""Goal: the stock Thrift server serves BI tools, in both configurations of the catalog.
+
+SHOW-based clients (PyHive), beeline, and clients that browse by JDBC metadata see the same tables,
+which follow every change: of the same process at once, of another one when a session starts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG, SMALL, arguments
+from tests.integration.jdbc_metadata import JdbcBrowser
+from tests.integration.stock_shell import StockShell
+from tests.integration.thrift_server import ThriftServer, ThriftSession
+
+pytestmark = pytest.mark.spark
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server, one session of it, one JDBC client whose connection stays open, and a shell."""
+
+    server: ThriftServer
+    session: ThriftSession
+    browser: JdbcBrowser
+    shell: StockShell
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(OWN_NAME, id="own-name"), pytest.param(SESSION_CATALOG, id="session")],
+)
+def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """All of them at once, started in one folder."""
+    folder = tmp_path_factory.mktemp("thrift")
+    conf = arguments(SMALL, request.param)
+    with (
+        ThriftServer(folder, *conf) as server,
+        StockShell(folder, *conf) as shell,
+        server.connect() as session,
+        JdbcBrowser(server.url) as browser,
+    ):
+        browser.hold()
+        yield Running(server, session, browser, shell)
+
+
+def test_statements(running: Running) -> None:
+    """What SHOW-based clients send: all kinds of statement, values of many types."""
+    run = running.session.run
+    run("CREATE TABLE st (id BIGINT, v STRING, d DECIMAL(10,2), PRIMARY KEY (id) NOT ENFORCED)")
+    run("INSERT INTO st VALUES (1, 'a', 1.5), (2, NULL, 2.5), (1, 'b', 3.5)")
+    run("UPDATE st SET v = 'c' WHERE v IS NULL")
+    assert [tuple(map(str, row)) for row in run("SELECT * FROM st ORDER BY id")] == [
+        ("1", "b", "3.50"),
+        ("2", "c", "2.50"),
+    ]
+    run("CREATE VIEW st_view AS SELECT count(*) AS n FROM st")
+    run("CREATE TEMPORARY VIEW st_temp AS SELECT 7 AS seven")
+    assert run("SELECT n, seven FROM st_view, st_temp") == [(2, 7)]
+    shown = {row[1] for row in run("SHOW TABLES")}
+    assert {"st", "st_view", "st_temp"} <= shown
+    assert ("default", "st_view") in {row[:2] for row in run("SHOW VIEWS")}
+    assert run("SELECT current_schema()") == [("default",)]
+
+
+def test_errors(running: Running) -> None:
+    """Errors keep their SQLSTATE, and the session goes on."""
+    error = running.session.error
+    assert error("SELECT * FROM nowhere").startswith("42P01")
+    assert "TABLE_STORE_UNKNOWN_OPTION" in error("CREATE TABLE x (a INT) WITH ('bukket' = '1')")
+    assert error("SELECT 1 +").startswith("42601")
+    assert running.session.run("SELECT 1") == [(1,)]
+
+
+def test_two_sessions(running: Running) -> None:
+    """Each session has its own settings, schema and temporary views."""
+    with running.server.connect() as other:
+        other.run("CREATE TEMPORARY VIEW mine_alone AS SELECT 1 AS x")
+        other.run("SET spark.sql.shuffle.partitions = 3")
+        other.run("CREATE SCHEMA s2")
+        other.run("USE s2")
+        other.run("CREATE TABLE two (a INT)")
+        assert other.run("SELECT current_schema()") == [("s2",)]
+        assert running.session.run("SELECT current_schema()") == [("default",)]
+        assert "42P01" in running.session.error("SELECT * FROM mine_alone")
+        assert running.session.run("SET spark.sql.shuffle.partitions")[0][1] == "2"
+        assert running.session.run("SELECT count(*) FROM s2.two") == [(0,)]
+    with running.server.connect(database="s2") as third:
+        assert third.run("SELECT count(*) FROM two") == [(0,)]
+
+
+def test_metadata_follows_this_process(running: Running) -> None:
+    """getTables and getColumns show every change at once, on a connection that stays open."""
+    run, browser = running.session.run, running.browser
+    run("CREATE SCHEMA meta")
+    run("CREATE TABLE meta.t (id BIGINT NOT NULL, V STRING COMMENT 'c') COMMENT 'x'")
+    run("CREATE VIEW meta.vw AS SELECT id FROM meta.t")
+    run("CREATE TABLE meta.pq USING parquet AS SELECT 1 AS a")
+    run("CREATE TABLE meta.copied AS SELECT 1.5 AS q")
+    assert sorted(browser.tables("meta")) == [
+        ("meta", "copied", "TABLE"),
+        ("meta", "pq", "TABLE"),
+        ("meta", "t", "TABLE"),
+        ("meta", "vw", "VIEW"),
+    ]
+    assert browser.columns("t", "meta") == [("id", "BIGINT"), ("V", "STRING")]
+    assert browser.columns("copied", "meta") == [("q", "DECIMAL(2,1)")]
+    run("ALTER TABLE meta.t ADD COLUMN n INT AFTER id")
+    run("ALTER TABLE meta.t RENAME COLUMN V TO w")
+    assert browser.columns("t", "meta") == [("id", "BIGINT"), ("n", "INT"), ("w", "STRING")]
+    run("ALTER TABLE meta.t RENAME TO meta.t2")
+    run("DROP VIEW meta.vw")
+    run("DROP TABLE meta.pq")
+    run("CREATE OR REPLACE TABLE meta.copied AS SELECT 'x' AS r")
+    assert sorted(name for _, name, _ in browser.tables("meta")) == ["copied", "t2"]
+    assert browser.columns("copied", "meta") == [("r", "STRING")]
+    assert browser.query("SELECT r FROM meta.copied") == [["x"]]
+    run("DROP SCHEMA meta CASCADE")
+    assert "meta" not in browser.schemas()
+    assert browser.tables("meta") == []
+
+
+def test_metadata_follows_other_processes(running: Running) -> None:
+    """What another process changed shows when a session starts; rows show at once."""
+    shell, run = running.shell, running.session.run
+    shell.ok("CREATE SCHEMA far")
+    shell.ok("CREATE TABLE far.t (id INT, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO far.t VALUES (1)")
+    assert run("SELECT * FROM far.t") == [(1,)]
+    with running.server.connect():
+        assert running.browser.tables("far") == [("far", "t", "TABLE")]
+    shell.ok("ALTER TABLE far.t ADD COLUMN v STRING")
+    with running.server.connect():
+        assert running.browser.columns("t", "far") == [("id", "INT"), ("v", "STRING")]
+    shell.ok("DROP TABLE far.t")
+    shell.ok("DROP SCHEMA far")
+    with running.server.connect():
+        assert "far" not in running.browser.schemas()
+    assert "42P01" in running.session.error("SELECT * FROM far.t")
+
+
+def test_beeline(running: Running, tmp_path: Path) -> None:
+    """The stock `beeline -f` runs a script."""
+    script = tmp_path / "script.sql"
+    script.write_text(
+        "CREATE TABLE bee (id INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '2');\n"
+        "INSERT INTO bee VALUES (1), (2), (1);\nSELECT concat('rows-', count(*)) FROM bee;\n"
+    )
+    binary = Path(sys.executable).parent
+    done = subprocess.run(
+        [str(binary / "beeline"), "-u", running.server.url, "-n", "tester", "-f", str(script)],
+        env={**os.environ, "PATH": f"{binary}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "rows-2" in done.stdout
+
+
+def test_nothing_left_in_the_folder(running: Running) -> None:
+    """No metastore in the folder in which all of them were started."""
+    assert ("default", "bee", "TABLE") in running.browser.tables()
+    names = {path.name for path in running.shell.folder.iterdir()}
+    assert not {"metastore_db", "derby.log"} & names
