@@ -69,7 +69,8 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
   private def planned(): Scan = {
     val request = handle ~ ("columns" -> required.fieldNames.toList) ~ ("schema" -> required.json) ~
       ("predicates" -> predicates.toList.map(Json.expression)) ~ ("limit" -> limit) ~
-      ("options" -> Json.strings(options.asCaseSensitiveMap))
+      ("options" -> Json.strings(options.asCaseSensitiveMap)) ~
+      ("parallelism" -> SparkSession.active.leafNodeDefaultParallelism)
     PlannerProcess.ask("plan_scan", request) match {
       case plan if (plan \ "arrow") != JNothing => new RowsScan(table, required, plan)
       case plan => new ManagedScan(table, required, predicates, plan)
@@ -103,8 +104,7 @@ class ManagedScan(table: String, override val readSchema: StructType, predicates
 
   private def inputPartition(split: JValue): InputPartition = split \ "payload" match {
     case JString(payload) => MergeSplit(Base64.getDecoder.decode(payload))
-    case _ => RawSplit((split \ "files").children.map(file =>
-      (file \ "path").extract[String] -> (file \ "size").extract[Long]).toArray)
+    case _ => RawSplit((split \ "files").children.map(_.extract[FileRange]).toArray)
   }
 
   override def createReaderFactory(): PartitionReaderFactory = {
@@ -127,9 +127,10 @@ class ManagedScan(table: String, override val readSchema: StructType, predicates
     new java.util.ArrayList(), null)
 }
 
-case class RawSplit(files: Array[(String, Long)]) extends InputPartition {
-  def partitioned: Iterator[PartitionedFile] = files.iterator.map { case (path, size) =>
-    PartitionedFile(InternalRow.empty, SparkPath.fromPathString(path), 0, size, fileSize = size)
-  }
+case class FileRange(path: String, start: Long, length: Long, size: Long)
+
+case class RawSplit(files: Array[FileRange]) extends InputPartition {
+  def partitioned: Iterator[PartitionedFile] = files.iterator.map(file => PartitionedFile(InternalRow.empty,
+    SparkPath.fromPathString(file.path), file.start, file.length, fileSize = file.size))
 }
 case class MergeSplit(payload: Array[Byte]) extends InputPartition

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from table_store.storage.file_store.data_file import DataFile
+from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.table import FileStoreTable
@@ -36,6 +38,18 @@ class RawSplits:
                 _is_same_column(written, self._schema, name) for name in self._columns
             )
         return self._judged[schema_id]
+
+
+def byte_ranges(file: DataFile, target_bytes: int) -> Iterator[tuple[int, int]]:
+    """(start, length) of the parts in which several tasks read a file.
+
+    Spark's reader takes the row groups whose middle lies in its part: there are no more parts
+    than full row groups.
+    """
+    groups = -(-file.row_count // ROW_GROUP_ROWS_MAX)
+    parts = max(1, min(groups, -(-file.size_bytes // max(1, target_bytes))))
+    bounds = [file.size_bytes * i // parts for i in range(parts + 1)]
+    yield from ((start, end - start) for start, end in pairwise(bounds))
 
 
 def _is_same_column(written: TableSchema, schema: TableSchema, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,14 +17,15 @@ from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.managed_table import ROW_COLUMN
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
-from table_store.catalog.planner.raw_split import RawSplits
+from table_store.catalog.planner.raw_split import RawSplits, byte_ranges
 from table_store.catalog.planner.read_task import ReadTask
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.spark_predicate import conjunction
 from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_definition import columns_from_spark
+from table_store.storage.file_store.scan_planner import OPEN_COST_BYTES
 from table_store.storage.file_store.split import Split
-from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.table import FileStoreTable, Scan
 from table_store.storage.kernel.options import OptionValues
 from table_store.storage.kernel.types import arrow_field
 from table_store.storage.table_option_rules import parse_read_options
@@ -47,6 +48,8 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     options = _read_options(argument)
     if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
         scan = replace(scan, target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE))
+    else:
+        scan = replace(scan, target_bytes=_target_bytes(scan, argument.get("parallelism", 1)))
     splits = scan.splits()
     raw = RawSplits(opened.table, opened.schema, columns)
     task = ReadTask(
@@ -59,7 +62,9 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     )
     return {
         "snapshot": opened.snapshot_id,
-        "splits": [_split(split, raw, opened) for split in splits],
+        "splits": [
+            part for split in splits for part in _parts(split, raw, opened, scan.target_bytes)
+        ],
         "files": sum(len(run) for split in splits for run in split.runs),
         "rows": sum(file.row_count for file in _files(splits)),
         "sizeBytes": sum(file.size_bytes for file in _files(splits)),
@@ -86,13 +91,33 @@ def _files(splits: Sequence[Split]) -> Any:
     return (file for split in splits for run in split.runs for file in run)
 
 
-def _split(split: Split, raw: RawSplits, opened: OpenedTable) -> dict[str, Any]:
+def _target_bytes(scan: Scan, parallelism: int) -> int:
+    """A share of the scan for each core, as Spark's own file scans have; a quarter is slack.
+
+    So two buckets of about the same size are two tasks on two cores, and one bucket is, too.
+    """
+    share = scan.live.size_bytes * 5 // (4 * max(1, parallelism))
+    return min(scan.target_bytes, max(OPEN_COST_BYTES, share))
+
+
+def _parts(
+    split: Split, raw: RawSplits, opened: OpenedTable, target_bytes: int
+) -> Iterator[dict[str, Any]]:
+    """The split as the bridge takes it; a large file that is read as it is becomes several."""
     files = raw.files_of(split)
     if files is None:
-        return {"payload": base64.b64encode(split.to_bytes()).decode()}
-    return {
-        "files": [{"path": opened.table.data_path(file), "size": file.size_bytes} for file in files]
-    }
+        yield {"payload": base64.b64encode(split.to_bytes()).decode()}
+        return
+    ranges = [
+        {"path": opened.table.data_path(file), "start": start, "length": length}
+        | {"size": file.size_bytes}
+        for file in files
+        for start, length in byte_ranges(file, target_bytes)
+    ]
+    if len(ranges) == len(files):
+        yield {"files": ranges}
+    else:
+        yield from ({"files": [part]} for part in ranges)
 
 
 def _arrow_schema(struct_json: str) -> pa.Schema:
