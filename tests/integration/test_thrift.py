@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG, SMALL, arguments
 from tests.integration.jdbc_metadata import JdbcBrowser
 from tests.integration.stock_shell import StockShell
@@ -98,7 +99,7 @@ def test_two_sessions(running: Running) -> None:
 
 
 def test_metadata_follows_this_process(running: Running) -> None:
-    """getTables and getColumns show every change at once, on a connection that stays open."""
+    """JDBC: getTables and getColumns show every change at once, on a connection that stays open."""
     run, browser = running.session.run, running.browser
     run("CREATE SCHEMA meta")
     run("CREATE TABLE meta.t (id BIGINT NOT NULL, V STRING COMMENT 'c') COMMENT 'x'")
