@@ -40,15 +40,15 @@ class RawSplits:
         return self._judged[schema_id]
 
 
-def byte_ranges(file: DataFile, target_bytes: int) -> Iterator[tuple[int, int]]:
+def byte_ranges(*, row_count: int, size_bytes: int, target_bytes: int) -> Iterator[tuple[int, int]]:
     """(start, length) of the parts in which several tasks read a file.
 
     Spark's reader takes the row groups whose middle lies in its part: there are no more parts
     than full row groups.
     """
-    groups = -(-file.row_count // ROW_GROUP_ROWS_MAX)
-    parts = max(1, min(groups, -(-file.size_bytes // max(1, target_bytes))))
-    bounds = [file.size_bytes * i // parts for i in range(parts + 1)]
+    groups = -(-row_count // ROW_GROUP_ROWS_MAX)
+    parts = max(1, min(groups, -(-size_bytes // max(1, target_bytes))))
+    bounds = [size_bytes * i // parts for i in range(parts + 1)]
     yield from ((start, end - start) for start, end in pairwise(bounds))
 
 

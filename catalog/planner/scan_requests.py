@@ -112,7 +112,9 @@ def _parts(
         {"path": opened.table.data_path(file), "start": start, "length": length}
         | {"size": file.size_bytes}
         for file in files
-        for start, length in byte_ranges(file, target_bytes)
+        for start, length in byte_ranges(
+            row_count=file.row_count, size_bytes=file.size_bytes, target_bytes=target_bytes
+        )
     ]
     if len(ranges) == len(files):
         yield {"files": ranges}

@@ -1,0 +1,146 @@
+"""What planning touches, in counted things: files, splits, Spark itself. No time is measured."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from table_store.catalog.planner.aggregate_requests import exact_aggregates
+from table_store.catalog.planner.raw_split import byte_ranges
+from table_store.catalog.planner.scan_requests import plan_scan
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.table_definition import columns_to_spark
+from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
+from table_store.storage.file_store.schema import Field, new_schema
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.types import DOUBLE, LONG, STRING
+
+
+def _no_spark() -> Any:
+    raise AssertionError("planning a scan asked Spark")
+
+
+SESSION = PlannerSession("planning", _no_spark)
+
+
+def _table(folder: Path, key: tuple[str, ...] = (), **options: str) -> FileStoreTable:
+    columns = {"id": LONG, "v": DOUBLE, "s": STRING}
+    schema = new_schema(
+        fields=[Field(id=0, name=n, type=t, nullable=n not in key) for n, t in columns.items()],
+        primary_key=key,
+        partition_keys=(),
+        options=options,
+        time_ms=0,
+    )
+    return FileStoreTable.create(str(folder / "t"), schema)
+
+
+def _rows(*ids: int, v: float = 1.0) -> pa.Table:
+    return pa.table({"id": ids, "v": [v] * len(ids), "s": [f"s{i}" for i in ids]})
+
+
+def _request(table: FileStoreTable, **more: Any) -> dict[str, Any]:
+    latest = table.latest_snapshot()
+    handle = {
+        "path": table.path,
+        "schema": table.schema.id,
+        "snapshot": None if latest is None else latest.id,
+    }
+    return {"namespace": ["default"], "name": "t", "handle": handle, **more}
+
+
+def _asked(table: FileStoreTable, *functions: tuple[str, str | None]) -> list[Any] | None:
+    asked = [{"name": f} if c is None else {"name": f, "column": [c]} for f, c in functions]
+    answer = exact_aggregates(SESSION, _request(table, functions=asked))
+    if answer is None:
+        return None
+    (row,) = pa.ipc.open_stream(base64.b64decode(answer["arrow"])).read_all().to_pylist()
+    return list(row.values())
+
+
+def _scan(table: FileStoreTable, *predicates: Any, columns: tuple[str, ...] = ("id",)) -> Any:
+    schema = columns_to_spark([table.schema.field_named(name) for name in columns])
+    return plan_scan(
+        SESSION,
+        _request(table, columns=list(columns), schema=schema, predicates=list(predicates)),
+    )
+
+
+def _equals(column: str, value: int) -> dict[str, Any]:
+    literal = {"literal": str(value), "type": '"long"'}
+    return {"name": "=", "children": [{"column": [column]}, literal]}
+
+
+def test_count_min_max_open_no_data_file(tmp_path: Path) -> None:
+    """The manifests answer: all data files may be gone."""
+    table = _table(tmp_path)
+    table.append(_rows(3, 1))
+    table.append(_rows(7))
+    for bucket in Path(table.path).glob("bucket-*"):
+        shutil.rmtree(bucket)
+    assert _asked(table, ("count", None), ("min", "id"), ("max", "s")) == [3, 1, "s7"]
+
+
+def test_empty_table(tmp_path: Path) -> None:
+    """No rows: zero, and NULL bounds."""
+    assert _asked(_table(tmp_path), ("count", None), ("min", "id")) == [0, None]
+
+
+def test_what_only_reading_can_tell(tmp_path: Path) -> None:
+    """Runs that overlap, NaN and functions that are not known are left to the scan."""
+    keyed = _table(tmp_path / "keyed", ("id",))
+    keyed.append(_rows(1, 5))
+    assert _asked(keyed, ("count", None)) == [2]
+    keyed.append(_rows(3))
+    assert _asked(keyed, ("count", None)) is None
+    bag = _table(tmp_path / "bag")
+    bag.append(_rows(1, v=float("nan")))
+    assert _asked(bag, ("max", "v")) is None
+    assert _asked(bag, ("max", "no_column")) is None
+    bag.delete(_rows(1, v=float("nan")))
+    assert _asked(bag, ("count", None)) is None
+
+
+def test_a_key_condition_leaves_the_files_that_can_hold_it(tmp_path: Path) -> None:
+    """Files that hold other keys are neither listed nor opened."""
+    table = _table(tmp_path, ("id",))
+    for first in range(0, 50, 10):
+        table.append(_rows(first, first + 9))
+    assert _scan(table)["files"] == 5
+    found = _scan(table, _equals("id", 12))
+    assert (found["files"], len(found["splits"])) == (1, 1)
+
+
+def test_files_that_do_not_overlap_need_no_python_worker(tmp_path: Path) -> None:
+    """Only the section with two runs is merged in a worker."""
+    table = _table(tmp_path, ("id",))
+    table.append(_rows(1, 9))
+    table.append(_rows(11, 19))
+    table.append(_rows(12, 13))
+    splits = _scan(table)["splits"]
+    assert sorted("payload" in split for split in splits) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "target", "parts"),
+    [
+        (10, 1000, 100, 1),
+        (ROW_GROUP_ROWS_MAX, 64 << 20, 32 << 20, 1),
+        (3 * ROW_GROUP_ROWS_MAX, 64 << 20, 32 << 20, 2),
+        (3 * ROW_GROUP_ROWS_MAX, 640 << 20, 32 << 20, 3),
+        (3 * ROW_GROUP_ROWS_MAX, 20 << 20, 32 << 20, 1),
+    ],
+)
+def test_parts_of_a_large_file(
+    tmp_path: Path, rows: int, size: int, target: int, parts: int
+) -> None:
+    """Parts follow each other without a gap, and none is without a row group."""
+    ranges = list(byte_ranges(row_count=rows, size_bytes=size, target_bytes=target))
+    assert len(ranges) == parts
+    assert sum(length for _, length in ranges) == size
+    assert [start for start, _ in ranges[1:]] == [start + length for start, length in ranges[:-1]]
