@@ -54,7 +54,8 @@ def test_files(shell: StockShell, provider: str) -> None:
     shell.ok(f"INSERT OVERWRITE {name} VALUES (9, 'z')")
     assert shell.ok(f"SELECT v, id FROM {name} WHERE id > 3") == (("z", "9"),)
     assert any(file.suffix == f".{provider}" for file in files(shell, name)[0].iterdir())
-    described = dict(row[:2] for row in shell.ok(f"DESCRIBE EXTENDED {name}") if len(row) > 1)
+    rows = shell.ok(f"DESCRIBE EXTENDED {name}")
+    described = {row[0]: row[1] for row in rows if len(row) > 1}
     assert {key.strip(): value.strip() for key, value in described.items()}["Provider"] == provider
     shell.ok(f"DROP TABLE {name}")
     assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run(f"SELECT * FROM {name}").error
@@ -146,7 +147,8 @@ def test_alter_and_rename(shell: StockShell) -> None:
     shell.ok("ALTER TABLE al RENAME TO al2")
     shell.ok("INSERT INTO al2 VALUES (2, 'b')")
     assert shell.run("SELECT * FROM al2").sorted() == [("1", "NULL"), ("2", "b")]
-    assert "x" in dict(shell.ok("SHOW TBLPROPERTIES al2"))["owner.team"]
+    properties = {row[0]: row[1] for row in shell.ok("SHOW TBLPROPERTIES al2")}
+    assert "x" in properties["owner.team"]
     refused = shell.run("ALTER TABLE al2 DROP COLUMN v")
     assert "TABLE_STORE_ALTER_NOT_SUPPORTED" in refused.error
 

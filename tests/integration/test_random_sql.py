@@ -10,7 +10,7 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -221,7 +221,7 @@ def test_random_statements(spark: SparkSession, shape: str) -> None:
         raise
 
 
-def _sql(rows: list[Row]) -> str:
+def _sql(rows: Sequence[Row]) -> str:
     return ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
 
 
