@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from table_store.storage.file_store.table import FileStoreTable
+    from table_store.table_descriptor import TableDescriptor
 
-__all__ = ["__version__", "open_table"]
+__all__ = ["TableDescriptor", "__version__", "open_table"]
 
 __version__: Final = "0.1.0"
 
@@ -26,3 +27,12 @@ def open_table(path: str) -> FileStoreTable:
     from table_store.storage.file_store.table import FileStoreTable
 
     return FileStoreTable.open(path)
+
+
+def __getattr__(name: str) -> object:
+    """Load `TableDescriptor`, which needs Arrow, on its first use."""
+    if name != "TableDescriptor":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from table_store.table_descriptor import TableDescriptor
+
+    return TableDescriptor

@@ -1,0 +1,238 @@
+"""What a new table looks like, built up in Python; made by Spark or without it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from table_store.catalog.identifier import DEFAULT_NAMESPACE, Identifier
+from table_store.catalog.lifecycle import TableLifecycle
+from table_store.catalog.listeners import installed_listeners
+from table_store.catalog.table_definition import TableDefinition
+from table_store.catalog.table_place import plain_path
+from table_store.catalog.warehouse import Warehouse
+from table_store.sql_ext.sql_literal import identifier_literal, name_literal, string_literal
+from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.file_store.schema import Field
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.clock import SystemClock
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.ids import RandomIds
+from table_store.storage.kernel.types import DataType, parse_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_JSON_NAMES: Final = {
+    "BOOLEAN": "boolean",
+    "TINYINT": "byte",
+    "BYTE": "byte",
+    "SMALLINT": "short",
+    "SHORT": "short",
+    "INT": "integer",
+    "INTEGER": "integer",
+    "BIGINT": "long",
+    "LONG": "long",
+    "FLOAT": "float",
+    "REAL": "float",
+    "DOUBLE": "double",
+    "STRING": "string",
+    "BINARY": "binary",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMP_LTZ": "timestamp",
+    "TIMESTAMP_NTZ": "timestamp_ntz",
+    "VARIANT": "variant",
+    "DECIMAL": "decimal(10,0)",
+}
+_DECIMAL: Final = re.compile(r"(?:DECIMAL|DEC|NUMERIC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+
+
+@dataclass(frozen=True, slots=True)
+class TableDescriptor:
+    """Describes a managed table; every method returns a new descriptor.
+
+    Example:
+        >>> orders = (
+        ...     TableDescriptor.for_managed()
+        ...     .column("day", "DATE")
+        ...     .column("id", "BIGINT")
+        ...     .column("amount", "DECIMAL(10,2)", comment="in euro")
+        ...     .primary_key("day", "id")
+        ...     .partitioned_by("day")
+        ...     .option("bucket", "4")
+        ... )
+        >>> orders.to_sql("sales.orders").splitlines()[0]
+        'CREATE TABLE `sales`.`orders` ('
+    """
+
+    definition: TableDefinition
+
+    @classmethod
+    def for_managed(cls) -> TableDescriptor:
+        """Begin: a table without columns, which cannot be made yet."""
+        return cls(TableDefinition(columns=()))
+
+    def column(
+        self,
+        name: str,
+        data_type: str | DataType,
+        *,
+        nullable: bool = True,
+        comment: str | None = None,
+        default: str | None = None,
+    ) -> TableDescriptor:
+        """Add a column behind the others.
+
+        Args:
+            name: of the column.
+            data_type: SQL's name of a type without parts (`BIGINT`, `DECIMAL(10,2)`), or any
+                type of `table_store.storage.kernel.types`.
+            nullable: whether NULL may be stored; a key column never holds NULL.
+            comment: for people.
+            default: SQL text of a literal, which an INSERT that leaves the column out stores.
+
+        Raises:
+            InvalidSchemaError: it is no such type.
+        """
+        return self._with_field(
+            Field(
+                id=len(self.definition.columns),
+                name=name,
+                type=_data_type(name, data_type),
+                nullable=nullable,
+                comment=comment,
+                default=default,
+            )
+        )
+
+    def computed_column(
+        self, name: str, data_type: str | DataType, expression: str, *, comment: str | None = None
+    ) -> TableDescriptor:
+        """Add a column that Spark computes from others by `expression`, which is SQL.
+
+        Raises:
+            InvalidSchemaError: it is no such type.
+        """
+        return self._with_field(
+            Field(
+                id=len(self.definition.columns),
+                name=name,
+                type=_data_type(name, data_type),
+                comment=comment,
+                generated=expression,
+            )
+        )
+
+    def primary_key(self, *columns: str, constraint_name: str | None = None) -> TableDescriptor:
+        """Let these columns tell rows apart: the newest row of a key replaces the older one."""
+        return self._with(
+            replace(self.definition, primary_key=columns, constraint_name=constraint_name)
+        )
+
+    def partitioned_by(self, *columns: str) -> TableDescriptor:
+        """Keep the rows of each value of these columns in a folder of their own."""
+        return self._with(replace(self.definition, partition_keys=columns))
+
+    def watermark(self, column: str, expression: str) -> TableDescriptor:
+        """Say how late rows may come: `expression` is SQL, as `ts - INTERVAL 5 SECONDS`."""
+        return self._with(replace(self.definition, watermark=(column, expression)))
+
+    def option(self, key: str, value: str) -> TableDescriptor:
+        """Set one option; it is checked when the table is made."""
+        options = FrozenMap({**self.definition.options, key: value})
+        return self._with(replace(self.definition, options=options))
+
+    def comment(self, text: str) -> TableDescriptor:
+        """Say what the table is for."""
+        return self._with(replace(self.definition, comment=text))
+
+    def to_sql(self, name: str) -> str:
+        """The CREATE TABLE statement of a table `name`, whose parts are separated by dots."""
+        definition = self.definition
+        lines = [_column_sql(field) for field in definition.columns]
+        if definition.watermark is not None:
+            column, expression = definition.watermark
+            lines.append(f"WATERMARK FOR {identifier_literal(column)} AS {expression}")
+        if definition.primary_key:
+            constraint = definition.constraint_name
+            named = "" if constraint is None else f"CONSTRAINT {identifier_literal(constraint)} "
+            lines.append(f"{named}PRIMARY KEY ({_names(definition.primary_key)}) NOT ENFORCED")
+        body = ",\n  ".join(lines)
+        sql = f"CREATE TABLE {name_literal(tuple(name.split('.')))} (\n  {body}\n)"
+        if definition.comment is not None:
+            sql += f"\nCOMMENT {string_literal(definition.comment)}"
+        if definition.partition_keys:
+            sql += f"\nPARTITIONED BY ({_names(definition.partition_keys)})"
+        if definition.options:
+            pairs = ", ".join(
+                f"{string_literal(key)} = {string_literal(value)}"
+                for key, value in definition.options.items()
+            )
+            sql += f"\nWITH ({pairs})"
+        return sql
+
+    def create(self, session: SparkSession, name: str) -> None:
+        """Make the table through Spark, in the catalog and namespace that `name` means there.
+
+        Raises:
+            AnalysisException: Spark or the catalog refuses it.
+        """
+        session.sql(self.to_sql(name))
+
+    def create_in(self, warehouse: str, name: str) -> FileStoreTable:
+        """Make the table in the warehouse at this path, without Spark; `name` is `[db.]table`.
+
+        Raises:
+            AlreadyExistsError: the name is taken.
+            NamespaceNotFoundError: there is no such namespace.
+            InvalidSchemaError, UnknownOptionError, InvalidOptionError: of the description.
+            InvalidIdentifierError: of the name.
+        """
+        namespace, _, table = name.rpartition(".")
+        root = plain_path(warehouse)
+        lifecycle = TableLifecycle(
+            Warehouse(file_io_for(root), root, SystemClock(), RandomIds()), installed_listeners()
+        )
+        identifier = Identifier(namespace or DEFAULT_NAMESPACE, table)
+        return FileStoreTable.open(lifecycle.create(identifier, self.definition).location)
+
+    def _with(self, definition: TableDefinition) -> TableDescriptor:
+        return TableDescriptor(definition)
+
+    def _with_field(self, field: Field) -> TableDescriptor:
+        return self._with(replace(self.definition, columns=(*self.definition.columns, field)))
+
+
+def _data_type(column: str, given: str | DataType) -> DataType:
+    if isinstance(given, DataType):
+        return given
+    name = given.strip().upper()
+    decimal = _DECIMAL.fullmatch(name)
+    if decimal is not None:
+        return parse_type(f"decimal({decimal[1]},{decimal[2] or 0})")
+    if name not in _JSON_NAMES:
+        raise InvalidSchemaError(
+            reason=f"column {column!r}: {given!r} is no type that can be named here; give a type "
+            "of table_store.storage.kernel.types for one with parts"
+        )
+    return parse_type(_JSON_NAMES[name])
+
+
+def _column_sql(field: Field) -> str:
+    words = [identifier_literal(field.name), field.type.sql_name()]
+    if field.generated is not None:
+        words.append(f"GENERATED ALWAYS AS ({field.generated})")
+    if not field.nullable:
+        words.append("NOT NULL")
+    if field.default is not None:
+        words.append(f"DEFAULT {field.default}")
+    if field.comment is not None:
+        words.append(f"COMMENT {string_literal(field.comment)}")
+    return " ".join(words)
+
+
+def _names(columns: tuple[str, ...]) -> str:
+    return ", ".join(identifier_literal(column) for column in columns)
