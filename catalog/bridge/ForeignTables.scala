@@ -12,7 +12,7 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.CatalogManager.SESSION_CATALOG_NAME
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.{applyPropertiesChanges, applySchemaChanges, structTypeToV2Columns, v2ColumnsToStructType}
 import org.apache.spark.sql.connector.expressions.{Expressions, FieldReference, NamedReference, Transform}
-import org.apache.spark.sql.connector.write.{LogicalWriteInfo, V1Write, Write, WriteBuilder}
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, SupportsTruncate, V1Write, Write, WriteBuilder}
 import org.apache.spark.sql.execution.datasources.{DataSource, HadoopFsRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Utils, FileDataSourceV2, V2SessionCatalog}
 import org.apache.spark.sql.sources.InsertableRelation
@@ -92,7 +92,7 @@ class ForeignTables(catalogName: String) {
       session.sessionState.catalog.invalidateCachedTable(
         QualifiedTableName(catalogName, ident.namespace.last, ident.name))
       DataSource.lookupDataSourceV2(definition.provider, session.sessionState.conf) match {
-        case None | Some(_: FileDataSourceV2) => new DelegatingTable(definition.info, ident.toString)
+        case None | Some(_: FileDataSourceV2) => new ForeignFiles(definition, ident.toString)
         case Some(provider) => DataSourceV2Utils.getTableFromProvider(provider, new CaseInsensitiveStringMap(
           (definition.options ++ definition.location.map("path" -> _)).asJava),
           if (provider.supportsExternalMetadata) Some(definition.columns) else None)
@@ -167,18 +167,32 @@ private class RecordedStagedTable(table: StagedTable with SupportsWrite, recorde
   override def abortStagedChanges(): Unit = table.abortStagedChanges()
 }
 
+/** Read by Spark as a table of its own; written so too by SQL, and by itself where a DataFrame is given. */
+private class ForeignFiles(definition: ForeignDefinition, name: String) extends DelegatingTable(definition.info, name)
+    with SupportsWrite {
+  override def capabilities(): util.Set[TableCapability] =
+    util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {
+    private var mode = SaveMode.Append
+    override def truncate(): WriteBuilder = { mode = SaveMode.Overwrite; this }
+    override def build(): Write = FileWrite(definition, mode, info)
+  }
+}
+
+private case class FileWrite(definition: ForeignDefinition, mode: SaveMode, info: LogicalWriteInfo) extends V1Write {
+  override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) =>
+    data.write.format(definition.provider).mode(mode)
+      .options(definition.options ++ info.options.asCaseSensitiveMap.asScala)
+      .partitionBy(definition.partitionColumns: _*).save(definition.location.get)
+}
+
 /** Files written into a folder that no table has yet. */
 private class StagedFiles(definition: ForeignDefinition, recorded: () => Unit) extends StagedTable with SupportsWrite {
   override def name(): String = definition.location.getOrElse(definition.provider)
   override def columns(): Array[Column] = definition.info.columns
   override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.V1_BATCH_WRITE)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder {
-    override def build(): Write = new V1Write {
-      override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) =>
-        data.write.format(definition.provider).mode(SaveMode.ErrorIfExists)
-          .options(definition.options ++ info.options.asCaseSensitiveMap.asScala)
-          .partitionBy(definition.partitionColumns: _*).save(definition.location.get)
-    }
+    override def build(): Write = FileWrite(definition, SaveMode.ErrorIfExists, info)
   }
   override def commitStagedChanges(): Unit = recorded()
   override def abortStagedChanges(): Unit =

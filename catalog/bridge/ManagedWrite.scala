@@ -12,7 +12,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.arrow.{ArrowBatchStreamWriter, ArrowConverters}
-import org.apache.spark.sql.execution.datasources.v2.{LeafV2CommandExec, V2CommandExec}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, LeafV2CommandExec, V2CommandExec}
 import org.json4s._
 import org.json4s.JsonDSL._
 
@@ -91,7 +91,12 @@ case class WriteExec(table: String, request: JObject, query: LogicalPlan, target
   override protected def run(): Seq[InternalRow] = {
     val active = session.asInstanceOf[classic.SparkSession]
     PlannerProcess.ask("write", request, new WriteQuery(active, query), repeatable = false)
-    active.sharedState.cacheManager.recacheByPlan(active, target)
+    target match {
+      // By name, as Spark's own writes do: the cached plan reads another snapshot than this one.
+      case DataSourceV2Relation(_, _, Some(catalog), Some(ident), _, _) => active.sharedState.cacheManager
+        .recacheTableOrView(active, catalog.name +: ident.namespace.toSeq :+ ident.name, includeTimeTravel = false)
+      case other => active.sharedState.cacheManager.recacheByPlan(active, other)
+    }
     Nil
   }
 }

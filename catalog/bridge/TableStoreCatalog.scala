@@ -26,6 +26,14 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   }
 
   override def name(): String = catalogName
+
+  /** The same catalog, which Spark does not take for its session catalog. */
+  def underAnotherName: TableStoreCatalog = {
+    val other = new TableStoreCatalog { override def name(): String = "table_store" }
+    other.catalogName = catalogName
+    other.catalog = catalog
+    other
+  }
   override def defaultNamespace(): Array[String] = Array("default")
   override def capabilities(): util.Set[TableCatalogCapability] = util.EnumSet.of(
     TableCatalogCapability.SUPPORTS_CREATE_TABLE_WITH_GENERATED_COLUMNS,

@@ -3,9 +3,10 @@ package org.apache.spark.sql.tablestore
 import org.apache.spark.sql.{classic, Row, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParserInterface}
+import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParameterHandler, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.execution.SparkSqlParser
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.json4s._
@@ -14,6 +15,7 @@ import org.json4s.JsonDSL._
 class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((_, delegate) => new TableStoreParser(delegate))
+    extensions.injectHintResolutionRule(session => new SessionViews(session))
     extensions.injectHintResolutionRule(session => new WriteTargets(session))
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
   }
@@ -34,8 +36,11 @@ class TableStoreParser(delegate: ParserInterface) extends ParserInterface {
     }
 
   override def parsePlan(sql: String): LogicalPlan = parsed(sql)(delegate.parsePlan)
-  override def parsePlanWithParameters(sql: String, parameters: ParameterContext): LogicalPlan =
-    parsed(sql)(delegate.parsePlanWithParameters(_, parameters))
+  /** Delta's parser (4.4.0) forgets parameters: unless Spark's own comes next, their values go into the text here. */
+  override def parsePlanWithParameters(sql: String, parameters: ParameterContext): LogicalPlan = delegate match {
+    case spark: SparkSqlParser => parsed(sql)(spark.parsePlanWithParameters(_, parameters))
+    case other => parsed(ParameterHandler.substituteParameters(sql, parameters)._1)(other.parsePlan)
+  }
   override def parseExpression(text: String): Expression = delegate.parseExpression(text)
   override def parseTableIdentifier(text: String): TableIdentifier = delegate.parseTableIdentifier(text)
   override def parseFunctionIdentifier(text: String): FunctionIdentifier = delegate.parseFunctionIdentifier(text)

@@ -31,7 +31,7 @@ ORDERS = (
 def test_front_door() -> None:
     assert table_store.TableDescriptor is TableDescriptor
     with pytest.raises(AttributeError, match="nothing"):
-        table_store.nothing  # type: ignore[attr-defined]  # noqa: B018
+        table_store.nothing  # noqa: B018
 
 
 def test_creates_a_table_without_spark(tmp_path: Path) -> None:

@@ -1,0 +1,41 @@
+package org.apache.spark.sql.tablestore
+
+import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.catalyst.analysis.{CurrentNamespace, ResolvedIdentifier, ResolvedNamespace, UnresolvedIdentifier, UnresolvedNamespace}
+import org.apache.spark.sql.catalyst.plans.logical.{CreateView, DropView, LogicalPlan, ShowViews}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogPlugin, CatalogV2Util, LookupCatalog}
+
+/** Views where our catalog stands in place of `spark_catalog`: by the name alone Spark 4.2 gives CREATE, DROP and SHOW
+  * VIEWS of that catalog to its v1 commands, which know nothing of it. They are named otherwise before Spark looks. */
+class SessionViews(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
+  override protected lazy val catalogManager: CatalogManager =
+    session.asInstanceOf[classic.SparkSession].sessionState.catalogManager
+  private lazy val ours: Option[TableStoreCatalog] = catalogManager.v2SessionCatalog match {
+    case catalog: TableStoreCatalog => Some(catalog.underAnotherName)
+    case _ => None
+  }
+  private def renamed(catalog: CatalogPlugin): Option[TableStoreCatalog] =
+    if (CatalogV2Util.isSessionCatalog(catalog)) ours else None
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case create @ CreateView(name: UnresolvedIdentifier, _, _, _, _, _, _, _, _, _, _, _) =>
+      resolved(name).map(child => create.copy(child = child)).getOrElse(create)
+    case drop @ DropView(name: UnresolvedIdentifier, _) if !catalogManager.v1SessionCatalog.isTempView(name.nameParts) =>
+      resolved(name).map(child => drop.copy(child = child)).getOrElse(drop)
+    case show @ ShowViews(UnresolvedNamespace(parts, _), _, _) => inNamespace(show, parts)
+    case show @ ShowViews(CurrentNamespace, _, _) => inNamespace(show, Nil)
+    case other => other
+  }
+
+  private def resolved(name: UnresolvedIdentifier): Option[ResolvedIdentifier] = name.nameParts match {
+    case CatalogAndIdentifier(catalog, ident) => renamed(catalog).map(ResolvedIdentifier(_, ident))
+    case _ => None
+  }
+  private def inNamespace(show: ShowViews, parts: Seq[String]): LogicalPlan = parts match {
+    case CatalogAndNamespace(catalog, namespace) => renamed(catalog).map(named =>
+      show.copy(namespace = ResolvedNamespace(named, if (parts.isEmpty) catalogManager.currentNamespace.toSeq else namespace)))
+      .getOrElse(show)
+    case _ => show
+  }
+}

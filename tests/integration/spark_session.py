@@ -1,0 +1,36 @@
+"""A PySpark session as a program has it, one for a test module."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from tests.integration.catalog_conf import SMALL
+
+
+@contextmanager
+def spark_session(folder: Path, settings: dict[str, str]) -> Iterator[SparkSession]:
+    """Start Spark in this process, its warehouse in `folder`; its JVM ends afterwards."""
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    builder = SparkSession.builder.master("local[2]")
+    warehouse = {"spark.sql.warehouse.dir": str(folder / "spark-warehouse")}
+    for key, value in {**SMALL, **warehouse, **settings}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+        gateway = SparkContext._gateway
+        if gateway is not None:
+            gateway.shutdown()
+            process = gateway.proc  # pyspark's own, of launch_gateway
+            process.stdin.close()
+            process.wait(60)
+            SparkContext._gateway = SparkContext._jvm = None

@@ -1,0 +1,169 @@
+"""Goal: the planner is one process of the JVM's: it ends with it, is replaced, and serves it alone.
+
+Processes are killed −9 and the shell is asked to go on.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
+from py4j.protocol import Py4JError
+
+from tests.integration.catalog_conf import SMALL, arguments
+from tests.integration.stock_shell import StockShell
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes through /proc"),
+]
+
+_WAIT_S = 30
+
+
+def commands() -> dict[int, tuple[int, str]]:
+    """Of every process: its parent and its command line."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                status = (folder / "stat").read_text().rpartition(")")[2].split()
+                line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if status[0] != "Z":
+                found[int(folder.name)] = (int(status[1]), line)
+    return found
+
+
+def descendants(root: int) -> dict[int, str]:
+    """The command lines of all processes below one."""
+    everything = commands()
+    inside = {root}
+    while True:
+        more = {p for p, (parent, _) in everything.items() if parent in inside} - inside
+        if not more:
+            return {p: everything[p][1] for p in inside if p in everything}
+        inside |= more
+
+
+def planner_of(shell: StockShell) -> int:
+    """The shell's planner."""
+    (planner,) = [
+        pid for pid, line in descendants(shell.process.pid).items() if "table_store.planner" in line
+    ]
+    return planner
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Whether it comes true within a while."""
+    until = time.monotonic() + _WAIT_S
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return condition()
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StockShell]:
+    with StockShell(tmp_path_factory.mktemp("planner"), *arguments(SMALL)) as running:
+        running.ok("CREATE TABLE t (id BIGINT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+        running.ok("INSERT INTO t VALUES (1, 'a')")
+        yield running
+
+
+def test_killed_between_statements(shell: StockShell) -> None:
+    """The next statement finds a new planner; nobody notices."""
+    before = planner_of(shell)
+    os.kill(before, signal.SIGKILL)
+    assert shell.ok("SELECT * FROM t") == (("1", "a"),)
+    os.kill(planner_of(shell), signal.SIGKILL)
+    shell.ok("INSERT INTO t VALUES (2, 'b')")
+    assert shell.run("SELECT * FROM t").sorted() == [("1", "a"), ("2", "b")]
+    assert planner_of(shell) != before
+
+
+@pytest.mark.parametrize("moment_s", [0.2, 1.0])
+def test_killed_in_a_statement(shell: StockShell, moment_s: float) -> None:
+    """The statement says what happened or succeeds; the table is as before or as after it."""
+    shell.ok("CREATE OR REPLACE TABLE k (id BIGINT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    victim = planner_of(shell)
+    killer = threading.Timer(moment_s, os.kill, (victim, signal.SIGKILL))
+    killer.start()
+    answer = shell.run("INSERT INTO k SELECT id, repeat('x', 10) FROM range(400000)")
+    killer.join()
+    count = int(shell.ok("SELECT count(*) FROM k")[0][0])
+    if answer.error:
+        assert "TABLE_STORE_PLANNER_LOST" in answer.error
+        assert "SQLSTATE: 58000" in answer.error
+        assert count in (0, 400000)
+    else:
+        assert count == 400000
+    shell.ok("INSERT INTO k VALUES (-1, 'y')")
+    assert shell.ok("SELECT count(*) FROM k WHERE id < 0") == (("1",),)
+
+
+def test_answers_only_its_jvm(shell: StockShell) -> None:
+    """Neither side answers who does not show the token."""
+    planner = planner_of(shell)
+    ports = listening_ports(planner)
+    assert ports, "the planner listens for its JVM"
+    for port in ports:
+        stranger = ClientServer(
+            java_parameters=JavaParameters(port=port, auth_token="wrong", auto_field=False),
+            python_parameters=PythonParameters(port=0, daemonize=True),
+        )
+        with pytest.raises(Py4JError):
+            stranger.jvm.java.lang.System.currentTimeMillis()
+        stranger.shutdown()
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as plain:
+            plain.sendall(b"c\nt\nhandle\ne\n")
+            plain.settimeout(5)
+            assert not plain.recv(1000).startswith(b"!y")
+    assert shell.ok("SELECT count(*) > 0 FROM t") == (("true",),)
+    shown = (
+        Path(f"/proc/{planner}/cmdline").read_bytes()
+        + Path(f"/proc/{planner}/environ").read_bytes()
+    )
+    assert b"token" not in shown.lower()
+
+
+def listening_ports(pid: int) -> list[int]:
+    """The TCP ports at which a process listens; all of them on the loopback address."""
+    inodes = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        target = os.readlink(link)
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    ports = []
+    for name in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and words[9] in inodes:
+                address, _, port = words[1].rpartition(":")
+                assert address in ("0100007F", "0000000000000000FFFF00000100007F"), address
+                ports.append(int(port, 16))
+    return ports
+
+
+def test_ends_with_its_jvm(tmp_path: Path) -> None:
+    """A shell that is killed −9, or ends, takes its planner and its workers along."""
+    for ending in ("killed", "closed"):
+        shell = StockShell(tmp_path, *arguments(SMALL))
+        shell.ok("CREATE TABLE IF NOT EXISTS e (id INT)")
+        shell.ok("INSERT INTO e VALUES (1)")
+        planner = planner_of(shell)
+        jvms = [p for p, line in descendants(shell.process.pid).items() if "SparkSubmit" in line]
+        if ending == "killed":
+            for jvm in jvms:
+                os.kill(jvm, signal.SIGKILL)
+        shell.close()
+        assert eventually(lambda gone=planner: gone not in commands()), ending  # type: ignore[misc]

@@ -1,0 +1,169 @@
+"""Goal: PySpark programs read and write managed tables by DataFrames, in both configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from table_store import TableDescriptor
+from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG
+from tests.integration.spark_session import spark_session
+
+pytestmark = [
+    pytest.mark.spark,
+    # pyspark's own sockets and its pandas warning.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(OWN_NAME, id="own-name"), pytest.param(SESSION_CATALOG, id="session")],
+)
+def spark(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("pyspark"), request.param) as session:
+        yield session
+
+
+def rows(frame: DataFrame) -> list[tuple[object, ...]]:
+    """The rows as sorted tuples."""
+    return sorted((tuple(row) for row in frame.collect()), key=repr)
+
+
+def test_write_to(spark: SparkSession) -> None:
+    """The writer of DataFrameWriterV2: create, append, overwrite, replace."""
+    frame = spark.createDataFrame([(1, "a", "x"), (2, "b", "y")], "id INT, v STRING, p STRING")
+    frame.writeTo("w").partitionedBy(sf.col("p")).create()
+    spark.createDataFrame([("c", 3, "x")], "v STRING, id INT, p STRING").writeTo("w").append()
+    assert rows(spark.table("w")) == [(1, "a", "x"), (2, "b", "y"), (3, "c", "x")]
+    spark.createDataFrame([(9, "z", "x")], frame.schema).writeTo("w").overwritePartitions()
+    assert rows(spark.table("w")) == [(2, "b", "y"), (9, "z", "x")]
+    spark.createDataFrame([(7, "q", "y")], frame.schema).writeTo("w").overwrite(sf.col("p") == "y")
+    assert rows(spark.table("w")) == [(7, "q", "y"), (9, "z", "x")]
+    frame.select("id").writeTo("w").createOrReplace()
+    assert rows(spark.table("w")) == [(1,), (2,)]
+    with pytest.raises(AnalysisException, match="ALREADY_EXISTS"):
+        frame.writeTo("w").create()
+
+
+def test_write(spark: SparkSession) -> None:
+    """The older writer: insertInto by position, saveAsTable."""
+    spark.sql("CREATE TABLE i (id BIGINT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    frame = spark.range(3).select("id", sf.concat(sf.lit("v"), "id").alias("v"))
+    frame.write.insertInto("i")
+    frame.withColumn("v", sf.lit("new")).limit(1).write.mode("append").insertInto("i")
+    assert rows(spark.table("i")) == [(0, "new"), (1, "v1"), (2, "v2")]
+    frame.limit(1).write.insertInto("i", overwrite=True)
+    assert rows(spark.table("i")) == [(0, "v0")]
+    frame.write.saveAsTable("s")
+    frame.write.mode("append").saveAsTable("s")
+    assert spark.table("s").count() == 6
+    frame.write.mode("overwrite").saveAsTable("s")
+    assert rows(spark.table("s")) == [(0, "v0"), (1, "v1"), (2, "v2")]
+    frame.write.mode("ignore").saveAsTable("s")
+    with pytest.raises(AnalysisException, match="ALREADY_EXISTS"):
+        frame.write.saveAsTable("s")
+    frame.write.format("parquet").saveAsTable("s_parquet")
+    assert rows(spark.table("s_parquet")) == [(0, "v0"), (1, "v1"), (2, "v2")]
+
+
+def test_merge_into(spark: SparkSession) -> None:
+    """MERGE by DataFrame."""
+    spark.sql("CREATE TABLE m (id BIGINT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("INSERT INTO m VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    source = spark.createDataFrame([(2, "B"), (3, "drop"), (4, "D")], "id BIGINT, v STRING")
+    (
+        source.alias("s")
+        .mergeInto("m", sf.expr("m.id = s.id"))
+        .whenMatched(sf.expr("s.v = 'drop'"))
+        .delete()
+        .whenMatched()
+        .updateAll()
+        .whenNotMatched()
+        .insertAll()
+        .whenNotMatchedBySource()
+        .update({"v": sf.lit("left")})
+        .merge()
+    )
+    assert rows(spark.table("m")) == [(1, "left"), (2, "B"), (4, "D")]
+
+
+def test_parameters_and_time_travel(spark: SparkSession) -> None:
+    """Named and positional parameters, also in statements of ours; versions as read options."""
+    spark.sql("CREATE TABLE tt (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("INSERT INTO tt VALUES (:id, :v)", args={"id": 1, "v": "it's; -- ?"})
+    spark.sql("INSERT INTO tt VALUES (?, ?)", args=[2, "b"])
+    spark.sql("UPDATE tt SET v = :v WHERE id = :id", args={"id": 2, "v": "B"})
+    found = spark.sql("SELECT v FROM tt WHERE id = :x", args={"x": 1})
+    assert found.collect()[0].v == "it's; -- ?"
+    past = spark.read.option("versionAsOf", "1").table("tt")
+    assert rows(past) == [(1, "it's; -- ?")]
+    assert rows(spark.sql("SELECT v FROM tt VERSION AS OF 2 WHERE id = 2")) == [("b",)]
+    now = spark.sql("SELECT current_timestamp()").collect()[0][0]
+    at = spark.read.option("timestampAsOf", str(now)).table("tt")
+    assert rows(at) == [(1, "it's; -- ?"), (2, "B")]
+    with pytest.raises(AnalysisException, match="TABLE_STORE_SNAPSHOT_NOT_FOUND"):
+        spark.read.option("versionAsOf", "99").table("tt").collect()
+
+
+def test_catalog_api(spark: SparkSession) -> None:
+    """What `spark.catalog` tells; temporary views, functions and caching."""
+    spark.sql("CREATE TABLE ca (id INT) COMMENT 'c'")
+    assert spark.catalog.tableExists("ca")
+    here = f"{spark.catalog.currentCatalog()}.default"
+    assert "ca" in {table.name for table in spark.catalog.listTables(here)}
+    assert [column.name for column in spark.catalog.listColumns("ca")] == ["id"]
+    spark.range(2).createOrReplaceTempView("tv")
+    spark.udf.register("plus_one", lambda x: x + 1, "int")
+    spark.sql("INSERT INTO ca SELECT plus_one(CAST(id AS INT)) FROM tv")
+    assert rows(spark.sql("SELECT upper('x'), id FROM ca")) == [("X", 1), ("X", 2)]
+    spark.table("ca").cache().count()
+    spark.sql("INSERT INTO ca VALUES (9)")
+    assert spark.table("ca").count() == 3
+    spark.catalog.uncacheTable("ca")
+    spark.sql("DROP TABLE ca")
+    assert not spark.catalog.tableExists("ca")
+
+
+def test_descriptor(spark: SparkSession) -> None:
+    """A table that Python describes is the one SQL would have made."""
+    descriptor = (
+        TableDescriptor.for_managed()
+        .column("id", "BIGINT")
+        .column("ts", "TIMESTAMP", comment="when")
+        .computed_column("day", "STRING", "date_format(ts, 'yyyy-MM-dd')")
+        .primary_key("id", "day")
+        .partitioned_by("day")
+        .watermark("ts", "ts - INTERVAL 5 SECONDS")
+        .option("bucket", "2")
+        .comment("described")
+    )
+    descriptor.create(spark, "described")
+    spark.sql("INSERT INTO described VALUES (1, TIMESTAMP '2024-01-02 03:04:05')")
+    assert rows(spark.sql("SELECT id, day FROM described")) == [(1, "2024-01-02")]
+    properties = dict(tuple(row) for row in spark.sql("SHOW TBLPROPERTIES described").collect())
+    assert properties["bucket"] == "2"
+
+
+def test_plain_select_never_asks_the_parser(spark: SparkSession) -> None:
+    """Parsing a statement of Spark's costs a pattern match: the planner is not asked."""
+    planner = spark._jvm.org.apache.spark.sql.tablestore.PlannerProcess
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    parser.parsePlan("CREATE TABLE x (a INT)")
+    asked = planner.requests().getOrDefault("parse", 0)
+    assert asked >= 1
+    for sql in (
+        "SELECT * FROM t WHERE a = 1",
+        "WITH c AS (SELECT 1 AS x) SELECT x FROM c JOIN t ON c.x = t.a",
+        "SHOW TABLES",
+        "UPDATE t SET a = 1",
+        "EXPLAIN SELECT 1",
+    ):
+        parser.parsePlan(sql)
+    assert planner.requests().getOrDefault("parse", 0) == asked
