@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.key_lookup import narrowed_to_keys
 from table_store.catalog.planner.managed_table import ROW_COLUMN
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.raw_split import RawSplits, byte_ranges
@@ -45,6 +46,10 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     scan = opened.table.scan(
         columns=stored, predicate=predicate, version=opened.snapshot_id, schema=opened.schema
     )
+    scan, is_small = narrowed_to_keys(scan)
+    if is_small and columns:
+        rows = scan.to_arrow().select(list(columns))
+        return arrow_answer(rows.cast(_arrow_schema(argument["schema"])))
     options = _read_options(argument)
     if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
         scan = replace(scan, target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE))

@@ -18,6 +18,7 @@ from table_store.catalog.table_definition import columns_to_spark
 from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.kernel.types import DOUBLE, LONG, STRING
 
 
@@ -112,7 +113,8 @@ def test_a_key_condition_leaves_the_files_that_can_hold_it(tmp_path: Path) -> No
     for first in range(0, 50, 10):
         table.append(_rows(first, first + 9))
     assert _scan(table)["files"] == 5
-    found = _scan(table, _equals("id", 12))
+    greater = {**_equals("id", 42), "name": ">="}
+    found = _scan(table, greater)
     assert (found["files"], len(found["splits"])) == (1, 1)
 
 
@@ -144,3 +146,38 @@ def test_parts_of_a_large_file(
     assert len(ranges) == parts
     assert sum(length for _, length in ranges) == size
     assert [start for start, _ in ranges[1:]] == [start + length for start, length in ranges[:-1]]
+
+
+def test_rows_of_one_key_come_with_the_plan(tmp_path: Path) -> None:
+    """The planner reads one bucket itself; a condition on other columns is left to Spark."""
+    table = _table(tmp_path, ("id",), bucket="4")
+    table.append(_rows(*range(100)))
+    table.append(_rows(7, 8, v=2.0))
+    before = {path.name for path in Path(table.path).glob("bucket-*")}
+    assert before == {"bucket-0", "bucket-1", "bucket-2", "bucket-3"}
+    for key in range(100):
+        answer = _scan(table, _equals("id", key), columns=("id", "v"))
+        found = pa.ipc.open_stream(base64.b64decode(answer["arrow"])).read_all().to_pylist()
+        assert found == [{"id": key, "v": 2.0 if key in (7, 8) else 1.0}]
+    assert "splits" in _scan(table, _equals("v", 2))
+
+
+def test_no_other_bucket_is_opened_for_a_key(tmp_path: Path) -> None:
+    """The files of three of four buckets may be gone."""
+    table = _table(tmp_path, ("id",), bucket="4")
+    table.append(_rows(*range(100)))
+    held = {}
+    for bucket in Path(table.path).glob("bucket-*"):
+        kept = tmp_path / bucket.name
+        bucket.rename(kept)
+        held[bucket.name] = kept
+    for name, kept in held.items():
+        shutil.copytree(kept, Path(table.path) / name)
+        found = 0
+        for key in range(100):
+            try:
+                found += "arrow" in _scan(table, _equals("id", key))
+            except MissingFileError:
+                continue
+        assert 0 < found < 100
+        shutil.rmtree(Path(table.path) / name)
