@@ -55,10 +55,6 @@ object Errors {
     s"[TABLE_STORE_TIME_TRAVEL_NOT_SUPPORTED] $table is a table USING $provider, which keeps no older versions. " +
       "SQLSTATE: 0A000", "TABLE_STORE_TIME_TRAVEL_NOT_SUPPORTED", "0A000")
 
-  def foreignReplace(provider: String): Throwable = new TableStoreException(
-    s"[TABLE_STORE_REPLACE_NOT_SUPPORTED] A table USING $provider cannot take the place of another in one step: " +
-      "drop that one first. SQLSTATE: 0A000", "TABLE_STORE_REPLACE_NOT_SUPPORTED", "0A000")
-
   def foreignAlter(provider: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_ALTER_NOT_SUPPORTED] Of a table USING $provider only properties and comments can be changed and " +
       "nullable columns added at the end. SQLSTATE: 0A000", "TABLE_STORE_ALTER_NOT_SUPPORTED", "0A000")

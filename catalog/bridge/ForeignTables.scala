@@ -121,17 +121,17 @@ class ForeignTables(catalogName: String) {
   /** A table that is filled before it has a name; `recorded` gives it the name. */
   def stage(definition: ForeignDefinition, replaced: Option[ForeignDefinition],
             recorded: ForeignDefinition => Unit): StagedTable =
-    if (definition.isDelta && replaced.forall(_.isDelta)) {
-      val place = replaced.map(old => definition.copy(properties = definition.properties --
+    if (definition.isDelta) {
+      val same = replaced.filter(_.isDelta)
+      val place = same.map(old => definition.copy(properties = definition.properties --
         Seq(TableCatalog.PROP_LOCATION, TableCatalog.PROP_IS_MANAGED_LOCATION) ++ old.properties.filter {
           case (key, _) => key == TableCatalog.PROP_LOCATION || key == TableCatalog.PROP_IS_MANAGED_LOCATION
         })).getOrElse(definition)
-      val staged = if (replaced.isEmpty) delta.stageCreate(path(place), deltaInfo(place))
+      val staged = if (same.isEmpty) delta.stageCreate(path(place), deltaInfo(place))
         else delta.stageReplace(path(place), deltaInfo(place))
       new RecordedStagedTable(staged.asInstanceOf[StagedTable with SupportsWrite],
         () => recorded(ofDelta(place, delta.loadTable(path(place)))))
-    } else if (replaced.nonEmpty) throw Errors.foreignReplace(definition.provider)
-    else new StagedFiles(definition, () => recorded(create(definition)))
+    } else new StagedFiles(definition, () => recorded(create(definition)))
 
   def alter(definition: ForeignDefinition, changes: Seq[TableChange]): ForeignDefinition =
     if (definition.isDelta) ofDelta(definition, delta.alterTable(path(definition), changes: _*))

@@ -78,9 +78,10 @@ def loaded_foreign(access: CatalogAccess, record: NameRecord) -> dict[str, Any]:
 
 
 def record_foreign(session: PlannerSession, argument: Argument) -> str:
-    """Remember the definition of a table that Spark has made or altered.
+    """Remember the definition of a table that Spark has made, altered or replaced.
 
-    "recorded", or the word for what came in the way meanwhile.
+    The folder of a table that was replaced goes, where the catalog chose it. "recorded", or the
+    word for what came in the way meanwhile.
     """
     access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
@@ -99,12 +100,19 @@ def record_foreign(session: PlannerSession, argument: Argument) -> str:
     if location is not None and _has_own_folder(definition):
         definition = replace(definition, location=access.warehouse.places.stored(location))
     mode = DefineMode.CREATE if argument["is_new"] else DefineMode.CREATE_OR_REPLACE
+    old = None if argument["is_new"] else access.warehouse.find(identifier)
     try:
         access.warehouse.define(identifier, definition, mode)
     except AlreadyExistsError:
         return "table_exists"
     except NamespaceNotFoundError:
         return "no_such_namespace"
+    if (
+        old is not None
+        and isinstance(old.target, ForeignDefinition)
+        and old.target.location != definition.location
+    ):
+        _remove_own_folder(access, old.target)
     return "recorded"
 
 
@@ -118,12 +126,16 @@ def drop_foreign(access: CatalogAccess, identifier: Identifier) -> bool:
     definition = record.target
     assert isinstance(definition, ForeignDefinition), "the record's kind says so"
     access.warehouse.drop(record)
+    _remove_own_folder(access, definition)
+    return True
+
+
+def _remove_own_folder(access: CatalogAccess, definition: ForeignDefinition) -> None:
     if definition.location is not None and _has_own_folder(definition):
         location = access.warehouse.places.absolute(definition.location)
         file_io = access.warehouse.places.file_io_of(location)
         if file_io.exists(location):
             file_io.delete(location, recursive=True)
-    return True
 
 
 def _has_own_folder(definition: ForeignDefinition) -> bool:

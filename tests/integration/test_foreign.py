@@ -153,6 +153,18 @@ def test_alter_and_rename(shell: StockShell) -> None:
     assert "TABLE_STORE_ALTER_NOT_SUPPORTED" in refused.error
 
 
+def test_replace(shell: StockShell) -> None:
+    """Another table in its place, whatever its format, also made of the one that goes."""
+    shell.ok("CREATE TABLE rp USING parquet AS SELECT 1 AS a")
+    shell.ok("CREATE OR REPLACE TABLE rp USING parquet AS SELECT a + 1 AS b FROM rp")
+    assert shell.ok("SELECT b FROM rp") == (("2",),)
+    shell.ok("CREATE OR REPLACE TABLE rp USING delta AS SELECT b + 1 AS c FROM rp")
+    assert shell.ok("SELECT c FROM rp") == (("3",),)
+    shell.ok("CREATE OR REPLACE TABLE rp USING json AS SELECT c + 1 AS d FROM rp")
+    assert shell.ok("SELECT d FROM rp") == (("4",),)
+    assert len(files(shell, "rp")) == 1
+
+
 def test_refused(shell: StockShell) -> None:
     """Each way to fail is an error of one line, and changes nothing."""
     shell.ok("CREATE TABLE kept (id INT) USING parquet")
@@ -162,8 +174,6 @@ def test_refused(shell: StockShell) -> None:
     assert "ALREADY_EXISTS" in shell.run("CREATE TABLE kept (a INT)").error
     assert "ALREADY_EXISTS" in shell.run("CREATE TABLE own (a INT) USING json").error
     shell.ok("CREATE TABLE IF NOT EXISTS kept (a INT) USING json")
-    replaced = shell.run("CREATE OR REPLACE TABLE kept USING parquet AS SELECT 1 AS a")
-    assert "TABLE_STORE_REPLACE_NOT_SUPPORTED" in replaced.error
     replaced = shell.run("CREATE OR REPLACE TABLE own USING parquet AS SELECT 1 AS a")
     assert "TABLE_STORE_WRONG_RELATION_KIND" in replaced.error
     assert "TIME_TRAVEL_NOT_SUPPORTED" in shell.run("SELECT * FROM kept VERSION AS OF 1").error
