@@ -36,8 +36,10 @@ class DeltaColumns:
 def inserted_rows(
     frame: DataFrame, schema: TableSchema, written: Sequence[str], kind: Column | None = None
 ) -> DataFrame:
-    """The table's columns, `KIND` and `ORDER` of an INSERT's query, computed columns included.
+    """The table's columns of an INSERT's query, computed ones included.
 
+    `KIND` comes with them where `kind` tells it (else all are adds), and `ORDER` where the table
+    has a key: every further column costs a conversion per row on the way to the worker.
     `written` are the names of `frame`'s columns by position. Among them may be computed columns,
     whose values do not count, and columns that are not stored.
     """
@@ -48,11 +50,11 @@ def inserted_rows(
         else F.expr(field.generated).cast(_ddl(schema, field.name)).alias(field.name)
         for field in schema.fields
     ]
-    return named.select(
-        *columns,
-        (F.lit(_ADD) if kind is None else kind).cast("tinyint").alias(KIND),
-        F.monotonically_increasing_id().alias(ORDER),
-    )
+    if kind is not None:
+        columns.append(kind.cast("tinyint").alias(KIND))
+    if schema.primary_key:
+        columns.append(F.monotonically_increasing_id().alias(ORDER))
+    return named.select(*columns)
 
 
 def delta_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) -> DataFrame:

@@ -67,13 +67,17 @@ def _aborting(writer: TableWriter) -> Iterator[TableWriter]:
 
 
 def write_batch(writer: TableWriter, batch: pa.RecordBatch) -> None:
-    """Give `writer` a batch with the table's columns and `KIND`, `ORDER`, `BUCKET`."""
-    rows = batch.drop_columns([KIND, ORDER, BUCKET])
+    """Give `writer` a batch with the table's columns and those of `KIND`, `ORDER`, `BUCKET`."""
+    known = {
+        name: batch.column(name).to_numpy(zero_copy_only=False)
+        for name in (KIND, ORDER, BUCKET)
+        if name in batch.schema.names
+    }
     writer.write(
-        rows,
-        kinds=batch.column(KIND).to_numpy(zero_copy_only=False),
-        order=batch.column(ORDER).to_numpy(zero_copy_only=False),
-        buckets=batch.column(BUCKET).to_numpy(zero_copy_only=False),
+        batch.drop_columns(list(known)),
+        kinds=known.get(KIND),
+        order=known.get(ORDER),
+        buckets=known.get(BUCKET),
     )
 
 
