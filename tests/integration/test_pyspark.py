@@ -153,6 +153,7 @@ def test_descriptor(spark: SparkSession) -> None:
 
 def test_plain_select_never_asks_the_parser(spark: SparkSession) -> None:
     """Parsing a statement of Spark's costs a pattern match: the planner is not asked."""
+    assert spark._jvm is not None
     planner = spark._jvm.org.apache.spark.sql.tablestore.PlannerProcess
     parser = spark._jsparkSession.sessionState().sqlParser()
     parser.parsePlan("CREATE TABLE x (a INT)")
