@@ -96,6 +96,19 @@ def remove_sessions_that_ended(
     return tuple(path for path in ended if _remove(warehouse, path, listeners))
 
 
+def remove_sessions_of(
+    owner: ProcessIdentity, warehouse: Warehouse, listeners: Sequence[TableListener] = ()
+) -> tuple[str, ...]:
+    """Remove the tables of all sessions of a process that is about to end; return the folders."""
+    folder = join_path(warehouse.root, TEMPORARY_FOLDER)
+    own = [
+        s.path
+        for s in warehouse.file_io.list(folder)
+        if s.is_dir and _owner_of(warehouse, s)[0] == owner
+    ]
+    return tuple(path for path in own if _remove(warehouse, path, listeners))
+
+
 def _lifecycle(
     warehouse: Warehouse, root: str, listeners: Sequence[TableListener]
 ) -> TableLifecycle:
@@ -117,14 +130,18 @@ def _remove(warehouse: Warehouse, root: str, listeners: Sequence[TableListener])
 
 def _has_ended(warehouse: Warehouse, folder: FileStatus) -> bool:
     now_ms = warehouse.clock.now_ms()
-    try:
-        content = json.loads(warehouse.file_io.read_bytes(join_path(folder.path, SESSION_FILE)))
-        owner = ProcessIdentity.from_json(content["owner"])
-        created_ms = int(content["createdMs"])
-    except (MissingFileError, ValueError, KeyError, TypeError):
-        # Begun but never owned, or damaged: nobody can tell any more but by its age.
-        return now_ms - folder.modified_ms > FOREIGN_SESSION_AGE_MAX_MS
+    owner, created_ms = _owner_of(warehouse, folder)
     state = Liveness.UNKNOWN if owner is None else liveness(owner)
     if state is Liveness.UNKNOWN:
+        # Of another machine, begun but never owned, or damaged: only its age can tell.
         return now_ms - created_ms > FOREIGN_SESSION_AGE_MAX_MS
     return state is Liveness.DEAD
+
+
+def _owner_of(warehouse: Warehouse, folder: FileStatus) -> tuple[ProcessIdentity | None, int]:
+    """The process a session's folder belongs to, and when it was begun (ms since 1970)."""
+    try:
+        content = json.loads(warehouse.file_io.read_bytes(join_path(folder.path, SESSION_FILE)))
+        return ProcessIdentity.from_json(content["owner"]), int(content["createdMs"])
+    except (MissingFileError, ValueError, KeyError, TypeError):
+        return None, folder.modified_ms

@@ -21,6 +21,7 @@ from table_store.catalog.planner.table_requests import (
     drop_temporary,
     managed_table,
 )
+from table_store.sql_ext.show_create import create_statement
 from table_store.sql_ext.statements import Command
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import AlreadyExistsError, InvalidOptionError
@@ -72,6 +73,13 @@ def _describe(session: PlannerSession, argument: Argument) -> Rows:
         {"col_name": row.name, "data_type": row.value or "", "comment": row.description}
         for row in rows
     ]
+
+
+def _show_create(session: PlannerSession, argument: Argument) -> Rows:
+    managed = require_managed(session, argument["name"])
+    access, table = managed_table(session, managed)
+    name = (access.name, *managed["namespace"], table.identifier.name)
+    return [{"createtab_stmt": create_statement(table.schema, name)}]
 
 
 def _set(session: PlannerSession, argument: Argument) -> Rows:
@@ -133,6 +141,7 @@ COMMANDS: Final[dict[str, CommandKind]] = {
         (("col_name", pa.string()), ("data_type", pa.string()), ("comment", pa.string())),
         _describe,
     ),
+    "ShowCreateTable": CommandKind((("createtab_stmt", pa.string()),), _show_create),
     "SetOption": CommandKind(_KEY_VALUE, _set),
     "ShowOption": CommandKind(_KEY_VALUE, _show),
     "ResetOption": CommandKind((), _reset),

@@ -14,6 +14,7 @@ from table_store.sql_ext.statements import (
     Explained,
     Insert,
     Rewritten,
+    ShowCreateTable,
     Statement,
 )
 from table_store.sql_ext.table_command import (
@@ -21,6 +22,7 @@ from table_store.sql_ext.table_command import (
     parse_create_catalog,
     parse_describe,
     parse_drop_temporary_table,
+    parse_show_create,
     parse_use_catalog,
 )
 from table_store.sql_ext.token_cursor import TokenCursor
@@ -42,7 +44,7 @@ def parse_statement(sql: str) -> Statement | None:
     cursor = TokenCursor(text)
     is_explained, mode = _accept_explain(cursor)
     command = _parse_command(cursor)
-    if is_explained and isinstance(command, DescribeExtended):
+    if is_explained and isinstance(command, DescribeExtended | ShowCreateTable):
         return None  # Spark explains it as well as we could
     if command is not None:
         return Explained(mode, command) if is_explained else command
@@ -92,5 +94,6 @@ _PARSERS: dict[str, Callable[[TokenCursor], Command | None]] = {
     "DROP": parse_drop_temporary_table,
     "SET": parse_set,
     "RESET": parse_reset,
+    "SHOW": parse_show_create,
     "USE": parse_use_catalog,
 }

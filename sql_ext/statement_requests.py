@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from typing import Any, Final
 
 from pyspark.sql.types import DataType, StructType
 
+from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.planner.catalog_of import managed_argument
 from table_store.catalog.planner.endpoint import Argument, Handler
 from table_store.catalog.planner.mirror_requests import mirror_when_asked
 from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.table_requests import managed_table
 from table_store.sql_ext.command import COMMANDS, command_schema, run_command
 from table_store.sql_ext.create_table_sql import render_create_table
 from table_store.sql_ext.sql_literal import name_literal
@@ -23,9 +26,12 @@ from table_store.sql_ext.statements import (
     Explained,
     Insert,
     Rewritten,
+    ShowCreateTable,
     UseCatalog,
 )
+from table_store.storage.kernel.errors import NotFoundError
 
+_CHAR_OR_VARCHAR: Final = re.compile(r'"(?:var)?char\(\d+\)"')
 TEMPORARY: Final = "table-store.temporary"
 """Property by which CREATE TABLE tells the catalog that the table is the session's own."""
 
@@ -48,10 +54,10 @@ def _command(session: PlannerSession, command: Command, sql: str) -> dict[str, A
         return {"sql": _create_table(session, command)}
     if isinstance(command, UseCatalog):
         return {"sql": f"SET CATALOG {name_literal((command.name,))}"}
-    if isinstance(command, DescribeExtended):
-        managed = managed_argument(session, command.name)
-        if managed is None:
-            return {"sql": sql}
+    if isinstance(command, DescribeExtended | ShowCreateTable) and not _is_managed(
+        session, command.name
+    ):
+        return {"sql": sql}
     answer = {
         "name": type(command).__name__,
         "request": {"command": type(command).__name__, **dataclasses.asdict(command)},
@@ -60,6 +66,20 @@ def _command(session: PlannerSession, command: Command, sql: str) -> dict[str, A
     if isinstance(command, DescribeExtended):
         answer["before"] = f"DESCRIBE TABLE EXTENDED {name_literal(command.name)}"
     return answer
+
+
+def _is_managed(session: PlannerSession, name: tuple[str, ...]) -> bool:
+    """Whether the name is that of a managed table, and not of a temporary view before it."""
+    argument = managed_argument(session, name)
+    if argument is None:
+        return False
+    if len(name) == 1 and session.has_temporary_view(name[0]):
+        return False
+    try:
+        managed_table(session, argument)
+    except (NotFoundError, WrongRelationKindError):
+        return False
+    return True
 
 
 def _explained(session: PlannerSession, explained: Explained) -> dict[str, Any]:
@@ -107,7 +127,9 @@ def _physical(session: PlannerSession, statement: CreateTable) -> StructType:
         f"{name_literal((column.name,))} {column.type_sql}" for column in statement.physical_columns
     )
     parser = session.spark._jsparkSession.sessionState().sqlParser()
-    return StructType.fromJson(json.loads(parser.parseTableSchema(ddl).json()))
+    # Expressions see CHAR and VARCHAR columns as strings.
+    described = _CHAR_OR_VARCHAR.sub('"string"', parser.parseTableSchema(ddl).json())
+    return StructType.fromJson(json.loads(described))
 
 
 STATEMENT_REQUESTS: Final[dict[str, Handler]] = {"parse": parse, "run_statement": run_command}

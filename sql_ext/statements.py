@@ -129,6 +129,13 @@ class DescribeExtended:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowCreateTable:
+    """`SHOW CREATE TABLE name`; for what is not a managed table the text goes to Spark."""
+
+    name: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SetOption:
     """`SET 'key' = value`, or an unquoted key with a dash."""
 
@@ -208,6 +215,7 @@ Command = (
     | DropTemporaryTable
     | Compact
     | DescribeExtended
+    | ShowCreateTable
     | SetOption
     | ShowOption
     | ResetOption

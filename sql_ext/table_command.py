@@ -10,6 +10,7 @@ from table_store.sql_ext.statements import (
     CreateCatalog,
     DescribeExtended,
     DropTemporaryTable,
+    ShowCreateTable,
     UseCatalog,
 )
 from table_store.sql_ext.syntax_error import StatementSyntaxError
@@ -53,6 +54,17 @@ def parse_describe(cursor: TokenCursor) -> DescribeExtended | None:
         return None
     is_bound = all(term.sql is not None for term in partition)
     return DescribeExtended(name, partition) if is_bound and cursor.at_statement_end() else None
+
+
+def parse_show_create(cursor: TokenCursor) -> ShowCreateTable | None:
+    """Read `SHOW CREATE TABLE name`; None for every other SHOW, AS SERDE included."""
+    if not cursor.accept_words("SHOW", "CREATE", "TABLE"):
+        return None
+    try:
+        name = cursor.name()
+    except StatementSyntaxError:
+        return None
+    return ShowCreateTable(name) if cursor.at_statement_end() else None
 
 
 def parse_drop_temporary_table(cursor: TokenCursor) -> DropTemporaryTable | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from table_store.catalog.planner.catalog_access import end_sessions
 from table_store.catalog.planner.endpoint import PlannerEndpoint
 from table_store.catalog.planner.process import serve
 from table_store.catalog.planner.requests import DATA_REQUESTS, REQUESTS
@@ -15,7 +16,7 @@ def main() -> int:
     if "--check" in sys.argv[1:]:
         print("ready")
         return 0
-    serve(PlannerEndpoint({**REQUESTS, **STATEMENT_REQUESTS}, DATA_REQUESTS))
+    serve(PlannerEndpoint({**REQUESTS, **STATEMENT_REQUESTS}, DATA_REQUESTS), end_sessions)
     return 0
 
 

@@ -22,6 +22,28 @@ object Errors {
       (error \ "sqlState").extract[String])
   }
 
+  private val own = """\[(TABLE_STORE_[A-Z_]+)\] .*? SQLSTATE: (\w{5})""".r.unanchored
+
+  /** What a Python worker said, without its trace where the error is one of ours. */
+  def fromWorker(error: Throwable): Throwable =
+    own.findAllMatchIn(String.valueOf(error.getMessage)).toSeq.lastOption.map(found =>
+      new TableStoreException(found.matched, found.group(1), found.group(2)): Throwable).getOrElse(error)
+
+  /** A data file that Spark's Parquet reader could not read. */
+  def unreadable(path: String, snapshot: Option[Long], cause: Throwable): Throwable = {
+    val causes = Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(10).toSeq
+    val (condition, state, what) =
+      if (causes.exists(_.isInstanceOf[java.io.FileNotFoundException])) {
+        ("TABLE_STORE_MISSING_FILE", "KD001", "does not exist")
+      } else {
+        val reason = String.valueOf(causes.last.getMessage).linesIterator.nextOption().getOrElse("")
+        ("TABLE_STORE_CORRUPT_FILE", "KD001", s"is damaged: $reason")
+      }
+    new TableStoreException(s"[$condition] File '$path'${snapshot.map(id => s" of snapshot $id").getOrElse("")} $what. " +
+      "Restore the file from a copy, or read an older snapshot with VERSION AS OF and roll back to it with " +
+      s"CALL sys.rollback. SQLSTATE: $state", condition, state)
+  }
+
   def plannerFailed(python: String, log: File): Throwable = new TableStoreException(
     s"[TABLE_STORE_PLANNER_NOT_STARTED] The planner did not start with `$python -m table_store.planner`. " +
       s"Run `table-store doctor`, and see $log. SQLSTATE: 58000", "TABLE_STORE_PLANNER_NOT_STARTED", "58000")

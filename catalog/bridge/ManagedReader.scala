@@ -2,12 +2,15 @@ package org.apache.spark.sql.tablestore
 
 import org.apache.arrow.vector.ValueVector
 import org.apache.arrow.vector.complex.StructVector
+import scala.util.control.NonFatal
+
 import org.apache.spark.TaskContext
-import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonFunction}
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonException, PythonFunction}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.python.{ArrowPythonRunner, PythonSQLMetrics}
@@ -17,18 +20,30 @@ import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, Column
 /** Reads raw splits with Spark's Parquet reader and merge splits in a Python worker; both as column batches, unless
   * the types rule that out for Parquet: then the whole scan is rows. */
 case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionReaderFactory, python: PythonFunction,
-    settings: PythonReader.Settings) extends PartitionReaderFactory {
+    settings: PythonReader.Settings, snapshot: Option[Long]) extends PartitionReaderFactory {
   override def supportColumnarReads(split: InputPartition): Boolean = parquet.supportColumnarReads(split)
 
+  private def guarded[T](file: PartitionedFile)(open: PartitionedFile => PartitionReader[T]): PartitionReader[T] =
+    new GuardedReader(open(file), Errors.unreadable(file.filePath.toString, snapshot, _))
+
   override def createColumnarReader(split: InputPartition): PartitionReader[ColumnarBatch] = split match {
-    case raw: RawSplit => new ConcatReader(raw.partitioned.map(file => parquet.buildColumnarReader(file)))
+    case raw: RawSplit => new ConcatReader(raw.partitioned.map(guarded(_)(parquet.buildColumnarReader)))
     case merge: MergeSplit => new PythonReader(schema, python, settings, merge.payload)
   }
 
   override def createReader(split: InputPartition): PartitionReader[InternalRow] = split match {
-    case raw: RawSplit => new ConcatReader(raw.partitioned.map(file => parquet.buildReader(file)))
+    case raw: RawSplit => new ConcatReader(raw.partitioned.map(guarded(_)(parquet.buildReader)))
     case merge: MergeSplit => new RowReader(new PythonReader(schema, python, settings, merge.payload))
   }
+}
+
+/** Says of a file that cannot be read which it is, and of which snapshot. */
+private class GuardedReader[T](open: => PartitionReader[T], failed: Throwable => Throwable) extends PartitionReader[T] {
+  private def guard[R](work: => R): R = try work catch { case NonFatal(error) => throw failed(error) }
+  private val reader = guard(open)
+  override def next(): Boolean = guard(reader.next())
+  override def get(): T = guard(reader.get())
+  override def close(): Unit = reader.close()
 }
 
 private class ConcatReader[T](readers: Iterator[PartitionReader[T]]) extends PartitionReader[T] {
@@ -70,7 +85,10 @@ private class PythonReader(schema: StructType, python: PythonFunction, settings:
   private val batches = runner.compute(Iterator(Iterator(input)), task.partitionId(), task)
   private var batch: ColumnarBatch = _
 
-  override def next(): Boolean = batches.hasNext && {
+  override def next(): Boolean = try advance() catch {
+    case error: PythonException => throw Errors.fromWorker(error)
+  }
+  private def advance(): Boolean = batches.hasNext && {
     val answer = batches.next()
     val struct = answer.column(0).asInstanceOf[ArrowColumnVector].getValueVector.asInstanceOf[StructVector]
     val columns = schema.indices.map(i => new BorrowedColumn(struct.getChildByOrdinal(i).asInstanceOf[ValueVector]))

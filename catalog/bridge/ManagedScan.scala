@@ -15,7 +15,7 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
 import org.apache.spark.sql.internal.connector.PredicateUtils
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
 import org.json4s.JsonDSL._
@@ -29,7 +29,13 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
 
   override def pruneColumns(columns: StructType): Unit = required = columns
   /** All stay with Spark too: here they only prune files, row groups and merged batches. */
-  override def pushPredicates(pushed: Array[Predicate]): Array[Predicate] = { predicates = pushed; pushed }
+  override def pushPredicates(pushed: Array[Predicate]): Array[Predicate] = {
+    predicates = pushed.filter(_.references.forall(column => isComparedAsBytes(column.fieldNames.head)))
+    pushed
+  }
+  /** Storage knows no collations. */
+  private def isComparedAsBytes(column: String): Boolean = !schema.fields.filter(_.name == column)
+    .exists(_.dataType.existsRecursively { case text: StringType => !text.isUTF8BinaryCollation; case _ => false })
   override def pushedPredicates(): Array[Predicate] = Array.empty
   override def pushLimit(rows: Int): Boolean = { limit = Some(rows); true }
   override def isPartiallyPushed: Boolean = true
@@ -52,7 +58,7 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
       answer
   }
   private def named(function: String, column: Expression): Option[JObject] = column match {
-    case reference: NamedReference => Some(("name" -> function) ~ ("column" -> reference.fieldNames.toList))
+    case reference: NamedReference if isComparedAsBytes(reference.fieldNames.head) => Some(("name" -> function) ~ ("column" -> reference.fieldNames.toList))
     case _ => None
   }
   override def supportCompletePushDown(aggregation: Aggregation): Boolean = (answered(aggregation) \ "arrow") != JNothing
@@ -109,7 +115,8 @@ class ManagedScan(table: String, override val readSchema: StructType, predicates
 
   override def createReaderFactory(): PartitionReaderFactory = {
     val session = SparkSession.active
-    ManagedReaderFactory(readSchema, parquet(session), python(session), PythonReader.settings(session))
+    ManagedReaderFactory(readSchema, parquet(session), python(session), PythonReader.settings(session),
+      (plan \ "snapshot").extractOpt[Long])
   }
 
   /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. */

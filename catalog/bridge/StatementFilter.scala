@@ -5,12 +5,13 @@ object StatementFilter {
   /** The very text of sql_ext/prefilter.py, whose tests hold for both. */
   private val maybeOursPattern =
     """(?is)/\*\+[\s\xa0\u1680\u2000-\u3000]*OPTIONS\b|^[^\w/-]*(?:""" +
-      """(?:--|/\*|EXPLAIN\b).*\b(?:CREATE|REPLACE|ALTER|DROP|(?:RE)?SET|USE|DESC(?:RIBE)?|INSERT)\b""" +
+      """(?:--|/\*|EXPLAIN\b).*\b(?:CREATE|REPLACE|ALTER|DROP|(?:RE)?SET|USE|SHOW|DESC(?:RIBE)?|INSERT)\b""" +
       """|(?:CREATE|REPLACE)\b.*\b(?:TABLE|CATALOG)\b""" +
       """|ALTER\b.*\bCOMPACT\b""" +
       """|DROP\b.*\bTEMP(?:ORARY)?\b""" +
       """|(?:RE)?SET\b(?:[^=]*[-'\x22]|.*/\*)""" +
       """|USE\b.*\bCATALOG\b""" +
+      """|SHOW\b.*\bCREATE\b""" +
       """|DESC(?:RIBE)?\b.*\b(?:EXTENDED|FORMATTED)\b""" +
       """|(?:(?:WITH|FROM)\b.*\b)?INSERT\b)"""
 

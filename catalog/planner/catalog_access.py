@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +15,21 @@ from table_store.catalog.planner.catalog_of import DEFAULT_WAREHOUSE
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.process_identity import ProcessIdentity, identity_of
-from table_store.catalog.temporary_tables import TemporaryTables
+from table_store.catalog.temporary_tables import (
+    TemporaryTables,
+    remove_sessions_of,
+    remove_sessions_that_ended,
+)
 from table_store.catalog.warehouse import Warehouse
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.kernel.clock import SystemClock
+from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.ids import RandomIds
 
 WAREHOUSE = "warehouse"
+
+_log = logging.getLogger(__name__)
+_opened: list[Warehouse] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +76,26 @@ def namespace_of(argument: Argument) -> str | None:
     return str(namespace[0]) if len(namespace) == 1 else None
 
 
+def end_sessions() -> None:
+    """Remove the temporary tables of all sessions, for the JVM ends."""
+    for warehouse in _opened:
+        try:
+            remove_sessions_of(_jvm(), warehouse, installed_listeners())
+        except TableStoreError as error:
+            _log.warning("temporary tables stay in %s: %s", warehouse.root, error)
+
+
 @lru_cache(maxsize=16)
 def _warehouse(root: str) -> Warehouse:
     path = root.removeprefix("file:")
     path = "/" + path.lstrip("/") if root.startswith("file:") else path
-    return Warehouse(file_io_for(path), path, SystemClock(), RandomIds())
+    warehouse = Warehouse(file_io_for(path), path, SystemClock(), RandomIds())
+    _opened.append(warehouse)
+    try:
+        remove_sessions_that_ended(warehouse, installed_listeners())
+    except TableStoreError as error:
+        _log.warning("leftovers of ended sessions stay in %s: %s", path, error)
+    return warehouse
 
 
 @lru_cache(maxsize=1)

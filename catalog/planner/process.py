@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import sys
+from collections.abc import Callable
 
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from py4j.java_gateway import java_import
@@ -30,8 +32,10 @@ _IMPORTS = (
 )
 
 
-def serve(endpoint: PlannerEndpoint) -> None:
+def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
     """Answer the JVM until it closes this process's standard input, which it does by ending.
+
+    Then, or when the JVM says so by SIGTERM, call `on_end` and exit.
 
     The first line of standard input is JSON with the JVM's port, the port to listen on, and
     the token that both directions must show; a command line or an environment variable would
@@ -62,5 +66,14 @@ def serve(endpoint: PlannerEndpoint) -> None:
     os.dup2(2, 1)
     os.write(answer, b"ready\n")
     os.close(answer)
-    sys.stdin.read()
+    try:
+        signal.signal(signal.SIGTERM, _ended)
+        sys.stdin.read()
+    except SystemExit:
+        pass
+    on_end()
     os._exit(0)
+
+
+def _ended(*_: object) -> None:
+    raise SystemExit(0)

@@ -53,7 +53,14 @@ class ReadTask:
             )
         if ROW_COLUMN in self.columns:
             batch = self._with_row(batch)
-        return batch if batch.schema == self.schema else batch.cast(self.schema)
+        if batch.schema == self.schema:
+            return batch
+        # A cast between equal types would refuse NULLs in a struct whose children are not null.
+        arrays = [
+            array if array.type == field.type else array.cast(field.type)
+            for array, field in zip(batch.columns, self.schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _with_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         whole = batch.to_struct_array()

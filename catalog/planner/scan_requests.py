@@ -128,9 +128,25 @@ def _parts(
 
 
 def _arrow_schema(struct_json: str) -> pa.Schema:
+    columns = columns_from_spark(struct_json)
     return pa.schema(
-        [arrow_field(f.name, f.type, nullable=f.nullable) for f in columns_from_spark(struct_json)]
+        [_as_jvm_reads(arrow_field(f.name, f.type, nullable=f.nullable)) for f in columns]
     )
+
+
+def _as_jvm_reads(field: pa.Field) -> pa.Field:
+    """The field with times in nanoseconds, the only unit of time that Spark takes from Arrow."""
+    kind = field.type
+    if pa.types.is_time64(kind):
+        return field.with_type(pa.time64("ns"))
+    if pa.types.is_struct(kind):
+        return field.with_type(pa.struct([_as_jvm_reads(child) for child in kind.fields]))
+    if pa.types.is_map(kind):
+        key, value = _as_jvm_reads(kind.key_field), _as_jvm_reads(kind.item_field)
+        return field.with_type(pa.map_(key, value))
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(_as_jvm_reads(kind.value_field)))
+    return field
 
 
 def _command(task: ReadTask, struct_json: str) -> str:

@@ -46,6 +46,11 @@ class PlannerSession:
         else:
             conf.set(key, value)
 
+    def has_temporary_view(self, name: str) -> bool:
+        """Whether a temporary view of the session has this name."""
+        catalog = self.spark._jsparkSession.sessionState().catalog()
+        return bool(catalog.getTempView(name).isDefined())
+
     def current(self) -> tuple[str, list[str]]:
         """(current catalog, current namespace)."""
         manager = self.spark._jsparkSession.sessionState().catalogManager()

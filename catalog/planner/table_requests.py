@@ -52,7 +52,7 @@ def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | 
     """
     access = CatalogAccess.of(session, argument)
     argument, change_type = split_change_type(argument)
-    system = _system_table(argument)
+    system = _system_table(session, access, argument)
     if system is not None:
         return _load_system_table(access, session, *system, argument)
     identifier = identifier_of(argument)
@@ -70,9 +70,9 @@ def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | 
 
 def load_relation(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
     """A table or a view; None where the name stands for neither."""
+    access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
-    if identifier is not None and _system_table(argument) is None:
-        access = CatalogAccess.of(session, argument)
+    if identifier is not None and _system_table(session, access, argument) is None:
         found = _find(access, identifier)
         if isinstance(found, ViewDefinition):
             return dict(found.to_json())
@@ -346,14 +346,21 @@ def _lifecycle(session: PlannerSession, argument: Argument) -> TableLifecycle:
     return access.temporary.lifecycle() if argument["handle"]["temporary"] else access.lifecycle
 
 
-def _system_table(argument: Argument) -> tuple[list[str], str, str] | None:
+def _system_table(
+    session: PlannerSession, access: CatalogAccess, argument: Argument
+) -> tuple[list[str], str, str] | None:
     """(namespace, table, system table) of ``t$snapshots`` or ``t.snapshots``."""
     namespace, name = argument["namespace"], argument["name"]
     base, separator, system = name.rpartition(SYSTEM_TABLE_SEPARATOR)
     if separator and base and system.lower() in SYSTEM_TABLES:
         return namespace, base, system.lower()
-    if len(namespace) == 2 and name.lower() in SYSTEM_TABLES:
+    if name.lower() not in SYSTEM_TABLES:
+        return None
+    if len(namespace) == 2:
         return namespace[:1], namespace[1], name.lower()
+    if len(namespace) == 1 and access.warehouse.find_namespace(namespace[0]) is None:
+        catalog, current = session.current()
+        return current if catalog == access.name else ["default"], namespace[0], name.lower()
     return None
 
 

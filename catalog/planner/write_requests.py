@@ -127,7 +127,9 @@ def _written(
     parallelism = session.spark.sparkContext.defaultParallelism
     placed = at_writers(rows, opened.schema, context.bucket_count, parallelism)
     try:
-        answers = placed.mapInArrow(WriteTask(context), ANSWER).collect()
+        # By position: mapInArrow takes no column whose name has a dot or a back-tick.
+        rows = placed.toDF(*[f"_{i}" for i in range(len(placed.columns))])
+        answers = rows.mapInArrow(WriteTask(context, tuple(placed.columns)), ANSWER).collect()
     except CapturedException as error:
         found = _BAD_CHANGE_TYPE_VALUE.search(str(error))
         if found is None:

@@ -33,10 +33,12 @@ class WorkerError(TableStoreError):
 class WriteTask:
     """Writes the rows it is given as data files and answers with the commit messages.
 
-    An error of ours is an answer too, so that the user meets its text and no worker's trace.
+    `columns` are the names of what comes, by position. An error of ours is an answer too, so that
+    the user meets its text and no worker's trace.
     """
 
     context: WriterContext
+    columns: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A message for each partition and bucket written, or one error."""
@@ -45,7 +47,7 @@ class WriteTask:
     def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
         with _aborting(TableWriter(self.context)) as writer:
             for batch in batches:
-                write_batch(writer, batch)
+                write_batch(writer, batch.rename_columns(list(self.columns)))
             return writer.prepare_commit()
 
 

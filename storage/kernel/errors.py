@@ -191,7 +191,7 @@ class CorruptFileError(TableStoreError):
     """A file of a table does not hold what was written to it."""
 
     condition = "TABLE_STORE_CORRUPT_FILE"
-    sql_state = "XX001"
+    sql_state = "KD001"
 
     def __init__(self, *, path: str, reason: str, snapshot_id: int | None = None) -> None:
         self.path = path

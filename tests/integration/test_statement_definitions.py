@@ -1,0 +1,206 @@
+"""Tables of every type, SHOW CREATE TABLE and its kin, and what is refused, in the stock shell."""
+
+from __future__ import annotations
+
+import pytest
+from tests.integration.stock_shell import StockShell
+
+pytestmark = pytest.mark.spark
+
+VALUES = {
+    "b": ("BOOLEAN", "true", "true"),
+    "t": ("TINYINT", "-1Y", "-1"),
+    "s": ("SMALLINT", "2S", "2"),
+    "l": ("BIGINT", "5000000000", "5000000000"),
+    "f": ("FLOAT", "1.5F", "1.5"),
+    "d": ("DOUBLE", "-2.5D", "-2.5"),
+    "de": ("DECIMAL(38,10)", "1234567890123456789012345678.0123456789BD", None),
+    "ds": ("DECIMAL(9,2)", "1.25BD", "1.25"),
+    "st": ("STRING", "'é😀'", "é😀"),
+    "bi": ("BINARY", "X'4142'", "AB"),
+    "da": ("DATE", "DATE'1899-12-31'", "1899-12-31"),
+    "ts": ("TIMESTAMP", "TIMESTAMP'2024-01-02 03:04:05.678901'", "2024-01-02 03:04:05.678901"),
+    "tn": ("TIMESTAMP_NTZ", "TIMESTAMP_NTZ'2024-01-02 03:04:05'", "2024-01-02 03:04:05"),
+    "tm": ("TIME", "TIME'10:11:12.5'", "10:11:12.5"),
+    "ch": ("CHAR(5)", "'ab'", "ab   "),
+    "vc": ("VARCHAR(5)", "'abc'", "abc"),
+    "ar": ("ARRAY<INT>", "array(1, NULL)", "[1,null]"),
+    "ma": ("MAP<STRING, ARRAY<INT>>", "map('k', array(1, 2))", '{"k":[1,2]}'),
+    "su": (
+        "STRUCT<a: INT, b: STRUCT<c: STRING, d: TIME>>",
+        "named_struct('a', 1, 'b', named_struct('c', 'x', 'd', TIME'01:02:03'))",
+        '{"a":1,"b":{"c":"x","d":01:02:03}}',
+    ),
+    "va": ("VARIANT", """parse_json('{"a":[1,2]}')""", '{"a":[1,2]}'),
+}
+ORDERED = [name for name in VALUES if name not in ("ar", "ma", "su", "va")]
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_every_type(shell: StockShell, keyed: bool) -> None:
+    """Raw and merged reads give back what was written, NULLs included."""
+    shell.ok("SET spark.sql.timeType.enabled = true")
+    name = "ty_key" if keyed else "ty_bag"
+    columns = ", ".join(f"{column} {kind}" for column, (kind, _, _) in VALUES.items())
+    key = ", PRIMARY KEY (id) NOT ENFORCED" if keyed else ""
+    shell.ok(f"CREATE TABLE {name} (id INT, {columns}{key})")
+    literals = ", ".join(literal for _, literal, _ in VALUES.values())
+    nulls = ", ".join("NULL" for _ in VALUES)
+    shell.ok(f"INSERT INTO {name} VALUES (1, {literals}), (2, {nulls})")
+    full = ("1", *(shown or literal[:-2] for _, literal, shown in VALUES.values()))
+    empty = ("2", *("NULL" for _ in VALUES))
+    assert shell.run(f"SELECT * FROM {name}").sorted() == [full, empty]
+    rest = ", ".join(VALUES)
+    shell.ok(f"INSERT INTO {name} SELECT id + 1, {rest} FROM {name} WHERE id = 1 OR l IS NULL")
+    merged = shell.run(f"SELECT * FROM {name} WHERE id > 1").sorted()
+    wanted = [("2", *full[1:]), ("3", *empty[1:])]
+    assert merged == (wanted if keyed else sorted([*wanted, empty]))
+    assert len(shell.ok(f"SELECT va, su FROM {name} WHERE de > 1")) == 2
+    if keyed:
+        shell.ok(f"DELETE FROM {name} WHERE ts IS NULL")
+        assert shell.ok(f"SELECT count(*) FROM {name}") == (("2",),)
+
+
+def test_keys_of_every_orderable_type(shell: StockShell) -> None:
+    """The newest row of a key wins, whatever the key's type."""
+    shell.ok("SET spark.sql.timeType.enabled = true")
+    for column in ORDERED:
+        kind, literal, _ = VALUES[column]
+        table = f"key_{column}"
+        shell.ok(f"CREATE TABLE {table} (k {kind}, v INT, PRIMARY KEY (k) NOT ENFORCED)")
+        shell.ok(f"INSERT INTO {table} VALUES ({literal}, 1), ({literal}, 2)")
+        shell.ok(f"INSERT INTO {table} VALUES ({literal}, 3)")
+        assert shell.ok(f"SELECT v FROM {table} WHERE k = {literal}") == (("3",),), kind
+
+
+def test_collated_columns_compare_as_they_say(shell: StockShell) -> None:
+    """A collation is Spark's to apply; files and row groups are not skipped by bytes."""
+    shell.ok("CREATE TABLE co (id INT, s STRING COLLATE UTF8_LCASE)")
+    shell.ok("INSERT INTO co VALUES (1, 'Abc'), (2, 'abc'), (3, 'x')")
+    assert shell.run("SELECT id FROM co WHERE s = 'ABC'").sorted() == [("1",), ("2",)]
+
+
+SHOWN = """CREATE TABLE table_store.default.`sh``o'w` (
+  id INT NOT NULL,
+  ts TIMESTAMP COMMENT 'it\\'s \\\\',
+  day AS date_format(ts, 'yyyy-MM-dd') COMMENT 'the day',
+  `d.v` DECIMAL(10,2) DEFAULT 7.5,
+  ch char(5),
+  s STRING COLLATE UTF8_LCASE,
+  n STRUCT<a: INT, `b c`: ARRAY<STRING>>,
+  WATERMARK FOR ts AS ts - INTERVAL 5 SECONDS,
+  CONSTRAINT `k k` PRIMARY KEY (id, day) NOT ENFORCED)
+COMMENT 'a "table"\\nof two lines'
+PARTITIONED BY (day)
+WITH (
+  'bucket' = '2',
+  'log.kafka.x' = 'a\\'b\\\\')"""
+
+
+def test_show_create_table_runs_back(shell: StockShell) -> None:
+    """Every clause of a table is there, hostile names and values included."""
+    shell.ok(SHOWN)
+    assert "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE `sh``o'w`")) == SHOWN
+    shell.ok("CREATE TABLE copy_of LIKE `sh``o'w`")
+    copied = "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE copy_of"))
+    assert "day AS date_format" in copied
+    assert "PRIMARY KEY (id, day)" in copied
+    shell.ok("INSERT INTO `sh``o'w` SELECT 1, TIMESTAMP'2024-05-06 00:00:00', 2, 'a', 'b', NULL")
+    shell.ok("UPDATE `sh``o'w` SET `d.v` = 3")
+    assert shell.ok("SELECT day, `d.v` FROM `sh``o'w` WHERE s = 'B'") == (("2024-05-06", "3.00"),)
+
+
+def test_system_tables_and_settings(shell: StockShell) -> None:
+    """Both spellings, also without the namespace; SET shows and refuses."""
+    shell.ok("CREATE TABLE sys_of (id INT, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO sys_of /*+ OPTIONS('change-tracking' = 'false') */ VALUES (1)")
+    for name in ("`sys_of$snapshots`", "sys_of.snapshots", "default.sys_of.snapshots"):
+        assert shell.ok(f"SELECT snapshot_id, commit_kind FROM {name}") == (("1", "APPEND"),)
+    for system in ("schemas", "options", "manifests", "files", "partitions", "buckets"):
+        shell.ok(f"SELECT * FROM sys_of.{system}")
+    assert shell.ok("SET 'execution.runtime-mode' = 'batch'")
+    assert shell.ok("SET 'execution.runtime-mode'") == (("execution.runtime-mode", "batch"),)
+    shell.ok("RESET 'execution.runtime-mode'")
+    assert shell.ok("EXPLAIN ALTER TABLE sys_of COMPACT")[1][0] == "Execute TableStore Compact"
+
+
+def test_catalogs(shell: StockShell) -> None:
+    """CREATE CATALOG makes one with a warehouse of its own."""
+    other = shell.folder / "other-warehouse"
+    shell.ok(f"CREATE CATALOG other WITH ('warehouse' = '{other}')")
+    shell.ok("USE CATALOG other")
+    shell.ok("CREATE TABLE there (a INT)")
+    shell.ok("USE CATALOG table_store")
+    shell.ok("INSERT INTO other.default.there VALUES (1)")
+    assert shell.ok("SELECT * FROM other.default.there") == (("1",),)
+    assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run("SELECT * FROM there").error
+    assert "ALREADY_EXISTS" in shell.run("CREATE CATALOG other WITH ('warehouse' = '/x')").error
+
+
+REFUSED = [
+    ("CREATE TABLE no (a INTERVAL DAY)", "[TABLE_STORE_UNSUPPORTED_TYPE] Type interval day"),
+    ("CREATE TABLE no AS SELECT NULL AS a", "[TABLE_STORE_UNSUPPORTED_TYPE] Type void"),
+    ("CREATE TABLE no (a INT, PRIMARY KEY (b) NOT ENFORCED)", "[TABLE_STORE_INVALID_SCHEMA]"),
+    ("CREATE TABLE no (a INT, PRIMARY KEY (a, a) NOT ENFORCED)", "[TABLE_STORE_INVALID_SCHEMA]"),
+    (
+        "CREATE TABLE no (a INT, b INT, PRIMARY KEY (a) NOT ENFORCED) PARTITIONED BY (b)",
+        "[TABLE_STORE_INVALID_SCHEMA] The table definition is not valid at column 'b'",
+    ),
+    *(
+        (
+            f"CREATE TABLE no (a {kind}, PRIMARY KEY (a) NOT ENFORCED)",
+            "[TABLE_STORE_INVALID_SCHEMA]",
+        )
+        for kind in ("MAP<STRING, INT>", "ARRAY<INT>", "VARIANT")
+    ),
+    ("CREATE TABLE no (a INT, A INT)", "[COLUMN_ALREADY_EXISTS]"),
+    ("CREATE TABLE no (_VALUE_KIND INT)", "[TABLE_STORE_INVALID_SCHEMA]"),
+    ("CREATE TABLE no (a INT) WITH ('buckt' = '2')", "[TABLE_STORE_UNKNOWN_OPTION]"),
+    ("CREATE TABLE no (a INT) WITH ('bucket' = 'two')", "[TABLE_STORE_INVALID_OPTION]"),
+    ("CREATE TABLE no (a INT) WITH ('file.format' = 'csv')", "[TABLE_STORE_INVALID_OPTION]"),
+    ("CREATE TABLE no (a INT) WITH ('file.path' = '/x/../y')", "[TABLE_STORE_PATH_NOT_ALLOWED]"),
+    ("CREATE TABLE no (a INT) WITH ('bucket')", "[TABLE_STORE_SYNTAX_ERROR]"),
+    ("CREATE TABLE no (a INT) LOCATION '/x'", "[TABLE_STORE_INVALID_OPTION]"),
+    ("CREATE TABLE no (a INT) PARTITIONED BY (bucket(4, a))", "[TABLE_STORE_INVALID_SCHEMA]"),
+    ("CREATE TABLE `n$o` (a INT)", "[TABLE_STORE_INVALID_IDENTIFIER]"),
+    ("ALTER TABLE bad SET TBLPROPERTIES ('bucket' = '4')", "[TABLE_STORE_INVALID_OPTION]"),
+    ("ALTER TABLE bad SET TBLPROPERTIES ('bukket' = '4')", "[TABLE_STORE_UNKNOWN_OPTION]"),
+    ("ALTER TABLE bad DROP COLUMN id", "[TABLE_STORE_INVALID_SCHEMA]"),
+    ("ALTER TABLE bad ALTER COLUMN v TYPE STRING", "[TABLE_STORE_INVALID_SCHEMA]"),
+    ("ALTER TABLE bad PARTITION (nope = 1) COMPACT", "[TABLE_STORE_INVALID_SCHEMA]"),
+    ("ALTER TABLE nowhere COMPACT", "[TABLE_STORE_NOT_FOUND]"),
+    ("INSERT INTO bad VALUES (NULL, 1)", "[NOT_NULL_ASSERT_VIOLATION]"),
+    ("INSERT INTO bad VALUES (1)", "[INSERT_COLUMN_ARITY_MISMATCH"),
+    ("INSERT INTO bad VALUES (1, 2, 3)", "[INSERT_COLUMN_ARITY_MISMATCH"),
+    ("INSERT INTO bad VALUES (1, 'abc')", "[INCOMPATIBLE_DATA_FOR_TABLE"),
+    ("INSERT INTO bad VALUES (1, 3000000000)", "[CAST_OVERFLOW_IN_TABLE_INSERT]"),
+    ("INSERT INTO bad SELECT id, id + 3000000000 FROM range(3)", "[CAST_OVERFLOW_IN_TABLE_INSERT]"),
+    ("INSERT INTO bad WITH ('change-tracking' = 'no') VALUES (1, 1)", "[TABLE_STORE_INVALID"),
+    ("INSERT INTO bad WITH ('change-trackin' = 'x') VALUES (1, 1)", "[TABLE_STORE_UNKNOWN_OPTION]"),
+    ("SELECT * FROM bad WITH ('source.split' = 'x')", "[TABLE_STORE_UNKNOWN_OPTION]"),
+    ("SELECT * FROM bad /*+ OPTIONS('bucket' = '2') */", "[TABLE_STORE_INVALID_OPTION]"),
+    ("SELECT * FROM bad /*+ OPTIONS('k') */", "[TABLE_STORE_SYNTAX_ERROR]"),
+    ("SELECT * FROM bad VERSION AS OF 99", "[TABLE_STORE_SNAPSHOT_NOT_FOUND]"),
+    ("SELECT * FROM bad VERSION AS OF 'x'", "[TABLE_STORE_INVALID_OPTION]"),
+    ("CALL sys.nope('bad')", "[TABLE_STORE_PROCEDURE_NOT_FOUND]"),
+    ("CALL sys.compact('nowhere')", "[TABLE_STORE_NOT_FOUND]"),
+    ("CALL sys.compact(tabel => 'bad')", "[UNRECOGNIZED_PARAMETER_NAME]"),
+    ("CALL sys.rollback('bad', '99')", "[TABLE_STORE_SNAPSHOT_NOT_FOUND]"),
+    ("SET 'execution.runtime-mode' = 'fast'", "[TABLE_STORE_INVALID_OPTION]"),
+    ("DROP TEMPORARY TABLE nowhere", "[TABLE_STORE_NOT_FOUND]"),
+    ("USE CATALOG nowhere", "[CATALOG_NOT_FOUND]"),
+]
+
+
+def test_what_is_refused(shell: StockShell) -> None:
+    """Each mistake has its condition and SQLSTATE, and no trace; nothing of it is visible."""
+    shell.ok("CREATE TABLE bad (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO bad VALUES (100, 100)")
+    for statement, start in REFUSED:
+        said = shell.run(statement).error
+        assert said.startswith(start), (statement, said)
+        assert "SQLSTATE: " in said, (statement, said)
+        assert "\tat " not in said, (statement, said)
+        assert "Traceback" not in said, (statement, said)
+    assert shell.ok("SELECT * FROM bad") == (("100", "100"),)
+    assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run("SELECT * FROM no").error
