@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark

@@ -33,7 +33,7 @@ def test_every_statement_of_ours_is_found(sql: str) -> None:
         "SELECT /*+ BROADCAST(t) */ * FROM t",
         "EXPLAIN SELECT * FROM t",
         "SHOW TABLES IN db",
-        "SHOW CREATE TABLE t",
+        "SHOW TBLPROPERTIES t",
         "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE",
         "UPDATE t SET a = 1",
         "DELETE FROM t WHERE a = 'SET'",
