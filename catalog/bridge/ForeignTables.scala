@@ -190,8 +190,10 @@ private case class FileWrite(definition: ForeignDefinition, mode: SaveMode, info
 private class StagedFiles(definition: ForeignDefinition, recorded: () => Unit) extends StagedTable with SupportsWrite {
   override def name(): String = definition.location.getOrElse(definition.provider)
   override def columns(): Array[Column] = definition.info.columns
-  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.V1_BATCH_WRITE)
-  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder {
+  override def capabilities(): util.Set[TableCapability] =
+    util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {
+    override def truncate(): WriteBuilder = this // of what takes another's place: the folder is new
     override def build(): Write = FileWrite(definition, SaveMode.ErrorIfExists, info)
   }
   override def commitStagedChanges(): Unit = recorded()
