@@ -121,8 +121,7 @@ WRITE_ONLY = Option(
     type=BOOLEAN,
     default=False,
     scopes=_TABLE,
-    doc="Writers neither compact nor expire snapshots; something else has to (ALTER TABLE … "
-    "COMPACT, CALL sys.compact, CALL sys.expire_snapshots).",
+    doc="Writers do not compact; something else has to (ALTER TABLE … COMPACT, CALL sys.compact).",
 )
 COMMIT_MAX_RETRIES = Option(
     key="commit.max-retries",
@@ -199,7 +198,8 @@ SNAPSHOT_NUM_RETAINED_MIN = Option(
     type=integer(1),
     default=10,
     scopes=_TABLE,
-    doc="Newest snapshots that never expire. Higher: longer time travel, more files kept.",
+    doc="Newest snapshots that CALL sys.expire_snapshots never removes. Higher: longer time travel, "
+    "more files kept.",
 )
 SNAPSHOT_NUM_RETAINED_MAX = Option(
     key="snapshot.num-retained.max",
@@ -221,7 +221,7 @@ SNAPSHOT_EXPIRE_LIMIT = Option(
     type=integer(1),
     default=50,
     scopes=_TABLE,
-    doc="Snapshots that one commit expires at most. Higher: less left behind, slower commits.",
+    doc="Snapshots that one CALL sys.expire_snapshots removes at most. Higher: longer calls.",
 )
 MANIFEST_MERGE_MIN_COUNT = Option(
     key="manifest.merge-min-count",
