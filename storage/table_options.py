@@ -198,8 +198,8 @@ SNAPSHOT_NUM_RETAINED_MIN = Option(
     type=integer(1),
     default=10,
     scopes=_TABLE,
-    doc="Newest snapshots that CALL sys.expire_snapshots never removes. Higher: longer time travel, "
-    "more files kept.",
+    doc="Newest snapshots that CALL sys.expire_snapshots never removes. Higher: longer time "
+    "travel, more files kept.",
 )
 SNAPSHOT_NUM_RETAINED_MAX = Option(
     key="snapshot.num-retained.max",
