@@ -23,8 +23,10 @@ class SessionViews(session: SparkSession) extends Rule[LogicalPlan] with LookupC
       resolved(name).map(child => create.copy(child = child)).getOrElse(create)
     case drop @ DropView(name: UnresolvedIdentifier, _) if !catalogManager.v1SessionCatalog.isTempView(name.nameParts) =>
       resolved(name).map(child => drop.copy(child = child)).getOrElse(drop)
-    case show @ ShowViews(UnresolvedNamespace(parts, _), _, _) => inNamespace(show, parts)
-    case show @ ShowViews(CurrentNamespace, _, _) => inNamespace(show, Nil)
+    case show @ ShowViews(UnresolvedNamespace(CatalogAndNamespace(catalog, namespace), _), _, _) =>
+      renamed(catalog).map(inNamespace(show, _, namespace)).getOrElse(show)
+    case show @ ShowViews(CurrentNamespace, _, _) =>
+      renamed(catalogManager.currentCatalog).map(inNamespace(show, _, catalogManager.currentNamespace)).getOrElse(show)
     case other => other
   }
 
@@ -32,10 +34,6 @@ class SessionViews(session: SparkSession) extends Rule[LogicalPlan] with LookupC
     case CatalogAndIdentifier(catalog, ident) => renamed(catalog).map(ResolvedIdentifier(_, ident))
     case _ => None
   }
-  private def inNamespace(show: ShowViews, parts: Seq[String]): LogicalPlan = parts match {
-    case CatalogAndNamespace(catalog, namespace) => renamed(catalog).map(named =>
-      show.copy(namespace = ResolvedNamespace(named, if (parts.isEmpty) catalogManager.currentNamespace.toSeq else namespace)))
-      .getOrElse(show)
-    case _ => show
-  }
+  private def inNamespace(show: ShowViews, named: TableStoreCatalog, namespace: Seq[String]): LogicalPlan =
+    show.copy(namespace = ResolvedNamespace(named, namespace))
 }

@@ -39,7 +39,7 @@ class TableStoreParser(delegate: ParserInterface) extends ParserInterface {
   /** Delta's parser (4.4.0) forgets parameters: unless Spark's own comes next, their values go into the text here. */
   override def parsePlanWithParameters(sql: String, parameters: ParameterContext): LogicalPlan = delegate match {
     case spark: SparkSqlParser => parsed(sql)(spark.parsePlanWithParameters(_, parameters))
-    case other => parsed(ParameterHandler.substituteParameters(sql, parameters)._1)(other.parsePlan)
+    case other => parsed(sql)(text => other.parsePlan(ParameterHandler.substituteParameters(text, parameters)._1))
   }
   override def parseExpression(text: String): Expression = delegate.parseExpression(text)
   override def parseTableIdentifier(text: String): TableIdentifier = delegate.parseTableIdentifier(text)
