@@ -48,7 +48,8 @@ FILE_PATH: Option[str | None] = Option(
     scopes=_SESSION_AND_TABLE,
     mutable=False,
     derived_default="the warehouse",
-    doc="Root folder under which the table's folder is made.",
+    doc="Root folder under which the table's folder is made: in the warehouse, or in one of the "
+    "catalog's `allowed-roots`.",
 )
 FILE_FORMAT = Option(
     key="file.format",

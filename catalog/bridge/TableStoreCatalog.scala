@@ -4,6 +4,7 @@ import java.util
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
@@ -22,7 +23,9 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
     catalogName = name
     catalog = ("catalog" -> name) ~ ("options" ->
-      (Json.strings(options.asCaseSensitiveMap) ~ ("spark.sql.warehouse.dir" -> SQLConf.get.warehousePath)))
+      (Json.strings(options.asCaseSensitiveMap) ~ ("spark.sql.warehouse.dir" -> SQLConf.get.warehousePath))) ~
+      // Of the application's configuration alone: a session may set what it likes.
+      ("allowed_roots" -> SparkEnv.get.conf.get(s"spark.sql.catalog.$name.allowed-roots", ""))
   }
 
   override def name(): String = catalogName

@@ -15,6 +15,7 @@ from table_store.catalog.planner.catalog_of import DEFAULT_WAREHOUSE
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.process_identity import ProcessIdentity, identity_of
+from table_store.catalog.table_place import plain_path
 from table_store.catalog.temporary_tables import (
     TemporaryTables,
     remove_sessions_of,
@@ -45,7 +46,9 @@ class CatalogAccess:
     def of(cls, session: PlannerSession, argument: Argument) -> CatalogAccess:
         """Open the catalog that a request was sent for."""
         options: Mapping[str, str] = argument["options"]
-        warehouse = _warehouse(options.get(WAREHOUSE) or options[DEFAULT_WAREHOUSE])
+        warehouse = _warehouse(
+            options.get(WAREHOUSE) or options[DEFAULT_WAREHOUSE], argument.get("allowed_roots", "")
+        )
         listeners = installed_listeners()
         return cls(
             name=argument["catalog"],
@@ -86,10 +89,17 @@ def end_sessions() -> None:
 
 
 @lru_cache(maxsize=16)
-def _warehouse(root: str) -> Warehouse:
+def _warehouse(root: str, allowed_roots: str) -> Warehouse:
     path = root.removeprefix("file:")
     path = "/" + path.lstrip("/") if root.startswith("file:") else path
-    warehouse = Warehouse(file_io_for(path), path, SystemClock(), RandomIds())
+    others = [plain_path(other.strip()) for other in allowed_roots.split(",") if other.strip()]
+    warehouse = Warehouse(
+        file_io_for(path),
+        path,
+        SystemClock(),
+        RandomIds(),
+        other_roots={other: file_io_for(other) for other in others},
+    )
     _opened.append(warehouse)
     try:
         remove_sessions_that_ended(warehouse, installed_listeners())

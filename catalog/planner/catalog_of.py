@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.table_place import ALLOWED_ROOTS_SETTING
 from table_store.storage.kernel.errors import NotFoundError
 
 DEFAULT_WAREHOUSE = "spark.sql.warehouse.dir"
@@ -30,8 +31,7 @@ def managed_argument(session: PlannerSession, parts: Sequence[str]) -> dict[str,
     if session.conf(_PREFIX + catalog) != CATALOG_CLASS:
         return None
     return {
-        "catalog": catalog,
-        "options": catalog_options(session, catalog),
+        **catalog_argument(session, catalog),
         "namespace": namespace or ["default"],
         "name": left[-1],
     }
@@ -49,11 +49,18 @@ def require_managed(session: PlannerSession, parts: Sequence[str]) -> dict[str, 
     return argument
 
 
-def catalog_options(session: PlannerSession, catalog: str) -> dict[str, str]:
-    """The options of a catalog, as Spark hands them to its `initialize`."""
+def catalog_argument(session: PlannerSession, catalog: str) -> dict[str, Any]:
+    """A catalog as the bridge's `initialize` describes it.
+
+    Where tables may lie besides the warehouse is the application's to say, never a session's.
+    """
     prefix = f"{_PREFIX}{catalog}."
     options = {key[len(prefix) :]: value for key, value in session.confs(prefix).items()}
-    return {DEFAULT_WAREHOUSE: session.conf(DEFAULT_WAREHOUSE) or "", **options}
+    return {
+        "catalog": catalog,
+        "options": {DEFAULT_WAREHOUSE: session.conf(DEFAULT_WAREHOUSE) or "", **options},
+        "allowed_roots": session.application_conf(prefix + ALLOWED_ROOTS_SETTING) or "",
+    }
 
 
 def _is_catalog(session: PlannerSession, name: str) -> bool:

@@ -14,7 +14,7 @@ from table_store.catalog.name_record import (
     ViewDefinition,
 )
 from table_store.catalog.planner.catalog_access import CatalogAccess, identifier_of
-from table_store.catalog.planner.catalog_of import CATALOG_CLASS, catalog_options
+from table_store.catalog.planner.catalog_of import CATALOG_CLASS, catalog_argument
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.table_definition import columns_to_spark
@@ -37,9 +37,7 @@ def mirror_when_asked(session: PlannerSession, sql: str) -> dict[str, Any] | Non
     catalog = session.conf(_DEFAULT_CATALOG) or _SESSION_CATALOG
     if session.conf(f"spark.sql.catalog.{catalog}") != CATALOG_CLASS:
         return None
-    access = CatalogAccess.of(
-        session, {"catalog": catalog, "options": catalog_options(session, catalog)}
-    )
+    access = CatalogAccess.of(session, catalog_argument(session, catalog))
     namespaces = [
         {"name": name, "relations": _entries(access, name)}
         for name in access.warehouse.namespaces()

@@ -31,6 +31,11 @@ class PlannerSession:
         value = self.spark._jsparkSession.conf().getOption(key)
         return str(value.get()) if value.isDefined() else None
 
+    def application_conf(self, key: str) -> str | None:
+        """The value with which the application was started; no session can change it."""
+        value = self.spark._jsparkSession.sparkContext().conf().getOption(key)
+        return str(value.get()) if value.isDefined() else None
+
     def confs(self, prefix: str) -> dict[str, str]:
         """Every key of the session that starts with `prefix`, with its value."""
         settings = self.spark._jsparkSession.sessionState().conf().settings()

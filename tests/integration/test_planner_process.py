@@ -71,8 +71,16 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StockShell]:
-    with StockShell(tmp_path_factory.mktemp("planner"), *arguments(SMALL)) as running:
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder outside of the warehouse, in which the application may have tables."""
+    return tmp_path_factory.mktemp("elsewhere")
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory, elsewhere: Path) -> Iterator[StockShell]:
+    roots = {"spark.sql.catalog.table_store.allowed-roots": str(elsewhere)}
+    folder = tmp_path_factory.mktemp("planner")
+    with StockShell(folder, *arguments({**SMALL, **roots})) as running:
         running.ok("CREATE TABLE t (id BIGINT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
         running.ok("INSERT INTO t VALUES (1, 'a')")
         yield running
@@ -148,6 +156,27 @@ def listening_ports(pid: int) -> list[int]:
                 assert address in ("0100007F", "0000000000000000FFFF00000100007F"), address
                 ports.append(int(port, 16))
     return ports
+
+
+def test_allowed_roots(shell: StockShell, elsewhere: Path, tmp_path: Path) -> None:
+    """Tables lie where the application says; a session cannot allow itself more."""
+    shell.ok(
+        "CREATE TABLE far (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED) "
+        f"WITH ('file.path' = '{elsewhere}/fast')"
+    )
+    place = elsewhere / "fast" / "default.db" / "far"
+    assert (place / "schema").is_dir()
+    for value in range(2):
+        shell.ok(f"INSERT INTO far SELECT id, {value} FROM range(100)")
+    assert shell.ok("ALTER TABLE far COMPACT")[0][:2] == ("2", "1")
+    assert ("Location", str(place), "") in shell.ok("DESCRIBE EXTENDED far")
+    assert shell.ok("SELECT sum(v) FROM far") == (("100",),)
+    shell.ok(f"SET spark.sql.catalog.table_store.allowed-roots = {tmp_path}")
+    refused = shell.run(f"CREATE TABLE out (id INT) WITH ('file.path' = '{tmp_path}')").error
+    assert refused.startswith(f"[TABLE_STORE_PATH_NOT_ALLOWED] Path '{tmp_path}'")
+    assert list(tmp_path.iterdir()) == []
+    shell.ok("DROP TABLE far")
+    assert not place.exists()
 
 
 def test_ends_with_its_jvm(tmp_path: Path) -> None:
