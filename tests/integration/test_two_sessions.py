@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,24 +25,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("together")
 
 
-def test_side_by_side(folder: Path) -> None:
-    """Two shells in one folder see each other's tables and rows, and both updates count."""
+@pytest.fixture(scope="module")
+def pair(folder: Path) -> Iterator[tuple[StockShell, StockShell]]:
+    """Two shells at once."""
     with StockShell(folder) as first, StockShell(folder, prefix="second") as second:
-        first.ok("CREATE TABLE n (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
-        second.ok("INSERT INTO n VALUES (1, 0), (2, 0)")
-        assert first.run("SELECT * FROM n").sorted() == [("1", "0"), ("2", "0")]
-        done = {name: _count_up(shell) for name, shell in (("a", first), ("b", second))}
-        for thread, _ in done.values():
-            thread.join()
-        succeeded = sum(answer.error == "" for _, answers in done.values() for answer in answers)
-        refused = [a.error for _, answers in done.values() for a in answers if a.error]
-        assert all(e.startswith("[TABLE_STORE_COMMIT_CONFLICT]") for e in refused), refused
-        assert first.ok("SELECT v FROM n WHERE id = 1") == ((str(succeeded),),)
-        assert succeeded >= 4
-        second.ok("ALTER TABLE n ADD COLUMN w STRING")
-        assert first.run("SELECT id, w FROM n").sorted() == [("1", "NULL"), ("2", "NULL")]
-        second.ok("DROP TABLE n")
-        assert "TABLE_OR_VIEW_NOT_FOUND" in first.run("SELECT * FROM n").error
+        yield first, second
+
+
+def test_side_by_side(folder: Path, pair: tuple[StockShell, StockShell]) -> None:
+    """Two shells in one folder see each other's tables and rows, and both updates count."""
+    first, second = pair
+    first.ok("CREATE TABLE n (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    second.ok("INSERT INTO n VALUES (1, 0), (2, 0)")
+    assert first.run("SELECT * FROM n").sorted() == [("1", "0"), ("2", "0")]
+    done = {name: _count_up(shell) for name, shell in (("a", first), ("b", second))}
+    for thread, _ in done.values():
+        thread.join()
+    succeeded = sum(answer.error == "" for _, answers in done.values() for answer in answers)
+    refused = [a.error for _, answers in done.values() for a in answers if a.error]
+    assert all(e.startswith("[TABLE_STORE_COMMIT_CONFLICT]") for e in refused), refused
+    assert first.ok("SELECT v FROM n WHERE id = 1") == ((str(succeeded),),)
+    assert succeeded >= 4
+    second.ok("ALTER TABLE n ADD COLUMN w STRING")
+    assert first.run("SELECT id, w FROM n").sorted() == [("1", "NULL"), ("2", "NULL")]
+    second.ok("DROP TABLE n")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in first.run("SELECT * FROM n").error
     left = {path.name for path in folder.iterdir()}
     assert not left & {"metastore_db", "derby.log"}
 
@@ -56,6 +64,57 @@ def _count_up(shell: StockShell) -> tuple[threading.Thread, list[Answer]]:
     thread = threading.Thread(target=run)
     thread.start()
     return thread, answers
+
+
+_SLOW = (
+    "if(java_method('java.util.concurrent.locks.LockSupport', 'parkNanos', 4000000000L) = '', 0, 7)"
+)
+_SLOW_ROW = f"SELECT CAST(id AS INT), {_SLOW} FROM range(0, 1, 1, 1)"
+_REFUSED = "[TABLE_STORE_COMMIT_CONFLICT]"
+
+
+@pytest.mark.parametrize(
+    ("slow", "quick", "condition", "count_and_sum"),
+    [
+        (f"INSERT OVERWRITE w {_SLOW_ROW}", "INSERT INTO w VALUES (10, 1)", _REFUSED, ("11", "1")),
+        (f"INSERT INTO w {_SLOW_ROW}", "INSERT OVERWRITE w VALUES (10, 1)", "", ("2", "8")),
+        (f"INSERT INTO w {_SLOW_ROW}", "ALTER TABLE w COMPACT", "", ("10", "7")),
+        (f"UPDATE w SET v = {_SLOW} WHERE id = 3", "ALTER TABLE w COMPACT", "", ("10", "7")),
+        (
+            f"UPDATE w SET v = {_SLOW} WHERE id = 3",
+            "INSERT INTO w VALUES (10, 1)",
+            _REFUSED,
+            ("11", "1"),
+        ),
+        (f"INSERT INTO w {_SLOW_ROW}", "ALTER TABLE w ADD COLUMN x INT", _REFUSED, ("10", "0")),
+    ],
+)
+def test_one_overtakes_the_other(
+    pair: tuple[StockShell, StockShell],
+    slow: str,
+    quick: str,
+    condition: str,
+    count_and_sum: tuple[str, str],
+) -> None:
+    """Both count, or the overtaken one fails, names what it met and leaves nothing."""
+    first, second = pair
+    first.ok("CREATE OR REPLACE TABLE w (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    first.ok("INSERT INTO w SELECT id, 0 FROM range(5)")
+    first.ok("INSERT INTO w SELECT id, 0 FROM range(10)")
+    answers: list[Answer] = []
+    overtaken = threading.Thread(target=lambda: answers.append(first.run(slow)))
+    overtaken.start()
+    time.sleep(1)
+    second.ok(quick)
+    assert overtaken.is_alive(), "the slow statement was too quick to be overtaken"
+    overtaken.join()
+    (answer,) = answers
+    assert answer.error.startswith(condition)
+    assert bool(answer.error) == bool(condition)
+    if condition:
+        assert "it is safe to run the statement again" in answer.error
+    for shell in pair:
+        assert shell.ok("SELECT count(*), sum(v) FROM w") == (count_and_sum,)
 
 
 @pytest.mark.crash
