@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -45,7 +44,7 @@ class WriteTask:
         yield from answers_of(lambda: self._write(batches))
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
-        with _aborting(TableWriter(self.context)) as writer:
+        with TableWriter(self.context) as writer:
             for batch in batches:
                 write_batch(writer, batch.rename_columns(list(self.columns)))
             return writer.prepare_commit()
@@ -53,19 +52,9 @@ class WriteTask:
 
 def write_rows(context: WriterContext, rows: pa.Table) -> tuple[CommitMessage, ...]:
     """Write rows with the table's columns, in the order in which the last of a key wins."""
-    with _aborting(TableWriter(context)) as writer:
+    with TableWriter(context) as writer:
         writer.write(rows)
         return writer.prepare_commit()
-
-
-@contextmanager
-def _aborting(writer: TableWriter) -> Iterator[TableWriter]:
-    """Give the writer; delete what it wrote if its user fails."""
-    try:
-        yield writer
-    except BaseException:
-        writer.abort()
-        raise
 
 
 def write_batch(writer: TableWriter, batch: pa.RecordBatch) -> None:

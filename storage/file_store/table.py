@@ -294,10 +294,11 @@ class FileStoreTable:
     def overwrite(self, rows: pa.Table) -> Committed | NoChange:
         """Let the rows take the place of the whole content."""
         latest = self.latest_snapshot()
-        writer = self.writer()
-        writer.write(rows)
+        with self.writer() as writer:
+            writer.write(rows)
+            messages = writer.prepare_commit()
         return self.committer().commit(
-            writer.prepare_commit(),
+            messages,
             kind=CommitKind.OVERWRITE,
             commit_user=self.ids.unique(),
             overwrite=WHOLE_TABLE,
@@ -364,9 +365,10 @@ class FileStoreTable:
         return data_file_path(self.path, self.schema.partition_keys, file)
 
     def _write(self, rows: pa.Table, kinds: np.ndarray | None) -> Committed | NoChange:
-        writer = self.writer()
-        writer.write(rows, kinds=kinds)
-        return self.commit(writer.prepare_commit())
+        with self.writer() as writer:
+            writer.write(rows, kinds=kinds)
+            messages = writer.prepare_commit()
+        return self.commit(messages)
 
     def file_reader(self, schema: TableSchema) -> DataFileReader:
         """Return what reads data files as rows of a definition."""

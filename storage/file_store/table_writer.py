@@ -55,7 +55,7 @@ class WriterContext:
 
 
 class TableWriter:
-    """One writer. A bucket of a table with key must have one writer in a statement."""
+    """One writer, closed by `with`. A bucket of a keyed table has one in a statement."""
 
     def __init__(self, context: WriterContext) -> None:
         self._context = context
@@ -63,6 +63,13 @@ class TableWriter:
         self._memtables: dict[_Target, Memtable] = {}
         self._writers: dict[_Target, DataFileWriter] = {}
         self._spill_folder: Path | None = None
+
+    def __enter__(self) -> TableWriter:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Delete what was written and not handed back by `prepare_commit`."""
+        self.abort()
 
     def write(
         self,

@@ -40,7 +40,7 @@ class FailingFileIO:
         self._inner = inner
         self._fail_at = fail_at
         self._fault = fault
-        self._dead = False
+        self.is_dead = False
         self.operations = 0
 
     @property
@@ -48,13 +48,14 @@ class FailingFileIO:
         """Whether the fault happened."""
         return 0 < self._fail_at <= self.operations
 
-    def _run(
+    def run(
         self,
         path: str,
         action: Callable[[], Result],
         torn: Callable[[], object] | None = None,
     ) -> Result:
-        if self._dead:
+        """Do one operation, or what happens instead; `torn` is what being killed leaves of it."""
+        if self.is_dead:
             raise Killed
         self.operations += 1
         forever = self._fault is Fault.ERROR_FOREVER and self.reached
@@ -62,12 +63,12 @@ class FailingFileIO:
             return action()
         match self._fault:
             case Fault.KILL_BEFORE:
-                self._dead = True
+                self.is_dead = True
                 if torn is not None:
                     torn()
                 raise Killed
             case Fault.KILL_AFTER:
-                self._dead = True
+                self.is_dead = True
                 action()
                 raise Killed
             case Fault.ERROR_AFTER:
@@ -75,13 +76,13 @@ class FailingFileIO:
         raise FileAccessError(path=path, operation="use", reason="Input/output error (EIO)")
 
     def read_bytes(self, path: str) -> bytes:
-        return self._run(path, lambda: self._inner.read_bytes(path))
+        return self.run(path, lambda: self._inner.read_bytes(path))
 
     def open_input(self, path: str) -> pa.NativeFile:
-        return self._run(path, lambda: self._inner.open_input(path))
+        return self.run(path, lambda: self._inner.open_input(path))
 
     def write_bytes(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        self._run(path, lambda: self._inner.write_bytes(path, data, durable=durable))
+        self.run(path, lambda: self._inner.write_bytes(path, data, durable=durable))
 
     def write_files(self, files: Mapping[str, bytes]) -> None:
         def torn() -> None:
@@ -91,28 +92,78 @@ class FailingFileIO:
             cut_path, cut = list(files.items())[half]
             self._inner.write_files({**kept, cut_path: cut[: len(cut) // 2]})
 
-        self._run(next(iter(files)), lambda: self._inner.write_files(files), torn)
+        self.run(next(iter(files)), lambda: self._inner.write_files(files), torn)
 
     def write_new(self, path: str, data: bytes) -> bool:
-        return self._run(path, lambda: self._inner.write_new(path, data))
+        return self.run(path, lambda: self._inner.write_new(path, data))
 
     def create_output(self, path: str) -> OutputFile:
-        return self._run(path, lambda: self._inner.create_output(path))
+        opened: list[OutputFile] = []
+
+        def create() -> OutputFile:
+            opened.append(self._inner.create_output(path))
+            return opened[0]
+
+        try:
+            return _CountedOutput(self, path, self.run(path, create))
+        except FileAccessError:
+            for output in opened:
+                output.abort()
+            raise
 
     def list(self, path: str) -> tuple[FileStatus, ...]:
-        return self._run(path, lambda: self._inner.list(path))
+        return self.run(path, lambda: self._inner.list(path))
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
-        self._run(path, lambda: self._inner.delete(path, recursive=recursive))
+        self.run(path, lambda: self._inner.delete(path, recursive=recursive))
 
     def exists(self, path: str) -> bool:
-        return self._run(path, lambda: self._inner.exists(path))
+        return self.run(path, lambda: self._inner.exists(path))
 
     def size(self, path: str) -> int:
-        return self._run(path, lambda: self._inner.size(path))
+        return self.run(path, lambda: self._inner.size(path))
 
     def rename_dir(self, source: str, target: str) -> None:
-        self._run(source, lambda: self._inner.rename_dir(source, target))
+        self.run(source, lambda: self._inner.rename_dir(source, target))
 
     def make_dirs(self, path: str) -> None:
-        self._run(path, lambda: self._inner.make_dirs(path))
+        self.run(path, lambda: self._inner.make_dirs(path))
+
+
+class _CountedOutput:
+    """A file being written: its first write, torn when killed, and its close are operations."""
+
+    def __init__(self, owner: FailingFileIO, path: str, inner: OutputFile) -> None:
+        self._owner = owner
+        self._path = path
+        self._inner = inner
+
+    @property
+    def closed(self) -> bool:
+        return self._inner.closed
+
+    @property
+    def checksum(self) -> int:
+        return self._inner.checksum
+
+    def write(self, data: bytes | memoryview | pa.Buffer) -> int:
+        if self._inner.tell():
+            return self._inner.write(data)
+        half = bytes(memoryview(data)[: memoryview(data).nbytes // 2])
+        return self._owner.run(
+            self._path, lambda: self._inner.write(data), lambda: self._inner.write(half)
+        )
+
+    def tell(self) -> int:
+        return self._inner.tell()
+
+    def flush(self) -> None:
+        self._inner.flush()
+
+    def close(self) -> None:
+        self._owner.run(self._path, self._inner.close)
+
+    def abort(self) -> None:
+        """Free the file's handle, whatever the disk does; a dead process frees nothing."""
+        if not self._owner.is_dead:
+            self._inner.abort()
