@@ -70,6 +70,29 @@ def eventually(condition: Callable[[], bool]) -> bool:
     return condition()
 
 
+LISTENER = """
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+class Listener:
+    def on_create_table(self, context):
+        if context.identifier.name == "refused":
+            raise ValueError("no room for refused")
+        self._note("+", context)
+
+    def on_drop_table(self, context):
+        if (HERE / "keeps").exists():
+            raise ValueError("it is still in use")
+        self._note("-", context)
+
+    def _note(self, sign, context):
+        with (HERE / "heard").open("a") as notes:
+            notes.write(f"{sign}{context.identifier.name}\\n")
+"""
+
+
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder outside of the warehouse, in which the application may have tables."""
@@ -77,10 +100,25 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory, elsewhere: Path) -> Iterator[StockShell]:
+def listening(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An installed distribution with a listener, which writes down what it heard."""
+    folder = tmp_path_factory.mktemp("listening")
+    (folder / "listening.py").write_text(LISTENER)
+    about = folder / "listening-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: listening\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[table_store.listeners]\nl = listening:Listener\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shell(
+    tmp_path_factory: pytest.TempPathFactory, elsewhere: Path, listening: Path
+) -> Iterator[StockShell]:
     roots = {"spark.sql.catalog.table_store.allowed-roots": str(elsewhere)}
     folder = tmp_path_factory.mktemp("planner")
-    with StockShell(folder, *arguments({**SMALL, **roots})) as running:
+    env = {"PYTHONPATH": str(listening)}
+    with StockShell(folder, *arguments({**SMALL, **roots}), env=env) as running:
         running.ok("CREATE TABLE t (id BIGINT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
         running.ok("INSERT INTO t VALUES (1, 'a')")
         yield running
@@ -177,6 +215,27 @@ def test_allowed_roots(shell: StockShell, elsewhere: Path, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
     shell.ok("DROP TABLE far")
     assert not place.exists()
+
+
+def test_listeners(shell: StockShell, listening: Path) -> None:
+    """An installed listener hears of CREATE and DROP; where it fails, all is as before."""
+    shell.ok("CREATE TABLE heard (id INT)")
+    shell.ok("INSERT INTO heard VALUES (1)")
+    shell.ok("CREATE OR REPLACE TABLE heard AS SELECT 2 AS id")
+    refused = shell.run("CREATE TABLE refused (id INT)").error
+    assert refused.startswith("[TABLE_STORE_LISTENER_FAILED]")
+    assert "no room for refused" in refused
+    assert shell.ok("SHOW TABLES LIKE 'refused'") == ()
+    assert not list(shell.folder.rglob("refused*"))
+    (listening / "keeps").touch()
+    kept = shell.run("DROP TABLE heard").error
+    assert kept.startswith("[TABLE_STORE_LISTENER_FAILED]")
+    assert shell.ok("SELECT * FROM heard") == (("2",),)
+    (listening / "keeps").unlink()
+    shell.ok("DROP TABLE heard")
+    heard = [line for line in (listening / "heard").read_text().split() if "heard" in line]
+    assert heard[:3] == ["+heard", "+heard", "-heard"]
+    assert heard.count("-heard") - heard.count("+heard") == 0
 
 
 def test_ends_with_its_jvm(tmp_path: Path) -> None:
