@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-STATEMENTS = int(os.environ.get("TABLE_STORE_SQL_STATEMENTS", "20"))
+STATEMENTS = int(os.environ.get("TABLE_STORE_SQL_STATEMENTS", "50"))
 Row = tuple[object, ...]
 
 
