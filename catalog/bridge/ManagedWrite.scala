@@ -9,10 +9,12 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Interpr
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.arrow.{ArrowBatchStreamWriter, ArrowConverters}
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, LeafV2CommandExec, V2CommandExec}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation, LeafV2CommandExec, V2CommandExec}
+import org.apache.spark.sql.types.StructType
 import org.json4s._
 import org.json4s.JsonDSL._
 
@@ -61,23 +63,31 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
 
 /** The query of a write statement, for the planner to run; or its rows, where the optimiser has computed them. */
 class WriteQuery(session: classic.SparkSession, query: LogicalPlan) {
-  def frame(): classic.DataFrame = classic.Dataset.ofRows(session, query)
+  /** The query, to which the planner adds columns; what a scan knows already is a part of it. */
+  def frame(): classic.DataFrame = classic.Dataset.ofRows(session, query.transform {
+    case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
+      LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
+  })
 
-  /** An Arrow stream of the rows in their order; null where only a Spark job can tell them. */
-  def rows(max: Int): Array[Byte] = query match {
-    case LocalRelation(_, data, false, _) if data.size <= max => stream(data)
+  /** An Arrow stream of the query's rows in their order; null where only a Spark job can tell them. */
+  def rows(max: Int): Array[Byte] = computed(query, max)
+  /** The same of what the planner made of [[frame]]. */
+  def rowsOf(frame: classic.DataFrame, max: Int): Array[Byte] = computed(frame.queryExecution.optimizedPlan, max)
+
+  private def computed(plan: LogicalPlan, max: Int): Array[Byte] = plan match {
+    case LocalRelation(_, data, false, _) if data.size <= max => stream(data, plan.schema)
     case Project(columns, _: OneRowRelation) if columns.forall(known) =>
       val row = new InterpretedMutableProjection(columns, Nil)
-      stream(Seq(row(InternalRow.empty)))
+      stream(Seq(row(InternalRow.empty)), plan.schema)
     case _ => null
   }
   private def known(column: Expression): Boolean =
     column.deterministic && !column.exists(part => part.isInstanceOf[PlanExpression[_]] || part.isInstanceOf[Unevaluable])
 
-  private def stream(data: Seq[InternalRow]): Array[Byte] = {
+  private def stream(data: Seq[InternalRow], schema: StructType): Array[Byte] = {
     val out = new ByteArrayOutputStream()
-    val writer = new ArrowBatchStreamWriter(query.schema, out, "UTC", false, false)
-    writer.writeBatches(ArrowConverters.toBatchIterator(data.iterator, query.schema, 0, "UTC", false, false, null))
+    val writer = new ArrowBatchStreamWriter(schema, out, "UTC", false, false)
+    writer.writeBatches(ArrowConverters.toBatchIterator(data.iterator, schema, 0, "UTC", false, false, null))
     writer.end()
     out.toByteArray
   }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-import pyarrow as pa
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -48,25 +47,32 @@ def write(session: PlannerSession, argument: Argument, data: Any) -> None:
     """
     opened = opened_table(argument)
     options = WriteOptions.parse(argument["options"])
-    known = _known_rows(opened, argument, data)
-    if known is None:
-        messages = _written(session, opened, _planned_rows(session, opened, argument, data))
-    else:
-        messages = write_rows(opened.table.writer_context(opened.schema), known)
+    messages = _written(session, opened, argument, data)
     _commit(opened, argument, messages, options)
     compact_after_write(session, opened, messages)
 
 
-def _known_rows(opened: OpenedTable, argument: Argument, query: Any) -> pa.Table | None:
-    """The rows of VALUES and the like, which need no Spark job; None where one must run."""
+def _written(
+    session: PlannerSession, opened: OpenedTable, argument: Argument, query: Any
+) -> tuple[CommitMessage, ...]:
+    """Write the rows of the query: here where they are known and few, else in a Spark job."""
+    context = opened.table.writer_context(opened.schema)
     is_plain = argument["mode"] != "delta" and "changeTypeColumn" not in argument["handle"]
-    if not is_plain or any(field.generated is not None for field in opened.schema.fields):
-        return None
-    stream = query.rows(_LOCAL_ROWS_MAX)
-    if stream is None:
-        return None
-    rows: pa.Table = pa.ipc.open_stream(stream).read_all()
-    return rows.rename_columns(list(opened.schema.column_names))
+    if is_plain and all(field.generated is None for field in opened.schema.fields):
+        known = query.rows(_LOCAL_ROWS_MAX)
+        if known is not None:
+            return write_rows(context, known, opened.schema.column_names)
+    try:
+        planned = _planned_rows(session, opened, argument, query)
+        known = query.rowsOf(planned._jdf, _LOCAL_ROWS_MAX)
+        if known is not None:
+            return write_rows(context, known, planned.columns)
+        return _written_by_workers(session, opened, planned)
+    except CapturedException as error:
+        found = _BAD_CHANGE_TYPE_VALUE.search(str(error))
+        if found is None:
+            raise
+        raise ChangeTypeError(value=found[1]) from None
 
 
 def _planned_rows(
@@ -120,21 +126,15 @@ def _kind(argument: Argument) -> Column | None:
     return kind
 
 
-def _written(
+def _written_by_workers(
     session: PlannerSession, opened: OpenedTable, rows: DataFrame
 ) -> tuple[CommitMessage, ...]:
     context = opened.table.writer_context(opened.schema)
     parallelism = session.spark.sparkContext.defaultParallelism
     placed = at_writers(rows, opened.schema, context.bucket_count, parallelism)
-    try:
-        # By position: mapInArrow takes no column whose name has a dot or a back-tick.
-        rows = placed.toDF(*[f"_{i}" for i in range(len(placed.columns))])
-        answers = rows.mapInArrow(WriteTask(context, tuple(placed.columns)), ANSWER).collect()
-    except CapturedException as error:
-        found = _BAD_CHANGE_TYPE_VALUE.search(str(error))
-        if found is None:
-            raise
-        raise ChangeTypeError(value=found[1]) from None
+    # By position: mapInArrow takes no column whose name has a dot or a back-tick.
+    rows = placed.toDF(*[f"_{i}" for i in range(len(placed.columns))])
+    answers = rows.mapInArrow(WriteTask(context, tuple(placed.columns)), ANSWER).collect()
     return messages_of([(row.message, row.error) for row in answers])
 
 

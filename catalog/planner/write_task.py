@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -50,10 +50,16 @@ class WriteTask:
             return writer.prepare_commit()
 
 
-def write_rows(context: WriterContext, rows: pa.Table) -> tuple[CommitMessage, ...]:
-    """Write rows with the table's columns, in the order in which the last of a key wins."""
-    with TableWriter(context) as writer:
-        writer.write(rows)
+def write_rows(
+    context: WriterContext, stream: bytes, columns: Sequence[str]
+) -> tuple[CommitMessage, ...]:
+    """Write the rows of an Arrow stream, in the order in which the last of a key wins.
+
+    `columns` are their names: the table's, and those of `KIND` and `ORDER` where they are there.
+    """
+    with pa.ipc.open_stream(stream) as batches, TableWriter(context) as writer:
+        for batch in batches:
+            write_batch(writer, batch.rename_columns(list(columns)))
         return writer.prepare_commit()
 
 
