@@ -1,4 +1,4 @@
-"""A PySpark session as a program has it, one for a test module."""
+"""A PySpark session as a program has it, classic or of Spark Connect, one for a test module."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from tests.integration.catalog_conf import SMALL
+from tests.integration.catalog_conf import SMALL, arguments
+from tests.integration.spark_server import SparkServer, free_port
+
+_CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 
 
 @contextmanager
@@ -34,3 +37,19 @@ def spark_session(folder: Path, settings: dict[str, str]) -> Iterator[SparkSessi
             process.stdin.close()
             process.wait(60)
             SparkContext._gateway = SparkContext._jvm = None
+
+
+@contextmanager
+def connect_session(folder: Path, settings: dict[str, str]) -> Iterator[SparkSession]:
+    """Start a Connect server in a process of its own; yield the session of a client in this one."""
+    port = free_port()
+    conf = arguments(SMALL, settings, {"spark.connect.grpc.binding.port": str(port)})
+    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    with SparkServer(folder, port, server, conf, []):
+        # Sets _CONNECT_MODE, which makes pyspark.sql.functions build Connect's columns.
+        session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
+        try:
+            yield session
+        finally:
+            session.stop()
+            os.environ.pop(_CONNECT_MODE, None)

@@ -1,17 +1,20 @@
-"""Goal: PySpark programs read and write managed tables by DataFrames, in both configurations."""
+"""Goal: PySpark programs read and write managed tables by DataFrames.
+
+The same programs run in both configurations of the catalog, and as clients of Spark Connect.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession, is_remote
 from pyspark.sql import functions as sf
 
 from table_store import TableDescriptor
 from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG
-from tests.integration.spark_session import spark_session
+from tests.integration.spark_session import connect_session, spark_session
 
 pytestmark = [
     pytest.mark.spark,
@@ -22,12 +25,17 @@ pytestmark = [
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(OWN_NAME, id="own-name"), pytest.param(SESSION_CATALOG, id="session")],
+    params=[
+        pytest.param((spark_session, OWN_NAME), id="own-name"),
+        pytest.param((spark_session, SESSION_CATALOG), id="session"),
+        pytest.param((connect_session, OWN_NAME), id="connect"),
+    ],
 )
 def spark(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SparkSession]:
-    with spark_session(tmp_path_factory.mktemp("pyspark"), request.param) as session:
+    start, settings = request.param
+    with start(tmp_path_factory.mktemp("pyspark"), settings) as session:
         yield session
 
 
@@ -151,8 +159,55 @@ def test_descriptor(spark: SparkSession) -> None:
     assert properties["bucket"] == "2"
 
 
+def test_statements(spark: SparkSession) -> None:
+    """Statements of ours and row-level ones, each by one call and with what it answers."""
+    spark.sql(
+        "CREATE TABLE st (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '2')"
+    )
+    spark.sql("INSERT INTO st VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    spark.sql("UPDATE st SET v = upper(v) WHERE id = ?", args=[1])
+    spark.sql("DELETE FROM st WHERE id = 2")
+    spark.sql(
+        "MERGE INTO st USING (SELECT 3 AS id, 'C' AS v UNION ALL SELECT 4, 'd') AS s "
+        "ON st.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    expected = [(1, "A"), (3, "C"), (4, "d")]
+    assert rows(spark.table("st")) == expected
+    (compacted,) = spark.sql("ALTER TABLE st COMPACT").collect()
+    assert compacted["files_after"] < compacted["files_before"]
+    assert spark.sql("CALL sys.compact(table => 'st')").columns == compacted.__fields__
+    assert rows(spark.table("st")) == expected
+    assert spark.table("`st$snapshots`").count() >= 5
+    spark.sql("SET 'table-storage.bucket' = '3'")
+    spark.sql("CREATE TABLE st3 (id INT)")
+    spark.sql("RESET 'table-storage.bucket'")
+    assert "'bucket' = '3'" in spark.sql("SHOW CREATE TABLE st3").collect()[0][0]
+    spark.sql("CREATE TEMPORARY TABLE st_temporary AS SELECT 1 AS one")
+    assert rows(spark.table("st_temporary")) == [(1,)]
+
+
+def test_errors(spark: SparkSession) -> None:
+    """A program gets the condition and the SQLSTATE, of our errors and of Spark's."""
+    spark.sql("CREATE TABLE er (id INT NOT NULL)")
+    for statement, condition, state in (
+        ("CREATE TABLE x (a INT) WITH ('bukket' = '1')", "TABLE_STORE_UNKNOWN_OPTION", "42616"),
+        ("ALTER TABLE nowhere COMPACT", "TABLE_STORE_NOT_FOUND", "42P01"),
+        ("SELECT * FROM er VERSION AS OF 77", "TABLE_STORE_SNAPSHOT_NOT_FOUND", "22023"),
+        ("SELECT * FROM nowhere", "TABLE_OR_VIEW_NOT_FOUND", "42P01"),
+        ("INSERT INTO er VALUES (CAST(NULL AS INT))", "NOT_NULL_ASSERT_VIOLATION", "42000"),
+        ("CREATE TABLE x (a INT", "PARSE_SYNTAX_ERROR", "42601"),
+    ):
+        with pytest.raises(PySparkException) as caught:
+            spark.sql(statement).collect()
+        assert (caught.value.getCondition(), caught.value.getSqlState()) == (condition, state)
+        assert f"[{condition}" in str(caught.value)
+        assert "Traceback" not in str(caught.value)
+
+
 def test_plain_select_never_asks_the_parser(spark: SparkSession) -> None:
     """Parsing a statement of Spark's costs a pattern match: the planner is not asked."""
+    if is_remote():
+        pytest.skip("a client of Connect cannot look into the server")
     assert spark._jvm is not None
     planner = spark._jvm.org.apache.spark.sql.tablestore.PlannerProcess
     parser = spark._jsparkSession.sessionState().sqlParser()
