@@ -13,6 +13,7 @@ _BEGIN = "# >>> spark-table-store (written by `table-store setup`, removed by --
 _END = "# <<< spark-table-store <<<"
 _BLOCK = re.compile(rf"\n?^{re.escape(_BEGIN)}$.*?^{re.escape(_END)}$\n?", re.MULTILINE | re.DOTALL)
 _EXTENSIONS = "spark.sql.extensions"
+_DEFAULT_SOURCE = "spark.sql.sources.default"
 
 
 def properties(text: str) -> Mapping[str, str]:
@@ -33,10 +34,11 @@ def without_block(text: str) -> str:
 def with_block(text: str, ours: str) -> str:
     """Return the file with `ours` as its block, in place of an older one.
 
-    Extensions that the user's lines name stay, after ours.
+    Extensions that the user's lines name stay, after ours; a default format that they name counts.
     """
     users = without_block(text)
-    theirs = properties(users).get(_EXTENSIONS, "").split(",")
+    named = properties(users)
+    theirs = named.get(_EXTENSIONS, "").split(",")
     own = properties(ours).get(_EXTENSIONS, "").split(",")
     merged = ",".join(dict.fromkeys(e.strip() for e in (*own, *theirs) if e.strip()))
     body = re.sub(
@@ -45,6 +47,8 @@ def with_block(text: str, ours: str) -> str:
         ours.strip(),
         flags=re.MULTILINE,
     )
+    if _DEFAULT_SOURCE in named:
+        body = re.sub(rf"^{re.escape(_DEFAULT_SOURCE)}\s.*\n?", "", body, flags=re.MULTILINE)
     gap = "" if not users or users.endswith("\n") else "\n"
     between = "\n" if users.strip() else ""
     return f"{users}{gap}{between}{_BEGIN}\n{body}\n{_END}\n"

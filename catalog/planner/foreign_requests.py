@@ -20,8 +20,11 @@ from table_store.catalog.warehouse import DefineMode
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.errors import AlreadyExistsError
 
-MANAGED_PROVIDER: Final = "tablestore"
-"""What `USING` says, where it says anything, for a managed table."""
+MANAGED_PROVIDERS: Final = frozenset({"tablestore", "org.apache.spark.sql.tablestore"})
+"""What `USING` says, where it says anything, for a managed table.
+
+The second is the shipped `spark.sql.sources.default`, which `saveAsTable` fills in.
+"""
 
 _IS_OWN_FOLDER: Final = "is_managed_location"
 # Long names are cut before the part that makes the folder unique.
@@ -30,7 +33,7 @@ _PLAIN_NAME_LENGTH_MAX: Final = 180
 
 def is_foreign(properties: Mapping[str, str]) -> bool:
     """Whether CREATE TABLE names a format of Spark's."""
-    return properties.get("provider", MANAGED_PROVIDER).lower() != MANAGED_PROVIDER
+    return "provider" in properties and properties["provider"].lower() not in MANAGED_PROVIDERS
 
 
 def place_of_foreign(

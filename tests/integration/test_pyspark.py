@@ -6,6 +6,7 @@ The same programs run in both configurations of the catalog, and as clients of S
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
@@ -77,8 +78,45 @@ def test_write(spark: SparkSession) -> None:
     frame.write.mode("ignore").saveAsTable("s")
     with pytest.raises(AnalysisException, match="ALREADY_EXISTS"):
         frame.write.saveAsTable("s")
-    frame.write.format("parquet").saveAsTable("s_parquet")
-    assert rows(spark.table("s_parquet")) == [(0, "v0"), (1, "v1"), (2, "v2")]
+    for form in ("parquet", "delta"):
+        frame.write.format(form).saveAsTable(f"s_{form}")
+        frame.limit(1).write.mode("append").saveAsTable(f"s_{form}")
+        assert rows(spark.table(f"s_{form}")) == [(0, "v0"), (0, "v0"), (1, "v1"), (2, "v2")]
+
+
+def test_default_format(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No format means a managed table in our catalog, and Parquet for files and elsewhere."""
+    frame = spark.range(4).withColumn("p", sf.col("id") % 2)
+    frame.write.partitionBy("p").saveAsTable("df")
+    spark.catalog.createTable("df_empty", schema=frame.schema)
+    for managed, count in (("df", 4), ("df_empty", 0)):
+        spark.sql(f"ALTER TABLE {managed} COMPACT")
+        assert spark.table(managed).count() == count
+    assert "PARTITIONED BY (p)" in spark.sql("SHOW CREATE TABLE df").collect()[0][0]
+    files = str(tmp_path / "files")
+    frame.write.save(files)
+    assert rows(spark.read.load(files)) == rows(spark.read.parquet(files))
+    spark.read.load(files).where("id = 2").explain()
+    assert "FileScan parquet" in capsys.readouterr().out
+    stream = spark.readStream.schema(frame.schema).load(files).writeStream
+    copied = stream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    copied.trigger(availableNow=True).start(str(tmp_path / "copy")).awaitTermination()
+    assert spark.read.parquet(str(tmp_path / "copy")).count() == 4
+    if spark.catalog.currentCatalog() != "spark_catalog":
+        for name, statement in (
+            ("created", "CREATE TABLE {} (a INT)"),
+            ("selected", "CREATE TABLE {} AS SELECT 1 AS a"),
+        ):
+            elsewhere = f"spark_catalog.default.df_{name}"
+            spark.sql(statement.format(elsewhere))
+            assert "USING parquet" in spark.sql(f"SHOW CREATE TABLE {elsewhere}").collect()[0][0]
+        spark.sql("USE spark_catalog")
+        frame.write.saveAsTable("df_saved")
+        frame.write.mode("append").saveAsTable("df_saved")
+        assert "USING parquet" in spark.sql("SHOW CREATE TABLE df_saved").collect()[0][0]
+        spark.sql("USE table_store.default")
 
 
 def test_merge_into(spark: SparkSession) -> None:

@@ -35,6 +35,14 @@ def test_extensions_of_the_user_stay() -> None:
     assert properties(both)["spark.sql.extensions"] == "our.Ext,a.B"
 
 
+def test_a_default_format_of_the_user_stays() -> None:
+    ours = OURS + "# why\nspark.sql.sources.default ours\nspark.last 1\n"
+    both = with_block("spark.sql.sources.default = delta\n", ours)
+    assert properties(both)["spark.sql.sources.default"] == "delta"
+    assert properties(both)["spark.last"] == "1"
+    assert properties(with_block("", ours))["spark.sql.sources.default"] == "ours"
+
+
 def test_an_older_block_is_replaced() -> None:
     old = with_block("spark.x 1\n", OURS)
     new = with_block(old, "spark.sql.extensions our.Ext2\n")
