@@ -31,10 +31,12 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def name(): String = catalogName
 
   /** The same catalog, which Spark does not take for its session catalog. */
-  def underAnotherName: TableStoreCatalog = {
-    val other = new TableStoreCatalog { override def name(): String = "table_store" }
+  def underAnotherName: TableStoreCatalog = as(new TableStoreCatalog { override def name(): String = "table_store" }, catalog)
+  /** The same catalog, in which the session's temporary tables alone are seen. */
+  def ofTemporaryTables: TableStoreCatalog = as(new TableStoreCatalog, catalog ~ ("only_temporary" -> true))
+  private def as(other: TableStoreCatalog, said: JObject): TableStoreCatalog = {
     other.catalogName = catalogName
-    other.catalog = catalog
+    other.catalog = said
     other
   }
   override def defaultNamespace(): Array[String] = Array("default")

@@ -16,6 +16,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((_, delegate) => new TableStoreParser(delegate))
     extensions.injectHintResolutionRule(session => new SessionViews(session))
+    extensions.injectHintResolutionRule(session => new TemporaryTables(session))
     extensions.injectHintResolutionRule(session => new DefaultSourceElsewhere(session))
     extensions.injectHintResolutionRule(session => new WriteTargets(session))
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))

@@ -79,6 +79,17 @@ def namespace_of(argument: Argument) -> str | None:
     return str(namespace[0]) if len(namespace) == 1 else None
 
 
+def remove_temporary_tables(session: PlannerSession) -> None:
+    """Remove the temporary tables of one session, which has ended."""
+    for warehouse in _opened:
+        TemporaryTables(
+            warehouse=warehouse,
+            session_id=session.id,
+            owner=_jvm(),
+            listeners=installed_listeners(),
+        ).end()
+
+
 def end_sessions() -> None:
     """Remove the temporary tables of all sessions, for the JVM ends."""
     for warehouse in _opened:

@@ -13,6 +13,7 @@ from table_store.catalog.planner import (
     partition_requests,
     procedure_requests,
     scan_requests,
+    session_requests,
     table_requests,
     view_requests,
     write_requests,
@@ -55,6 +56,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     aggregate_requests.exact_aggregates,
     write_requests.can_delete_where,
     write_requests.delete_where,
+    session_requests.end_session,
 )
 
 REQUESTS: Final[Mapping[str, Handler]] = {function.__name__: function for function in _FUNCTIONS}

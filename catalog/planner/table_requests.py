@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from table_store.catalog.describe import DescribeRow, describe_rows
 from table_store.catalog.errors import NamespaceNotFoundError, WrongRelationKindError
 from table_store.catalog.identifier import SYSTEM_TABLE_SEPARATOR, Identifier
 from table_store.catalog.lifecycle import ManagedTable, TableLifecycle
-from table_store.catalog.name_record import (
-    NameRecord,
-    RelationKind,
-    TableTarget,
-    ViewDefinition,
-)
+from table_store.catalog.name_record import NameRecord, RelationKind, ViewDefinition
 from table_store.catalog.planner.catalog_access import CatalogAccess, identifier_of
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.foreign_requests import (
@@ -32,6 +26,12 @@ from table_store.catalog.planner.insert_columns import (
     split_change_type,
 )
 from table_store.catalog.planner.managed_table import describe_table
+from table_store.catalog.planner.named_relation import (
+    find_relation,
+    is_current,
+    own_identifier,
+    temporary_identifier,
+)
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.spark_table import TEMPORARY, definition_of, properties_of
 from table_store.catalog.staged_table import StagedTable, StagingMode
@@ -41,6 +41,7 @@ from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     InvalidOptionError,
+    InvalidSchemaError,
     NotFoundError,
 )
 
@@ -58,7 +59,7 @@ def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | 
     identifier = identifier_of(argument)
     if identifier is None:
         return None
-    found = _find(access, identifier)
+    found = find_relation(session, access, identifier, argument)
     if change_type is not None and not isinstance(found, TableLifecycle):
         raise NotFoundError(kind="managed table", name=identifier.name)
     if isinstance(found, NameRecord):
@@ -73,7 +74,7 @@ def load_relation(session: PlannerSession, argument: Argument) -> dict[str, Any]
     access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
     if identifier is not None and _system_table(session, access, argument) is None:
-        found = _find(access, identifier)
+        found = find_relation(session, access, identifier, argument)
         if isinstance(found, ViewDefinition):
             return dict(found.to_json())
     return load_table(session, argument)
@@ -131,13 +132,13 @@ def alter_table(session: PlannerSession, argument: Argument) -> Any:
     """Publish all changes as one new schema; the definition of a foreign table."""
     access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
-    found = None if identifier is None else _find(access, identifier)
+    found = None if identifier is None else find_relation(session, access, identifier, argument)
     if isinstance(found, NameRecord):
         return loaded_foreign(access, found)
     if identifier is None or not isinstance(found, TableLifecycle):
         return None
     changes = [change_from_spark(change) for change in argument["changes"]]
-    own = _own_identifier(access, found, identifier)
+    own = own_identifier(access, found, identifier)
     found.alter(own, [change for change in changes if change is not None])
     return _loaded(access, found, identifier, argument)
 
@@ -146,12 +147,12 @@ def drop_table(session: PlannerSession, argument: Argument) -> Any:
     """Whether there was a table to drop."""
     access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
-    found = None if identifier is None else _find(access, identifier)
+    found = None if identifier is None else find_relation(session, access, identifier, argument)
     if identifier is not None and isinstance(found, NameRecord):
         return drop_foreign(access, identifier)
     if identifier is None or not isinstance(found, TableLifecycle):
         return False
-    return found.drop(_own_identifier(access, found, identifier))
+    return found.drop(own_identifier(access, found, identifier))
 
 
 def drop_temporary(argument: Argument, session: PlannerSession, if_exists: bool) -> None:
@@ -163,7 +164,7 @@ def drop_temporary(argument: Argument, session: PlannerSession, if_exists: bool)
     access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
     is_dropped = identifier is not None and access.temporary.lifecycle().drop(
-        _temporary_identifier(identifier)
+        temporary_identifier(identifier)
     )
     if not is_dropped and not if_exists:
         raise NotFoundError(kind="temporary table", name=argument["name"])
@@ -217,48 +218,13 @@ def managed_table(
     identifier = identifier_of(argument)
     if identifier is None:
         raise NotFoundError(kind="table", name=".".join([*argument["namespace"], argument["name"]]))
-    found = _find(access, identifier)
+    found = find_relation(session, access, identifier, argument)
     if isinstance(found, TableLifecycle):
-        return access, found.load(_own_identifier(access, found, identifier))
+        return access, found.load(own_identifier(access, found, identifier))
     return access, access.lifecycle.load(identifier)
 
 
 # -- details -------------------------------------------------------------------------------------
-
-
-def _find(
-    access: CatalogAccess, identifier: Identifier
-) -> TableLifecycle | NameRecord | ViewDefinition | None:
-    """What a name stands for; of a managed table the statements that work on it.
-
-    A record is that of a foreign table.
-
-    A temporary table of the session hides others of its name, as temporary views do.
-    """
-    temporary = access.temporary.lifecycle()
-    if temporary.warehouse.find(_temporary_identifier(identifier)) is not None:
-        return temporary
-    record = access.warehouse.find(identifier)
-    if record is None:
-        return None
-    match record.target:
-        case TableTarget():
-            return access.lifecycle
-        case ViewDefinition() as view:
-            return view
-        case _:
-            return record
-
-
-def _temporary_identifier(identifier: Identifier) -> Identifier:
-    return replace(identifier, namespace="default")
-
-
-def _own_identifier(
-    access: CatalogAccess, lifecycle: TableLifecycle, identifier: Identifier
-) -> Identifier:
-    is_temporary = lifecycle is not access.lifecycle
-    return _temporary_identifier(identifier) if is_temporary else identifier
 
 
 def _loaded(
@@ -270,7 +236,7 @@ def _loaded(
 ) -> dict[str, Any]:
     timestamp_us, version = argument.get("timestamp_us"), argument.get("version")
     timestamp_ms = None if timestamp_us is None else timestamp_us // 1000
-    own = _own_identifier(access, lifecycle, identifier)
+    own = own_identifier(access, lifecycle, identifier)
     managed = lifecycle.load(own, timestamp_ms=timestamp_ms)
     file_io = lifecycle.warehouse.places.file_io_of(managed.location)
     table = FileStoreTable.open(managed.location, file_io)
@@ -315,8 +281,13 @@ def _staged(
     if identifier is None:
         return "no_such_namespace"
     is_temporary = properties.get(TEMPORARY) == "true"
+    if is_temporary and not is_current(session, access, identifier):
+        raise InvalidSchemaError(
+            reason=f"a temporary table belongs to the session, not to namespace "
+            f"'{identifier.namespace}'; name it without one"
+        )
     lifecycle = access.temporary.begin() if is_temporary else access.lifecycle
-    own = _temporary_identifier(identifier) if is_temporary else identifier
+    own = temporary_identifier(identifier) if is_temporary else identifier
     definition = definition_of(argument)
     try:
         staged = lifecycle.stage(own, definition, mode, settings=session.confs("table-storage."))

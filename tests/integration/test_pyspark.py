@@ -5,6 +5,7 @@ The same programs run in both configurations of the catalog, and as clients of S
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -222,6 +223,26 @@ def test_statements(spark: SparkSession) -> None:
     assert "'bucket' = '3'" in spark.sql("SHOW CREATE TABLE st3").collect()[0][0]
     spark.sql("CREATE TEMPORARY TABLE st_temporary AS SELECT 1 AS one")
     assert rows(spark.table("st_temporary")) == [(1,)]
+
+
+def test_temporary_tables_end_with_their_session(spark: SparkSession) -> None:
+    """A client's temporary tables go when it leaves; the server and other clients go on."""
+    if not is_remote():
+        pytest.skip("a classic session ends with its process")
+    warehouse = Path((spark.conf.get("spark.sql.warehouse.dir") or "").removeprefix("file:"))
+    folders = warehouse / "_temporary"
+    before = len(list(folders.iterdir())) if folders.exists() else 0
+    endpoint = spark._client._builder.endpoint  # type: ignore[attr-defined]
+    other = SparkSession.builder.remote(f"sc://{endpoint}").create()
+    other.sql("CREATE TEMPORARY TABLE goes AS SELECT 1 AS one").collect()
+    assert rows(other.table("goes")) == [(1,)]
+    assert not spark.catalog.tableExists("goes")
+    assert len(list(folders.iterdir())) == before + 1
+    other.stop()
+    until = time.monotonic() + 30
+    while len(list(folders.iterdir())) > before and time.monotonic() < until:
+        time.sleep(0.1)
+    assert len(list(folders.iterdir())) == before
 
 
 def test_errors(spark: SparkSession) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG, SMALL, arguments
 from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark
@@ -45,6 +46,48 @@ def test_of_one_session_and_gone_with_it(tmp_path: Path) -> None:
     while list(folders.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not list(folders.iterdir())
+
+
+@pytest.mark.parametrize("conf", [OWN_NAME, SESSION_CATALOG], ids=["own-name", "session"])
+def test_hides_a_permanent_table(tmp_path: Path, conf: dict[str, str]) -> None:
+    """A temporary table stands before a permanent one or a view, which is back after its DROP."""
+    with StockShell(tmp_path, *arguments(SMALL, conf)) as shell:
+        shell.ok("CREATE TABLE x (a STRING)")
+        shell.ok("INSERT INTO x VALUES ('permanent')")
+        shell.ok("CREATE VIEW vw AS SELECT 'view' AS a")
+        shell.ok("CREATE SCHEMA s2")
+        shell.ok("CREATE TABLE s2.x AS SELECT 'of s2' AS a")
+        shell.ok("CREATE TABLE s2.only AS SELECT 1 AS a")
+
+        shell.ok("CREATE TEMPORARY TABLE x (a STRING)")
+        shell.ok("INSERT INTO x VALUES ('temporary')")
+        shell.ok("CREATE TEMPORARY TABLE vw AS SELECT 'hides a view' AS a")
+        assert shell.ok("SELECT a FROM x") == (("temporary",),)
+        assert shell.ok("SELECT a FROM vw") == (("hides a view",),)
+        assert shell.ok("SELECT a FROM s2.x") == (("of s2",),)
+        shell.ok("USE s2")
+        assert shell.ok("SELECT a FROM x") == (("temporary",),)
+        shell.ok("USE default")
+
+        assert "ALREADY_EXISTS" in shell.run("CREATE TEMPORARY TABLE x (b INT)").error
+        shell.ok("CREATE TEMPORARY TABLE IF NOT EXISTS x (b INT)")
+        assert "ALREADY_EXISTS" in shell.run("CREATE TABLE vw (b INT)").error
+        refused = shell.run("CREATE TEMPORARY TABLE s2.y (b INT)").error
+        assert "belongs to the session" in refused
+
+        # As with temporary views, a name means the session's own first, and only where it is alone.
+        shell.ok("DROP TABLE s2.only")
+        shell.ok("DROP TABLE x")
+        assert shell.ok("SELECT a FROM x") == (("permanent",),)
+        shell.ok("CREATE TEMPORARY TABLE x LIKE x")
+        assert shell.ok("SELECT count(*) FROM x") == (("0",),)
+        shell.ok("DROP TABLE s2.x")
+        assert shell.ok("SELECT count(*) FROM x") == (("0",),)
+        shell.ok("DROP TEMPORARY TABLE x")
+        assert shell.ok("SELECT a FROM x") == (("permanent",),)
+        assert "TABLE_STORE_NOT_FOUND" in shell.run("DROP TEMPORARY TABLE x").error
+        shell.ok("DROP TEMPORARY TABLE vw")
+        assert shell.ok("SELECT a FROM vw") == (("view",),)
 
 
 def _planners_of(jvm: int) -> list[int]:

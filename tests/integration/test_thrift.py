@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,6 +97,24 @@ def test_two_sessions(running: Running) -> None:
         assert running.session.run("SELECT count(*) FROM s2.two") == [(0,)]
     with running.server.connect(database="s2") as third:
         assert third.run("SELECT count(*) FROM two") == [(0,)]
+
+
+def test_temporary_tables_end_with_their_session(running: Running) -> None:
+    """Not with the server; those of another session stay."""
+    folders = running.shell.folder / "spark-warehouse" / "_temporary"
+    running.session.run("CREATE TEMPORARY TABLE stays AS SELECT 1 AS a")
+    with running.server.connect() as other:
+        other.run("CREATE TEMPORARY TABLE goes (a INT)")
+        other.run("INSERT INTO goes VALUES (1)")
+        assert other.run("SELECT * FROM goes") == [(1,)]
+        assert "42P01" in running.session.error("SELECT * FROM goes")
+        assert len(list(folders.iterdir())) == 2
+    until = time.monotonic() + 30
+    while len(list(folders.iterdir())) > 1 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert len(list(folders.iterdir())) == 1
+    assert running.session.run("SELECT * FROM stays") == [(1,)]
+    running.session.run("DROP TEMPORARY TABLE stays")
 
 
 def test_metadata_follows_this_process(running: Running) -> None:
