@@ -1,13 +1,16 @@
 package org.apache.spark.sql.tablestore
 
 import org.apache.spark.sql.{classic, SparkSession}
-import org.apache.spark.sql.catalyst.analysis.{CurrentNamespace, ResolvedIdentifier, ResolvedNamespace, UnresolvedIdentifier, UnresolvedNamespace}
-import org.apache.spark.sql.catalyst.plans.logical.{CreateView, DropView, LogicalPlan, ShowViews}
+import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.plans.logical.{View => _, _}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogPlugin, CatalogV2Util, LookupCatalog}
+import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.datasources.v2.{DescribeV2ViewExec, ShowCreateV2ViewExec, ShowV2ViewPropertiesExec}
 
-/** Views where our catalog stands in place of `spark_catalog`: by the name alone Spark 4.2 gives CREATE, DROP and SHOW
-  * VIEWS of that catalog to its v1 commands, which know nothing of it. They are named otherwise before Spark looks. */
+/** Views where our catalog stands in place of `spark_catalog`: by the name alone Spark 4.2 gives statements on views of
+  * that catalog to its v1 commands, which know nothing of it. They are named otherwise before Spark looks. */
 class SessionViews(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   override protected lazy val catalogManager: CatalogManager =
     session.asInstanceOf[classic.SparkSession].sessionState.catalogManager
@@ -27,13 +30,52 @@ class SessionViews(session: SparkSession) extends Rule[LogicalPlan] with LookupC
       renamed(catalog).map(inNamespace(show, _, namespace)).getOrElse(show)
     case show @ ShowViews(CurrentNamespace, _, _) =>
       renamed(catalogManager.currentCatalog).map(inNamespace(show, _, catalogManager.currentNamespace)).getOrElse(show)
+    case _: AlterViewAs | _: AlterViewSchemaBinding | _: SetViewProperties | _: UnsetViewProperties | _: RenameTable |
+         _: DescribeRelation | _: DescribeColumn | _: ShowCreateTable | _: ShowTableProperties | _: ShowColumns |
+         _: AnalyzeTable =>
+      plan.mapChildren {
+        case name: UnresolvedView => view(name.multipartIdentifier).getOrElse(name)
+        case name: UnresolvedTableOrView => view(name.multipartIdentifier).getOrElse(name)
+        case other => other
+      }
     case other => other
   }
 
+  private def view(parts: Seq[String]): Option[LogicalPlan] = parts match {
+    case _ if catalogManager.v1SessionCatalog.isTempView(parts) => None
+    case CatalogAndIdentifier(catalog, ident) => renamed(catalog).flatMap(named =>
+      try named.loadRelation(ident) match {
+        case view: View => Some(ResolvedPersistentView(named, ident, view))
+        case _ => None
+      } catch { case _: NoSuchTableException => None })
+    case _ => None
+  }
   private def resolved(name: UnresolvedIdentifier): Option[ResolvedIdentifier] = name.nameParts match {
     case CatalogAndIdentifier(catalog, ident) => renamed(catalog).map(ResolvedIdentifier(_, ident))
     case _ => None
   }
   private def inNamespace(show: ShowViews, named: TableStoreCatalog, namespace: Seq[String]): LogicalPlan =
     show.copy(namespace = ResolvedNamespace(named, namespace))
+}
+
+/** Statements that show the name of a view show the name that its catalog really has. */
+object SessionViewStrategy extends classic.Strategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case DescribeRelation(Renamed(catalog, ident, view), isExtended, output) =>
+      DescribeV2ViewExec(output, catalog, ident, view, isExtended) :: Nil
+    case ShowCreateTable(Renamed(catalog, ident, view), _, output) =>
+      ShowCreateV2ViewExec(output, quoted(catalog, ident), view) :: Nil
+    case ShowTableProperties(Renamed(catalog, ident, view), key, output) =>
+      ShowV2ViewPropertiesExec(output, quoted(catalog, ident), view, key) :: Nil
+    case _ => Nil
+  }
+  private def quoted(catalog: String, ident: Identifier): String = (catalog +: ident.asMultipartIdentifier).quoted
+
+  private object Renamed {
+    def unapply(child: LogicalPlan): Option[(String, Identifier, View)] = child match {
+      case ResolvedPersistentView(catalog: TableStoreCatalog, ident, view) if catalog.name != catalog.ownName =>
+        Some((catalog.ownName, ident, view))
+      case _ => None
+    }
+  }
 }

@@ -29,6 +29,8 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   }
 
   override def name(): String = catalogName
+  /** The name it is configured by. */
+  def ownName: String = catalogName
 
   /** The same catalog, which Spark does not take for its session catalog. */
   def underAnotherName: TableStoreCatalog = as(new TableStoreCatalog { override def name(): String = "table_store" }, catalog)

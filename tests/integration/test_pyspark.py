@@ -163,10 +163,24 @@ def test_catalog_api(spark: SparkSession) -> None:
     """What `spark.catalog` tells; temporary views, functions and caching."""
     spark.sql("CREATE TABLE ca (id INT) COMMENT 'c'")
     assert spark.catalog.tableExists("ca")
-    here = f"{spark.catalog.currentCatalog()}.default"
-    assert "ca" in {table.name for table in spark.catalog.listTables(here)}
-    assert [column.name for column in spark.catalog.listColumns("ca")] == ["id"]
+    spark.sql("CREATE VIEW ca_view AS SELECT id FROM ca")
     spark.range(2).createOrReplaceTempView("tv")
+    catalog = spark.catalog.currentCatalog()
+    for database in (None, "default", f"{catalog}.default"):
+        listed = {table.name: table for table in spark.catalog.listTables(database)}
+        kinds = [listed[name].tableType for name in ("ca", "ca_view", "tv")]
+        assert kinds == ["MANAGED", "VIEW", "TEMPORARY"]
+        assert listed["ca"] == spark.catalog.getTable("ca")
+    assert listed["ca"].catalog == catalog
+    assert [table.name for table in spark.catalog.listTables(pattern="ca_*")] == ["ca_view"]
+    for columns in (
+        spark.catalog.listColumns("ca"),
+        spark.catalog.listColumns("default.ca"),
+        spark.catalog.listColumns("ca_view"),
+    ):
+        assert [column.name for column in columns] == ["id"]
+    shown = {row.tableName for row in spark.sql("SHOW TABLES IN spark_catalog.default").collect()}
+    assert ("ca" in shown) == (catalog == "spark_catalog")
     spark.udf.register("plus_one", lambda x: x + 1, "int")
     spark.sql("INSERT INTO ca SELECT plus_one(CAST(id AS INT)) FROM tv")
     assert rows(spark.sql("SELECT upper('x'), id FROM ca")) == [("X", 1), ("X", 2)]
@@ -174,6 +188,7 @@ def test_catalog_api(spark: SparkSession) -> None:
     spark.sql("INSERT INTO ca VALUES (9)")
     assert spark.table("ca").count() == 3
     spark.catalog.uncacheTable("ca")
+    spark.sql("DROP VIEW ca_view")
     spark.sql("DROP TABLE ca")
     assert not spark.catalog.tableExists("ca")
 
