@@ -244,10 +244,11 @@ def test_ends_with_its_jvm(tmp_path: Path) -> None:
         shell = StockShell(tmp_path, *arguments(SMALL))
         shell.ok("CREATE TABLE IF NOT EXISTS e (id INT)")
         shell.ok("INSERT INTO e VALUES (1)")
-        planner = planner_of(shell)
-        jvms = [p for p, line in descendants(shell.process.pid).items() if "SparkSubmit" in line]
+        below = descendants(shell.process.pid)
+        assert planner_of(shell) in below
+        jvms = [process for process, line in below.items() if "SparkSubmit" in line]
         if ending == "killed":
             for jvm in jvms:
                 os.kill(jvm, signal.SIGKILL)
         shell.close()
-        assert eventually(lambda gone=planner: gone not in commands()), ending  # type: ignore[misc]
+        assert eventually(lambda ended=below: not ended.keys() & commands()), ending  # type: ignore[misc]

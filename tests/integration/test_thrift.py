@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,6 +98,26 @@ def test_two_sessions(running: Running) -> None:
         assert running.session.run("SELECT count(*) FROM s2.two") == [(0,)]
     with running.server.connect(database="s2") as third:
         assert third.run("SELECT count(*) FROM two") == [(0,)]
+
+
+def test_eight_sessions_at_once(running: Running) -> None:
+    """One planner serves them all: no statement fails, no row is lost, no setting is another's."""
+    running.session.run("CREATE TABLE eight (id INT, who STRING, PRIMARY KEY (id) NOT ENFORCED)")
+
+    def work(number: int) -> list[tuple[object, ...]]:
+        with running.server.connect() as session:
+            session.run(f"SET 'table-storage.bucket' = '{number + 1}'")
+            session.run(f"CREATE TEMPORARY TABLE own AS SELECT {number} AS id")
+            for step in range(3):
+                session.run(f"INSERT INTO eight SELECT id * 3 + {step}, 'w{number}' FROM own")
+            session.run(f"CREATE TABLE eight_{number} (a INT)")
+            (shown,) = session.run(f"SHOW CREATE TABLE eight_{number}")
+            assert f"'bucket' = '{number + 1}'" in str(shown[0])
+            return session.run("SELECT id FROM own")
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(work, range(8))) == [[(number,)] for number in range(8)]
+    assert running.session.run("SELECT count(*), count(DISTINCT who) FROM eight") == [(24, 8)]
 
 
 def test_temporary_tables_end_with_their_session(running: Running) -> None:
