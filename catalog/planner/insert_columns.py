@@ -44,8 +44,11 @@ def split_change_type(argument: Argument) -> tuple[Argument, ChangeType | None]:
     name, separator, rest = argument["name"].partition(CHANGE_TYPE_SEPARATOR)
     if not separator:
         return argument, None
-    said = json.loads(rest)
-    change_type = ChangeType(column=said["column"], at=said["at"], static=tuple(said["static"]))
+    try:
+        said = json.loads(rest)
+        change_type = ChangeType(column=said["column"], at=said["at"], static=tuple(said["static"]))
+    except (ValueError, KeyError, TypeError):
+        return argument, None  # a user wrote it: a name like any other, of no table
     return {**argument, "name": name}, change_type
 
 
