@@ -5,6 +5,7 @@ import java.util.Base64
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.util.GeneratedColumn.GENERATION_EXPRESSION_METADATA_KEY
 import org.apache.spark.sql.connector.catalog.{Column, Identifier, TableChange}
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.{structTypeToV2Columns, v2ColumnsToStructType}
@@ -107,7 +108,9 @@ object Json {
   /** Rows of an answer, from its Arrow stream. */
   def rows(answer: JValue): Array[InternalRow] = {
     val stream = Base64.getDecoder.decode((answer \ "arrow").extract[String])
-    val (rows, _) = ArrowConverters.fromIPCStream(stream)
-    try rows.map(_.copy()).toArray finally rows.close()
+    val (rows, schema) = ArrowConverters.fromIPCStream(stream)
+    // A columnar row's own copy fails at a NULL number in a map or an array.
+    val unsafe = UnsafeProjection.create(schema)
+    try rows.map(row => unsafe(row).copy(): InternalRow).toArray finally rows.close()
   }
 }

@@ -73,7 +73,11 @@ class PartitionedManagedTable(catalog: JObject, ident: Identifier, definition: J
   private def values(partition: InternalRow, names: Array[String]): JObject = JObject(names.toList.zipWithIndex.map {
     case (name, i) =>
       val value = if (partition.isNullAt(i)) null else partition.get(i, schema()(name).dataType)
-      name -> Option(value).map(v => JString(v.toString): JValue).getOrElse(JNull)
+      name -> (value match {
+        case null => JNull
+        case bytes: Array[Byte] => JString(bytes.map(byte => f"$byte%02x").mkString)
+        case other => JString(other.toString)
+      })
   })
   private def specs(partitions: Array[InternalRow]): JArray =
     JArray(partitions.toList.map(values(_, partitionSchema().fieldNames)))

@@ -8,13 +8,14 @@ import pyarrow as pa
 
 from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.jvm_schema import jvm_rows
 from table_store.catalog.planner.opened_table import opened_table
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.table_definition import COLLATIONS, columns_to_spark
 from table_store.storage.file_store.live_files import LiveFiles
 from table_store.storage.file_store.pruning import exact_bounds, exact_row_count
 from table_store.storage.file_store.schema import Field
-from table_store.storage.kernel.types import LONG, arrow_field, is_orderable
+from table_store.storage.kernel.types import LONG, is_orderable, to_arrow
 from table_store.storage.kernel.values import Value
 
 
@@ -35,12 +36,10 @@ def exact_aggregates(session: PlannerSession, argument: Argument) -> dict[str, A
             return None
         fields.append(answer[0])
         values.append(answer[1])
-    schema = pa.schema([arrow_field(field.name, field.type) for field in fields])
-    arrays = [pa.array([value], kind) for value, kind in zip(values, schema.types, strict=True)]
-    return {
-        "schema": columns_to_spark(fields),
-        **arrow_answer(pa.Table.from_arrays(arrays, schema=schema)),
-    }
+    rows = pa.table(
+        {f.name: pa.array([v], to_arrow(f.type)) for f, v in zip(fields, values, strict=True)}
+    )
+    return {"schema": columns_to_spark(fields), **arrow_answer(jvm_rows(rows, fields))}
 
 
 def _aggregate(

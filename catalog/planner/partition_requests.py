@@ -8,13 +8,14 @@ import pyarrow as pa
 
 from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.jvm_schema import jvm_rows
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.session import PlannerSession
 from table_store.storage.file_store.live_files import PartitionSummary
 from table_store.storage.file_store.partition_value import parse_partition_value
 from table_store.storage.file_store.scope import Scope, partitions_of
 from table_store.storage.file_store.snapshot import CommitKind
-from table_store.storage.kernel.types import to_arrow
+from table_store.storage.kernel.types import BINARY, DataType, to_arrow
 from table_store.storage.kernel.values import Value
 
 
@@ -28,7 +29,7 @@ def list_partitions(session: PlannerSession, argument: Argument) -> dict[str, An
         field.name: pa.array([s.partition[i] for s in found], to_arrow(field.type))
         for i, field in enumerate(schema.partition_fields)
     }
-    return arrow_answer(pa.table(columns))
+    return arrow_answer(jvm_rows(pa.table(columns), schema.partition_fields))
 
 
 def load_partition(session: PlannerSession, argument: Argument) -> dict[str, str]:
@@ -70,9 +71,11 @@ def _summaries(opened: OpenedTable, scope: Scope) -> tuple[PartitionSummary, ...
 
 
 def _values(opened: OpenedTable, texts: dict[str, str | None]) -> dict[str, Value]:
-    return {
-        opened.schema.field_named(name).name: parse_partition_value(
-            text, opened.schema.field_named(name).type
-        )
-        for name, text in texts.items()
-    }
+    fields = ((opened.schema.field_named(name), text) for name, text in texts.items())
+    return {field.name: _value(text, field.type) for field, text in fields}
+
+
+def _value(text: str | None, data_type: DataType) -> Value:
+    if text is not None and data_type == BINARY:
+        return bytes.fromhex(text)
+    return parse_partition_value(text, data_type)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from table_store.catalog.planner.managed_table import ROW_COLUMN
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.split_reader import SplitReader
+from table_store.storage.kernel.nested_array import recast
 from table_store.storage.kernel.predicate import Predicate
 
 
@@ -55,11 +56,8 @@ class ReadTask:
             batch = self._with_row(batch)
         if batch.schema == self.schema:
             return batch
-        # A cast between equal types would refuse NULLs in a struct whose children are not null.
-        arrays = [
-            array if array.type == field.type else array.cast(field.type)
-            for array, field in zip(batch.columns, self.schema, strict=True)
-        ]
+        columns = zip(batch.columns, self.schema, strict=True)
+        arrays = [recast(array, field.type) for array, field in columns]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _with_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:

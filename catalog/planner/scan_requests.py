@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StructType
 
 from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.jvm_schema import jvm_rows, jvm_schema
 from table_store.catalog.planner.key_lookup import narrowed_to_keys
 from table_store.catalog.planner.managed_table import ROW_COLUMN
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
@@ -28,7 +28,6 @@ from table_store.storage.file_store.scan_planner import OPEN_COST_BYTES
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.table import FileStoreTable, Scan
 from table_store.storage.kernel.options import OptionValues
-from table_store.storage.kernel.types import arrow_field
 from table_store.storage.table_option_rules import parse_read_options
 from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE
 
@@ -48,8 +47,7 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     )
     scan, is_small = narrowed_to_keys(scan)
     if is_small and columns:
-        rows = scan.to_arrow().select(list(columns))
-        return arrow_answer(rows.cast(_arrow_schema(argument["schema"])))
+        return arrow_answer(jvm_rows(scan.to_arrow(), columns_from_spark(argument["schema"])))
     options = _read_options(argument)
     if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
         scan = replace(scan, target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE))
@@ -61,7 +59,7 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         reader=scan.reader(),
         stored=stored,
         columns=columns,
-        schema=_arrow_schema(argument["schema"]),
+        schema=jvm_schema(columns_from_spark(argument["schema"])),
         predicate=predicate,
         limit=argument.get("limit"),
     )
@@ -125,28 +123,6 @@ def _parts(
         yield {"files": ranges}
     else:
         yield from ({"files": [part]} for part in ranges)
-
-
-def _arrow_schema(struct_json: str) -> pa.Schema:
-    columns = columns_from_spark(struct_json)
-    return pa.schema(
-        [_as_jvm_reads(arrow_field(f.name, f.type, nullable=f.nullable)) for f in columns]
-    )
-
-
-def _as_jvm_reads(field: pa.Field) -> pa.Field:
-    """The field with times in nanoseconds, the only unit of time that Spark takes from Arrow."""
-    kind = field.type
-    if pa.types.is_time64(kind):
-        return field.with_type(pa.time64("ns"))
-    if pa.types.is_struct(kind):
-        return field.with_type(pa.struct([_as_jvm_reads(child) for child in kind.fields]))
-    if pa.types.is_map(kind):
-        key, value = _as_jvm_reads(kind.key_field), _as_jvm_reads(kind.item_field)
-        return field.with_type(pa.map_(key, value))
-    if pa.types.is_list(kind):
-        return field.with_type(pa.list_(_as_jvm_reads(kind.value_field)))
-    return field
 
 
 def _command(task: ReadTask, struct_json: str) -> str:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_store.storage.file_store.key_order import IntArray
+from table_store.storage.kernel.nested_array import map_entries
 
 AvroType: TypeAlias = "str | dict[str, Any] | list[AvroType]"
 
@@ -134,7 +135,7 @@ def _encoded_valid(values: pa.Array, kind: pa.DataType) -> pa.LargeBinaryArray:
 def _encoded_lists(values: pa.Array, element: pa.Field) -> pa.LargeBinaryArray:
     """One block of all elements, where there are any, and the empty block that ends a list."""
     if pa.types.is_map(values.type):
-        values = values.cast(pa.list_(element))
+        values = map_entries(values)
     counts = values.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
     elements = _encoded(values.flatten(), element)
     starts = np.concatenate([[0], np.cumsum(counts)])

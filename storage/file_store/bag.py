@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from table_store.storage.file_store.bucket import spark_hash
 from table_store.storage.file_store.key_order import IntArray, MaskArray
+from table_store.storage.kernel.nested_array import map_entries
 
 KindArray: TypeAlias = npt.NDArray[np.int8]
 
@@ -128,7 +129,7 @@ def _combined(columns: Sequence[IntArray], length: int) -> IntArray:
 def _list_codes(column: pa.Array) -> IntArray:
     """Each list as the bytes of its elements' codes, and those numbered."""
     if pa.types.is_map(column.type):
-        column = column.cast(pa.list_(pa.struct([column.type.key_field, column.type.item_field])))
+        column = map_entries(column)
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
     elements = _codes(column.flatten()).astype("<i8")
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64) * 8

@@ -101,7 +101,7 @@ def _hash_values(column: pa.Array, seeds: UIntArray) -> UIntArray:
         for child in column.flatten():
             seeds = _chain(child, seeds)
         return seeds
-    if pa.types.is_list(kind) or pa.types.is_map(kind) or pa.types.is_large_list(kind):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _hash_list(column, seeds)
     if pa.types.is_floating(kind):
         return _hash_float(column, seeds)
@@ -185,8 +185,6 @@ def _two_complement(words: npt.NDArray[np.int64], column: pa.Array) -> pa.Array:
 
 def _hash_list(column: pa.Array, seeds: UIntArray) -> UIntArray:
     """Elements chained one after the other; vectorised over the rows, position by position."""
-    if pa.types.is_map(column.type):
-        column = column.cast(pa.list_(pa.struct([column.type.key_field, column.type.item_field])))
     lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     starts = np.concatenate([[0], np.cumsum(lengths)])[:-1]
     elements = column.flatten()

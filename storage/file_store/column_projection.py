@@ -6,12 +6,10 @@ import json
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_store.storage.file_store.schema import Field
+from table_store.storage.kernel.nested_array import list_of, map_of, recast, struct_of
 from table_store.storage.kernel.types import (
-    BINARY,
-    VARIANT,
     ArrayType,
     DataType,
     MapType,
@@ -20,11 +18,6 @@ from table_store.storage.kernel.types import (
     to_arrow,
 )
 from table_store.storage.kernel.values import value_from_json
-
-_VARIANT_PARTS = (
-    StructField(name="value", type=BINARY, nullable=False),
-    StructField(name="metadata", type=BINARY, nullable=False),
-)
 
 
 def converted(values: pa.Array, written: DataType, wanted: DataType) -> pa.Array:
@@ -42,13 +35,16 @@ def converted(values: pa.Array, written: DataType, wanted: DataType) -> pa.Array
         case StructType(), StructType():
             return _converted_struct(values, written.fields, wanted.fields)
         case ArrayType(), ArrayType():
-            return _converted_list(values, written, wanted)
+            old, new = written.element, wanted.element
+            return list_of(values, lambda v: converted(v, old, new), to_arrow(wanted))
         case MapType(), MapType():
-            return _converted_map(values, written, wanted)
-    if wanted == VARIANT:
-        # A plain cast refuses the NULL parts of a variant that is NULL itself.
-        return _converted_struct(values, _VARIANT_PARTS, _VARIANT_PARTS)
-    return values.cast(to_arrow(wanted))
+            return map_of(
+                values,
+                lambda keys: converted(keys, written.key, wanted.key),
+                lambda items: converted(items, written.value, wanted.value),
+                to_arrow(wanted),
+            )
+    return recast(values, to_arrow(wanted))
 
 
 def absent_column(wanted: Field, length: int) -> pa.Array:
@@ -71,34 +67,7 @@ def _converted_struct(
         if at is None:
             children.append(pa.nulls(len(values), to_arrow(f.type)))
         else:
-            children.append(converted(_child(values, at), written[at].type, f.type))
-    mask = values.is_null() if values.null_count else None
-    fields = list(to_arrow(StructType(tuple(wanted))))
-    return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
-
-
-def _child(values: pa.StructArray, at: int) -> pa.Array:
-    # `field` looks at the slice of the struct, but not at the struct's own NULLs: these come
-    # back with the mask.
-    return values.field(at)
-
-
-def _converted_list(values: pa.ListArray, written: ArrayType, wanted: ArrayType) -> pa.Array:
-    offsets, start, end = _plain_offsets(values.offsets)
-    elements = converted(values.values.slice(start, end - start), written.element, wanted.element)
-    mask = values.is_null() if values.null_count else None
-    return pa.ListArray.from_arrays(offsets, elements, type=to_arrow(wanted), mask=mask)
-
-
-def _converted_map(values: pa.MapArray, written: MapType, wanted: MapType) -> pa.Array:
-    offsets, start, end = _plain_offsets(values.offsets)
-    keys = converted(values.keys.slice(start, end - start), written.key, wanted.key)
-    items = converted(values.items.slice(start, end - start), written.value, wanted.value)
-    mask = values.is_null() if values.null_count else None
-    return pa.MapArray.from_arrays(offsets, keys, items, type=to_arrow(wanted), mask=mask)
-
-
-def _plain_offsets(offsets: pa.Int32Array) -> tuple[pa.Int32Array, int, int]:
-    """Return offsets from 0 on (a mask needs an array of its own), and where they start and end."""
-    start, end = offsets[0].as_py(), offsets[-1].as_py()
-    return pc.subtract(offsets, start), start, end
+            # `field` looks at the slice of the struct, but not at the struct's own NULLs: these
+            # come back with the mask.
+            children.append(converted(values.field(at), written[at].type, f.type))
+    return struct_of(values, children, to_arrow(StructType(tuple(wanted))))

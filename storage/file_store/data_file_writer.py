@@ -31,6 +31,7 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.ids import IdSource
+from table_store.storage.kernel.nested_array import recast_column
 from table_store.storage.kernel.types import ARROW_FIELD_ID, arrow_field, is_orderable
 from table_store.storage.kernel.values import Value
 
@@ -185,7 +186,7 @@ class DataFileWriter:
         if kinds is None:
             kinds = np.full(count, KIND_ADD, np.int8)
         columns = [
-            column if column.type.equals(f.type) else column.cast(f.type)
+            recast_column(column, f.type)
             for column, f in zip(rows.columns, list(self._physical)[2:], strict=True)
         ]
         return pa.Table.from_arrays(

@@ -11,6 +11,7 @@ import pyarrow.orc as orc
 
 from table_store.storage.file_io.file_io import OutputFile
 from table_store.storage.file_store.error_keeping_sink import ErrorKeepingSink
+from table_store.storage.kernel.nested_array import recast_column
 
 _BATCH_ROWS: Final = 1 << 16
 _STRIPE_BYTES: Final = 64 << 20
@@ -67,7 +68,10 @@ class OrcFormatWriter:
 
     def write(self, rows: pa.Table) -> None:
         """Write `rows`."""
-        self._writer.write(rows.cast(self._schema))
+        columns = [
+            recast_column(c, f.type) for c, f in zip(rows.columns, self._schema, strict=True)
+        ]
+        self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
         self._has_rows = True
         self._sink.check()
 

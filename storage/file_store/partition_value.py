@@ -6,7 +6,7 @@ import datetime as dt
 from decimal import Decimal, InvalidOperation
 
 from table_store.storage.kernel.errors import InvalidSchemaError
-from table_store.storage.kernel.types import DataType, DecimalType, PrimitiveType
+from table_store.storage.kernel.types import DataType, DecimalType, PrimitiveType, TimeType
 from table_store.storage.kernel.values import Value
 
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - a zone is added where there is one
@@ -17,7 +17,8 @@ def parse_partition_value(text: str | None, data_type: DataType) -> Value:
     """Return the value of a partition column that `text` stands for; None is null.
 
     Dates may be ISO text or days since 1970, timestamps ISO text or microseconds since then
-    (UTC), which are the forms of SQL and of Spark's internal rows.
+    (UTC), times ISO text or nanoseconds since midnight: the forms of SQL and of Spark's internal
+    rows. Numbers stand for dates and timestamps beyond the years of Python, as in manifests.
 
     Raises:
         InvalidSchemaError: the text is no value of the type.
@@ -35,6 +36,10 @@ def parse_partition_value(text: str | None, data_type: DataType) -> Value:
 def _parsed(text: str, data_type: DataType) -> Value:
     if isinstance(data_type, DecimalType):
         return Decimal(text).quantize(Decimal(1).scaleb(-data_type.scale))
+    if isinstance(data_type, TimeType):
+        if text.isdigit():
+            return (_EPOCH + dt.timedelta(microseconds=int(text) // 1000)).time()
+        return dt.time.fromisoformat(text)
     assert isinstance(data_type, PrimitiveType), "partition columns have orderable types"
     match data_type.name:
         case name if name in _INTEGERS:
@@ -46,11 +51,10 @@ def _parsed(text: str, data_type: DataType) -> Value:
                 raise ValueError(text)
             return text.lower() == "true"
         case "date":
-            if text.lstrip("-").isdigit():
-                return (_EPOCH + dt.timedelta(days=int(text))).date()
-            return dt.date.fromisoformat(text)
+            return _date(text)
         case "timestamp":
-            return _instant(text).replace(tzinfo=dt.UTC)
+            instant = _instant(text)
+            return instant if isinstance(instant, int) else instant.replace(tzinfo=dt.UTC)
         case "timestamp_ntz":
             return _instant(text)
         case "binary":
@@ -58,7 +62,19 @@ def _parsed(text: str, data_type: DataType) -> Value:
     return text
 
 
-def _instant(text: str) -> dt.datetime:
-    if text.lstrip("-").isdigit():
+def _date(text: str) -> dt.date | int:
+    if not text.lstrip("-").isdigit():
+        return dt.date.fromisoformat(text)
+    try:
+        return (_EPOCH + dt.timedelta(days=int(text))).date()
+    except OverflowError:
+        return int(text)
+
+
+def _instant(text: str) -> dt.datetime | int:
+    if not text.lstrip("-").isdigit():
+        return dt.datetime.fromisoformat(text)
+    try:
         return _EPOCH + dt.timedelta(microseconds=int(text))
-    return dt.datetime.fromisoformat(text)
+    except OverflowError:
+        return int(text)

@@ -31,6 +31,7 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import InvalidSchemaError, NullKeyError
 from table_store.storage.kernel.ids import IdSource, RandomIds
+from table_store.storage.kernel.nested_array import recast_column
 from table_store.storage.kernel.values import Value
 
 BucketArray: TypeAlias = npt.NDArray[np.int32]
@@ -150,7 +151,7 @@ class TableWriter:
             column = rows[name]
             if not column.type.equals(kind):
                 try:
-                    column = column.cast(kind)
+                    column = recast_column(column, kind)
                 except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                     reason = f"its values of type {column.type} do not fit ({error})"
                     raise InvalidSchemaError(reason=reason, column=name) from error

@@ -49,6 +49,99 @@ def test_change_types_without_key(shell: StockShell) -> None:
     assert shell.run("SELECT * FROM cb").sorted() == [("x", "1"), ("y", "3")]
 
 
+_TYPES = {
+    "BOOLEAN": "true",
+    "TINYINT": "1Y",
+    "DOUBLE": "-0.0D",
+    "DECIMAL(38, 10)": "0.5BD",
+    "STRING": "'s'",
+    "VARCHAR(5)": "'v'",
+    "BINARY": "X'01'",
+    "DATE": "DATE'2020-01-02'",
+    "TIMESTAMP": "TIMESTAMP'2020-01-02 03:04:05.123456'",
+    "TIME(6)": "TIME'01:02:03.123456'",
+    "VARIANT": "parse_json('{\"a\":1}')",
+}
+
+
+def test_values_that_the_planner_answers(shell: StockShell) -> None:
+    """A lookup by key and an exact MAX tell the same of every type as a scan does."""
+    shell.ok("SET spark.sql.timeType.enabled = true")
+    shell.ok(
+        "CREATE TABLE lookup (id INT, t TIME, v VARIANT, s STRUCT<v: VARIANT, i: INT>, "
+        "b STRUCT<value: BINARY NOT NULL, metadata: BINARY NOT NULL>, m MAP<STRING, TINYINT>, "
+        "PRIMARY KEY (id) NOT ENFORCED)"
+    )
+    shell.ok(
+        "INSERT INTO lookup VALUES (1, TIME'01:02:03', parse_json('1'), "
+        """named_struct('v', parse_json('{"a":[1,2]}'), 'i', 1), """
+        "named_struct('value', X'61', 'metadata', X'62'), map('k', NULL))"
+    )
+    row = shell.ok("SELECT * FROM lookup WHERE id > 0")
+    assert shell.ok("SELECT * FROM lookup WHERE id = 1") == row
+    taken = shell.ok("SELECT variant_get(s.v, '$.a[1]', 'int') FROM lookup WHERE id = 1")
+    assert taken == (("2",),)
+    assert shell.ok("SELECT max(t) FROM lookup") == (("01:02:03",),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "left"),
+    [
+        ("TIME", ["TIME'01:02:03.5'", "NULL"], "NULL"),
+        ("BINARY", ["X'61'", "X'62'"], "b"),
+        ("DATE", ["DATE'-20000-01-01'", "DATE'2020-02-29'"], "2020-02-29"),
+        ("TIMESTAMP_NTZ", ["TIMESTAMP_NTZ'+20000-01-01'", "NULL"], "NULL"),
+        ("DECIMAL(9, 2)", ["1.25BD", "0BD"], "0.00"),
+        ("BOOLEAN", ["true", "false"], "false"),
+    ],
+)
+def test_a_partition_of_any_type_is_dropped(
+    shell: StockShell, kind: str, values: list[str], left: str
+) -> None:
+    """The first goes by DROP PARTITION, which finds it among those that SHOW PARTITIONS tells."""
+    shell.ok("SET spark.sql.timeType.enabled = true")
+    shell.ok("DROP TABLE IF EXISTS parted")
+    shell.ok(f"CREATE TABLE parted (p {kind}, n INT) PARTITIONED BY (p)")
+    shell.ok("INSERT INTO parted VALUES " + ", ".join(f"({value}, 1)" for value in values))
+    assert len(shell.ok("SHOW PARTITIONS parted")) == 2
+    shell.ok(f"ALTER TABLE parted DROP PARTITION (p = {values[0]})")
+    assert shell.ok("SELECT p FROM parted") == ((left,),)
+
+
+@pytest.mark.parametrize("shape", ["with_key", "without_key"])
+def test_row_level_statements_on_all_types(shell: StockShell, shape: str) -> None:
+    """NULL at each level of each type: the rows stay what VALUES says."""
+    shell.ok("SET spark.sql.timeType.enabled = true")
+    columns, values = ["id INT"], [[str(i) for i in range(4)]]
+    for name, literal in _TYPES.items():
+        value, null = f"CAST({literal} AS {name})", f"CAST(NULL AS {name})"
+        if name.startswith("VARCHAR"):
+            value, null = literal, "CAST(NULL AS STRING)"
+        for nested, cells in {
+            "{}": [value],
+            "STRUCT<a: {}, b: INT>": [f"named_struct('a', {v}, 'b', 1)" for v in (value, null)],
+            "STRUCT<a: {} NOT NULL>": [f"named_struct('a', {value})"],
+            "ARRAY<STRUCT<a: {}>>": [f"array(named_struct('a', {null}), NULL)", "array()"],
+            "MAP<STRING, {}>": [f"map('k', {value}, 'l', {null})"],
+        }.items():
+            columns.append(f"c{len(columns)} {nested.format(name)}")
+            values.append([([*cells, "NULL"] * 4)[(i + len(columns)) % 4] for i in range(4)])
+    rows = ", ".join(f"({', '.join(row)}, 0)" for row in zip(*values, strict=True))
+    table = f"all_types_{shape}"
+    key = ", PRIMARY KEY (id) NOT ENFORCED" if shape == "with_key" else ""
+    shell.ok(f"CREATE TABLE {table} ({', '.join(columns)}, n INT{key}) WITH ('bucket' = '3')")
+    shell.ok(f"INSERT INTO {table} VALUES {rows}")
+    expected = [row[:-1] for row in shell.run(f"SELECT * FROM VALUES {rows}").sorted()]
+    shell.ok(f"UPDATE {table} SET n = n + 1 WHERE id < 3")
+    shell.ok(f"DELETE FROM {table} WHERE id = 1")
+    shell.ok(f"MERGE INTO {table} t {ON_ID} WHEN NOT MATCHED BY SOURCE THEN UPDATE SET n = n + 1")
+    left = [(*expected[i], str(n)) for i, n in ((0, 2), (2, 2), (3, 1))]
+    assert shell.run(f"SELECT * FROM {table}").sorted() == left
+    assert shell.ok(f"SELECT * FROM {table} WHERE id = 3") == tuple(left[2:])
+    shell.ok(f"ALTER TABLE {table} COMPACT")
+    assert shell.run(f"SELECT * FROM {table}").sorted() == left
+
+
 @pytest.mark.parametrize(
     ("statement", "error"),
     [

@@ -1,0 +1,100 @@
+"""Nested Arrow arrays rebuilt with other children, and casts of them that keep every NULL.
+
+Arrow's own cast refuses a struct that is NULL where a field of it is required, for below the NULL
+the field has no value; so it does even between equal types, and a NULL VARIANT is such a struct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Conversion: TypeAlias = Callable[[pa.Array], pa.Array]
+
+
+def recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return `values` as type `kind`; nested ones child by child, their NULLs as they are.
+
+    Whether a required field has a value where its struct has one is not looked at. Costs nothing
+    where the types are equal.
+
+    Raises:
+        pyarrow.ArrowInvalid: a value does not fit.
+        pyarrow.ArrowNotImplementedError: there is no such conversion.
+    """
+    if values.type.equals(kind):
+        return values
+    if _is_struct_of_same_names(values.type, kind):
+        children = [recast(values.field(i), f.type) for i, f in enumerate(kind)]
+        return struct_of(values, children, kind)
+    if pa.types.is_list(values.type) and pa.types.is_list(kind):
+        return list_of(values, lambda elements: recast(elements, kind.value_type), kind)
+    if pa.types.is_map(values.type) and pa.types.is_map(kind):
+        return map_of(
+            values,
+            lambda keys: recast(keys, kind.key_type),
+            lambda items: recast(items, kind.item_type),
+            kind,
+        )
+    return values.cast(kind)
+
+
+def recast_column(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return `recast` of every chunk."""
+    if values.type.equals(kind):
+        return values
+    return pa.chunked_array([recast(chunk, kind) for chunk in values.chunks], type=kind)
+
+
+def map_entries(values: pa.MapArray) -> pa.ListArray:
+    """Return each map as the list of its entries, structs of key and item."""
+    offsets, start, end = _plain_offsets(values.offsets)
+    fields = [values.type.key_field, values.type.item_field]
+    columns = [values.keys.slice(start, end - start), values.items.slice(start, end - start)]
+    entries = pa.StructArray.from_arrays(columns, fields=fields)
+    return pa.ListArray.from_arrays(
+        offsets, entries, type=pa.list_(entries.type), mask=_mask(values)
+    )
+
+
+def struct_of(
+    values: pa.StructArray, children: Sequence[pa.Array], kind: pa.StructType
+) -> pa.StructArray:
+    """Return a struct array of type `kind` with other children, NULL where `values` is."""
+    return pa.StructArray.from_arrays(list(children), fields=list(kind), mask=_mask(values))
+
+
+def list_of(values: pa.ListArray, convert: Conversion, kind: pa.ListType) -> pa.ListArray:
+    """Return a list array of type `kind` with all elements converted."""
+    offsets, start, end = _plain_offsets(values.offsets)
+    elements = convert(values.values.slice(start, end - start))
+    return pa.ListArray.from_arrays(offsets, elements, type=kind, mask=_mask(values))
+
+
+def map_of(
+    values: pa.MapArray, convert_key: Conversion, convert_item: Conversion, kind: pa.MapType
+) -> pa.MapArray:
+    """Return a map array of type `kind` with all keys and items converted."""
+    offsets, start, end = _plain_offsets(values.offsets)
+    keys = convert_key(values.keys.slice(start, end - start))
+    items = convert_item(values.items.slice(start, end - start))
+    return pa.MapArray.from_arrays(offsets, keys, items, type=kind, mask=_mask(values))
+
+
+def _is_struct_of_same_names(left: pa.DataType, right: pa.DataType) -> bool:
+    if not (pa.types.is_struct(left) and pa.types.is_struct(right)):
+        return False
+    return bool([f.name for f in left] == [f.name for f in right])
+
+
+def _mask(values: pa.Array) -> pa.BooleanArray | None:
+    return values.is_null() if values.null_count else None
+
+
+def _plain_offsets(offsets: pa.Int32Array) -> tuple[pa.Int32Array, int, int]:
+    """Return offsets from 0 on (a mask needs an array of its own), and where they start and end."""
+    start, end = offsets[0].as_py(), offsets[-1].as_py()
+    return pc.subtract(offsets, start), start, end
