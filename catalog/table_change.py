@@ -35,7 +35,6 @@ from table_store.storage.file_store.schema_evolution import (
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import DataType
-from table_store.storage.table_options import BUCKET
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -160,7 +159,6 @@ def changed_schema(
     """
     changed = schema
     for change in changes:
-        _check_buckets_stay(changed, change)
         changed = _changed(changed, change, time_ms)
     changed = _with_options(changed, changes, time_ms)
     settled = replace(changed, id=schema.id, time_ms=schema.time_ms)
@@ -325,36 +323,6 @@ def _check_unmentioned(schema: TableSchema, path: Path, action: str) -> None:
             raise InvalidSchemaError(
                 reason=f"{owner} uses it, so it cannot be {action}", column=column
             )
-
-
-def _check_buckets_stay(schema: TableSchema, change: TableChange) -> None:
-    """Refuse what would move rows of a table without key to other buckets.
-
-    There the hash of the whole row, in the order of its columns, says which bucket a row is
-    in; a delete looks for its row in that bucket. A NULL does not change the hash, so a new
-    column without a value in the rows that exist is safe.
-    """
-    bucket_count = BUCKET.parse(schema.options[BUCKET.key]) if BUCKET.key in schema.options else 1
-    if schema.primary_key or bucket_count == 1:
-        return
-    match change:
-        case AddColumn(column=column) if column.initial_default is None:
-            return
-        case AddColumn(parent=parent, column=column):
-            path = (*parent, column.name)
-        case DropColumn(path) | MoveColumn(path):
-            pass
-        case WidenColumn(path=path, type=data_type):
-            if len(path) == 1 and schema.field_named(path[0]).type == data_type:
-                return
-        case _:
-            return
-    raise InvalidSchemaError(
-        reason=f"a table without key keeps each of its {bucket_count} buckets by the hash of the "
-        "whole row, so columns can be added only without a default, and not be dropped, moved or "
-        "widened; copy the rows into a table with a key or with 'bucket' = '1'",
-        column=".".join(path),
-    )
 
 
 def _has_column(schema: TableSchema, path: Path) -> bool:

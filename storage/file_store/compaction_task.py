@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from table_store.storage.file_store.bag_reader import BagReader
+from table_store.storage.file_store.bucket import bucket_columns, bucket_ids
 from table_store.storage.file_store.compaction_picker import CompactionUnit
 from table_store.storage.file_store.data_file import (
     KIND_ADD,
@@ -35,13 +37,18 @@ compaction.small-file-ratio)."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionTask:
-    """What a compaction of one bucket needs; goes to workers."""
+    """What a compaction of one bucket needs; goes to workers.
+
+    With `moves_rows` the rows are put into the buckets of their hash today: the unit may then hold
+    files of several buckets, and files are written to others than those.
+    """
 
     partition: tuple[Value, ...]
     bucket: int
     unit: CompactionUnit
     files: DataFileReader
     context: WriterContext
+    moves_rows: bool = False
 
     def run(self) -> CommitMessage:
         """Write the merged run and return the message that puts it in the place of the old ones.
@@ -57,11 +64,14 @@ class CompactionTask:
         added: list[DataFile] = []
         with ExitStack() as undo:
             for runs in rewritten:
-                writer = self._writer()
-                undo.callback(writer.abort)
+                writers: dict[int, DataFileWriter] = {}
                 for rows in self._merged(runs):
-                    _write(writer, rows, self.context.schema.column_names)
-                added.extend(writer.close())
+                    for bucket, part in self._by_bucket(rows):
+                        if bucket not in writers:
+                            writers[bucket] = self._writer(bucket)
+                            undo.callback(writers[bucket].abort)
+                        _write(writers[bucket], part, self.context.schema.column_names)
+                added.extend(file for writer in writers.values() for file in writer.close())
             undo.pop_all()
         to_level = self.unit.output_level
         in_place = {file.name for file in moved if file.level == to_level}
@@ -135,13 +145,22 @@ class CompactionTask:
                 file, self.context.schema.column_names, with_kinds=True, with_sequences=True
             )
 
-    def _writer(self) -> DataFileWriter:
+    def _by_bucket(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        if not self.moves_rows:
+            yield self.bucket, rows
+            return
+        columns = bucket_columns(self.context.schema)
+        buckets = bucket_ids(rows, columns, self.context.bucket_count)
+        for bucket in np.unique(buckets).tolist():
+            yield bucket, rows.filter(pa.array(buckets == bucket))
+
+    def _writer(self, bucket: int) -> DataFileWriter:
         return DataFileWriter(
             file_io=self.context.file_io,
             table_path=self.context.table_path,
             schema=self.context.schema,
             partition=self.partition,
-            bucket=self.bucket,
+            bucket=bucket,
             level=self.unit.output_level,
             options=self.context.files,
             clock=self.context.clock,

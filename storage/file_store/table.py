@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.file_store.bag_place import bags, hashes_alike, moves_rows
 from table_store.storage.file_store.catalog_lock import TableLock
 from table_store.storage.file_store.commit import Committed, NoChange, TableCommit
 from table_store.storage.file_store.compaction_picker import (
@@ -55,11 +56,12 @@ class Scan:
     columns: tuple[str, ...]
     predicate: Predicate | None
     target_bytes: int
+    moved_schemas: frozenset[int] = frozenset()
 
     def splits(self) -> tuple[Split, ...]:
         """Return what tasks read; files that cannot hold a row of the answer are left out."""
         return plan_splits(
-            self.live.by_bucket(),
+            bags(self.live.by_bucket(), self.moved_schemas),
             self.schema,
             target_bytes=self.target_bytes,
             snapshot_id=self.live.snapshot_id,
@@ -235,6 +237,7 @@ class FileStoreTable:
             columns=tuple(schema.field_named(name).name for name in names),
             predicate=predicate,
             target_bytes=StorageSettings.of(schema).split_target_bytes,
+            moved_schemas=self._moved_schemas(live, schema),
         )
 
     def writer_context(self, schema: TableSchema | None = None) -> WriterContext:
@@ -313,7 +316,8 @@ class FileStoreTable:
         options = StorageSettings.of(schema).picker
         context = self.writer_context(schema)
         files = self.file_reader(schema)
-        picked = ((b, pick(levels_of(b.files), options)) for b in live.by_bucket())
+        moved = self._moved_schemas(live, schema)
+        picked = ((b, pick(levels_of(b.files), options)) for b in bags(live.by_bucket(), moved))
         return tuple(
             CompactionTask(
                 partition=bucket.partition,
@@ -321,6 +325,7 @@ class FileStoreTable:
                 unit=unit,
                 files=files,
                 context=context,
+                moves_rows=moves_rows(unit.files, moved),
             )
             for bucket, unit in picked
             if unit is not None
@@ -359,6 +364,13 @@ class FileStoreTable:
             self.commit_compaction([task.run() for task in tasks], schema)
         after = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
         return CompactionResult.of(before, after)
+
+    def _moved_schemas(self, live: LiveFiles, schema: TableSchema) -> frozenset[int]:
+        """Return the ids of the schemas whose files may hold rows of other buckets."""
+        if schema.primary_key or StorageSettings.of(schema).bucket_count == 1:
+            return frozenset()
+        others = set(live.entries["schema_id"].unique().to_pylist()) - {schema.id}
+        return frozenset(i for i in others if not hashes_alike(self.schema_store.get(i), schema))
 
     def data_path(self, file: DataFile) -> str:
         """Return the full path of a data file."""

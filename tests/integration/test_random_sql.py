@@ -159,8 +159,7 @@ class Twins:
         if len(self.columns) > 5:
             return
         column = f"c{len(self.columns)}"
-        # Rows of a bag in several buckets lie where their hash says, which a default would change.
-        default = self.dice.choice(["", " DEFAULT 7"]) if self.key or self.name == "r_bag" else ""
+        default = self.dice.choice(["", " DEFAULT 7"])
         self.both(
             f"ALTER TABLE {self.name} ADD COLUMN {column} INT{default}",
             f"ALTER TABLE {self.name} ADD COLUMN {column} INT{default}",

@@ -175,36 +175,3 @@ def test_no_change_is_the_same_schema(schema: TableSchema) -> None:
     added = columns_from_spark(struct(column("b")))[0]
     there_and_back: list[TableChange] = [AddColumn(column=added), RenameColumn(("b",), "c")]
     assert changed_schema(schema, there_and_back, time_ms=9).id == 1
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"change": "drop_column", "path": ["b"]},
-        {"change": "update_position", "path": ["b"], "position": "first"},
-        {"change": "update_type", "path": ["b"], "type": '"long"'},
-        {
-            "change": "add_column",
-            "path": ["c"],
-            "column": struct(column("c", CURRENT_DEFAULT="1", EXISTS_DEFAULT="1")),
-        },
-    ],
-)
-def test_rows_of_a_table_without_key_stay_in_their_buckets(change: dict[str, object]) -> None:
-    def plain(bucket: str) -> TableSchema:
-        return definition_from_spark(
-            columns=struct(column("a"), column("b")),
-            partition_columns=(),
-            properties={"bucket": bucket},
-        ).schema(time_ms=0)
-
-    with pytest.raises(InvalidSchemaError, match="whole row"):
-        altered(plain("2"), change)
-    assert altered(plain("1"), change).id == 1
-    nullable: dict[str, object] = {
-        "change": "add_column",
-        "path": ["c"],
-        "column": struct(column("c")),
-    }
-    renamed: dict[str, object] = {"change": "rename_column", "path": ["b"], "name": "d"}
-    assert altered(plain("2"), nullable, renamed).column_names == ("a", "d", "c")
