@@ -34,6 +34,19 @@ class InvalidIdentifierError(TableStoreError):
         )
 
 
+class ReplaceConditionError(TableStoreError):
+    """REPLACE WHERE with a condition that storage cannot evaluate exactly."""
+
+    condition = "TABLE_STORE_UNSUPPORTED_REPLACE_CONDITION"
+    sql_state = "0A000"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "REPLACE WHERE takes comparisons of columns with constants, joined by AND, OR and "
+            "NOT, and no text with a collation. DELETE, then INSERT, for other conditions."
+        )
+
+
 class NamespaceNotFoundError(NotFoundError):
     """No namespace of this name exists."""
 

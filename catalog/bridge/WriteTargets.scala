@@ -4,7 +4,7 @@ import scala.util.Try
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedRelation, UnresolvedStar}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.{Column, TableWritePrivilege}
@@ -37,6 +37,8 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
     case append @ AppendData(target: UnresolvedRelation, query, options, _, _, _, _) =>
       changeTypeColumn(options.getOrElse(WriteTargets.option, null)).map(column =>
         append.copy(table = withColumn(target, column, position(query, column), Nil))).getOrElse(append)
+    case replace @ OverwriteByExpression(target: UnresolvedRelation, condition, _, _, _, _, _, _) =>
+      replacing(replace, target, condition)
     case merge: MergeIntoTable if !merge.targetTable.resolved =>
       val hidden = computed(merge.targetTable)
       val actions = merge.matchedActions ++ merge.notMatchedActions ++ merge.notMatchedBySourceActions
@@ -76,6 +78,24 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
     val absent = computed.filterNot(column => present.exists(same(_, column.name)))
     if (present.isEmpty || absent.isEmpty) source
     else Project(UnresolvedStar(None) +: absent.map(column => Alias(Literal.default(column.dataType), column.name)()), source)
+  }
+
+  /** A condition on a computed column needs a target that has it; the query is given a value that does not count. */
+  private def replacing(replace: OverwriteByExpression, target: UnresolvedRelation, condition: Expression): LogicalPlan = {
+    val hidden = computed(target)
+    val named = condition.collect { case UnresolvedAttribute(parts) => parts.last }
+    (analyzed(target.clearWritePrivileges), analyzed(replace.query)) match {
+      case (Some(table), Some(query)) if hidden.exists(column => named.exists(same(_, column.name))) &&
+          (replace.isByName || query.output.size == table.output.size - hidden.size) =>
+        val values = query.output.iterator
+        val columns: Seq[NamedExpression] = table.output.flatMap(column =>
+          if (hidden.exists(other => same(other.name, column.name))) Seq(Alias(Literal.default(column.dataType), column.name)())
+          else if (replace.isByName) Nil
+          else Seq(values.next()))
+        replace.copy(table = target.requireWritePrivileges(TableWritePrivilege.values.toSet),
+          query = Project(columns ++ (if (replace.isByName) query.output else Nil), query))
+      case _ => replace
+    }
   }
 
   private def changeTypeColumn(option: String): Option[String] = Option(option).filter(_.nonEmpty)

@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from table_store.catalog.errors import ReplaceConditionError
 from table_store.catalog.planner.opened_table import OpenedTable
 from table_store.catalog.planner.spark_predicate import exact
+from table_store.catalog.table_definition import COLLATIONS
 from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope
 from table_store.storage.file_store.table_writer import TableWriter
-from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.predicate import And, Comparison, IsNull, Predicate
 from table_store.storage.kernel.values import Value
 
 
 def overwrite_scope(schema: TableSchema, predicates: Sequence[dict[str, Any]]) -> Scope | None:
     """The scope that `predicates` (all of them) describe; None if it is not whole partitions."""
-    predicates = [p for p in predicates if p.get("name") != "ALWAYS_TRUE"]
-    if not predicates:
+    if not _real(predicates):
         return WHOLE_TABLE
-    condition = exact(predicates)
+    condition = exact(_real(predicates))
     if condition is None:
         return None
     spec: dict[str, Value] = {}
@@ -42,27 +42,36 @@ def overwrite_scope(schema: TableSchema, predicates: Sequence[dict[str, Any]]) -
     return Scope(spec=spec)
 
 
-def replaced_rows(
-    opened: OpenedTable, predicates: Sequence[dict[str, Any]], written: Sequence[CommitMessage]
-) -> list[CommitMessage]:
-    """`written` after deletions of all rows that satisfy `predicates`.
+def replace_condition(
+    schema: TableSchema, predicates: Sequence[dict[str, Any]]
+) -> Predicate | None:
+    """What the rows satisfy that an overwrite replaces and writes; None where it is all rows.
 
     Raises:
-        InvalidSchemaError: a predicate that storage cannot evaluate exactly.
+        ReplaceConditionError: storage cannot evaluate it exactly.
     """
-    condition = exact(predicates)
+    if not _real(predicates):
+        return None
+    condition = exact(_real(predicates))
     if condition is None:
-        raise InvalidSchemaError(
-            reason="REPLACE WHERE takes comparisons of columns with constants; DELETE, then "
-            "INSERT, for others"
-        )
-    writer = TableWriter(opened.table.writer_context(opened.schema))
+        raise ReplaceConditionError
+    for name in condition.columns():
+        if any(key == COLLATIONS for key, _ in schema.field_named(name).metadata):
+            raise ReplaceConditionError
+    return condition
+
+
+def replaced_rows(
+    opened: OpenedTable, condition: Predicate, written: Sequence[CommitMessage]
+) -> list[CommitMessage]:
+    """`written` after deletions of all rows that satisfy `condition`."""
     version = opened.snapshot_id
-    if version is not None:
-        scan = opened.table.scan(predicate=condition, version=version, schema=opened.schema)
-        for batch in scan.to_batches():
-            writer.write(batch, kinds=np.full(batch.num_rows, KIND_DELETE, np.int8))
-    deleted = writer.prepare_commit()
+    with TableWriter(opened.table.writer_context(opened.schema)) as writer:
+        if version is not None:
+            scan = opened.table.scan(predicate=condition, version=version, schema=opened.schema)
+            for batch in scan.to_batches():
+                writer.write(batch, kinds=np.full(batch.num_rows, KIND_DELETE, np.int8))
+        deleted = writer.prepare_commit()
     # What the statement writes comes after what it deletes, also within a bucket.
     after = 1 + max((f.max_sequence for m in deleted for f in m.added), default=0)
     shifted = [
@@ -70,6 +79,10 @@ def replaced_rows(
         for message in written
     ]
     return [*deleted, *shifted]
+
+
+def _real(predicates: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [p for p in predicates if p.get("name") != "ALWAYS_TRUE"]
 
 
 def _terms(predicate: Predicate) -> list[Predicate]:

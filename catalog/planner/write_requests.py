@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Final
 
 from pyspark.errors.exceptions.captured import CapturedException
@@ -13,7 +14,7 @@ from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.maintenance import compact_after_write
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
-from table_store.catalog.planner.overwrite import overwrite_scope, replaced_rows
+from table_store.catalog.planner.overwrite import overwrite_scope, replace_condition, replaced_rows
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.write_plan import (
     DeltaColumns,
@@ -26,6 +27,7 @@ from table_store.catalog.write_options import WriteOptions
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope, partitions_of
 from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.table_writer import WriterContext
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.table_options import CHANGE_TYPE_COLUMN
 
@@ -47,16 +49,21 @@ def write(session: PlannerSession, argument: Argument, data: Any) -> None:
     """
     opened = opened_table(argument)
     options = WriteOptions.parse(argument["options"])
-    messages = _written(session, opened, argument, data)
+    condition = replace_condition(opened.schema, argument.get("predicates", ()))
+    context = replace(opened.table.writer_context(opened.schema), condition=condition)
+    messages = _written(session, opened, context, argument, data)
     _commit(opened, argument, messages, options)
     compact_after_write(session, opened, messages)
 
 
 def _written(
-    session: PlannerSession, opened: OpenedTable, argument: Argument, query: Any
+    session: PlannerSession,
+    opened: OpenedTable,
+    context: WriterContext,
+    argument: Argument,
+    query: Any,
 ) -> tuple[CommitMessage, ...]:
     """Write the rows of the query: here where they are known and few, else in a Spark job."""
-    context = opened.table.writer_context(opened.schema)
     is_plain = argument["mode"] != "delta" and "changeTypeColumn" not in argument["handle"]
     if is_plain and all(field.generated is None for field in opened.schema.fields):
         known = query.rows(_LOCAL_ROWS_MAX)
@@ -67,7 +74,7 @@ def _written(
         known = query.rowsOf(planned._jdf, _LOCAL_ROWS_MAX)
         if known is not None:
             return write_rows(context, known, planned.columns)
-        return _written_by_workers(session, opened, planned)
+        return _written_by_workers(session, context, planned)
     except CapturedException as error:
         found = _BAD_CHANGE_TYPE_VALUE.search(str(error))
         if found is None:
@@ -127,11 +134,10 @@ def _kind(argument: Argument) -> Column | None:
 
 
 def _written_by_workers(
-    session: PlannerSession, opened: OpenedTable, rows: DataFrame
+    session: PlannerSession, context: WriterContext, rows: DataFrame
 ) -> tuple[CommitMessage, ...]:
-    context = opened.table.writer_context(opened.schema)
     parallelism = session.spark.sparkContext.defaultParallelism
-    placed = at_writers(rows, opened.schema, context.bucket_count, parallelism)
+    placed = at_writers(rows, context.schema, context.bucket_count, parallelism)
     # By position: mapInArrow takes no column whose name has a dot or a back-tick.
     rows = placed.toDF(*[f"_{i}" for i in range(len(placed.columns))])
     answers = rows.mapInArrow(WriteTask(context, tuple(placed.columns)), ANSWER).collect()
@@ -149,8 +155,9 @@ def _commit(
     overwrite = None
     if mode == "overwrite":
         overwrite = overwrite_scope(opened.schema, argument["predicates"])
-        if overwrite is None:
-            messages = (*replaced_rows(opened, argument["predicates"], messages),)
+        condition = replace_condition(opened.schema, argument["predicates"])
+        if overwrite is None and condition is not None:
+            messages = (*replaced_rows(opened, condition, messages),)
     elif mode == "overwrite_dynamic":
         overwrite = WHOLE_TABLE
         if opened.schema.partition_keys:

@@ -29,9 +29,15 @@ from table_store.storage.file_store.key_order import IntArray
 from table_store.storage.file_store.memtable import Memtable
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.clock import Clock, SystemClock
-from table_store.storage.kernel.errors import InvalidSchemaError, NullKeyError
+from table_store.storage.kernel.errors import (
+    InvalidSchemaError,
+    NullKeyError,
+    RowOutsideConditionError,
+)
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.nested_array import recast_column
+from table_store.storage.kernel.predicate import Predicate
+from table_store.storage.kernel.types import to_arrow
 from table_store.storage.kernel.values import Value
 
 BucketArray: TypeAlias = npt.NDArray[np.int32]
@@ -42,7 +48,8 @@ _Target: TypeAlias = tuple[tuple[Value, ...], int]
 class WriterContext:
     """What a writer needs to know; goes to workers, reads nothing.
 
-    `write_buffer_bytes` bounds the rows that one writer holds in memory, over all buckets.
+    `write_buffer_bytes` bounds the rows that one writer holds in memory, over all buckets. Where
+    there is a `condition`, every row that is added must satisfy it.
     """
 
     file_io: FileIO
@@ -51,6 +58,7 @@ class WriterContext:
     bucket_count: int
     files: DataFileOptions = field(default_factory=DataFileOptions)
     write_buffer_bytes: int = 256 << 20
+    condition: Predicate | None = None
     clock: Clock = field(default_factory=SystemClock)
     ids: IdSource = field(default_factory=RandomIds)
 
@@ -91,6 +99,7 @@ class TableWriter:
 
         Raises:
             NullKeyError: a NULL in a key or NOT NULL column; names the column.
+            RowOutsideConditionError: a row does not satisfy the writer's condition.
             InvalidSchemaError: a column is absent, not the table's, or does not fit its type.
         """
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
@@ -98,6 +107,7 @@ class TableWriter:
             return
         table = self._conformed(table)
         self._check_not_null(table, kinds)
+        self._check_condition(table, kinds)
         for target, positions in self._targets(table, buckets):
             memtable = self._memtables.setdefault(
                 target, Memtable(self._context.schema.primary_key)
@@ -168,6 +178,17 @@ class TableWriter:
                 is_null = is_null & (kinds == 0)
             if is_null.any():
                 raise NullKeyError(column=column.name)
+
+    def _check_condition(self, table: pa.Table, kinds: KindArray | None) -> None:
+        condition = self._context.condition
+        if condition is None:
+            return
+        added = table if kinds is None else table.filter(pa.array(kinds == 0))
+        needed = added.select(sorted(condition.columns()))
+        types = {field.name: to_arrow(field.type) for field in self._context.schema.fields}
+        outside = added.num_rows - needed.filter(condition.to_expression(types)).num_rows
+        if outside:
+            raise RowOutsideConditionError(columns=condition.columns())
 
     def _targets(
         self, table: pa.Table, buckets: BucketArray | None

@@ -7,7 +7,7 @@ run again (`retriable`), and the facts as typed attributes. `str(error)` reads a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 
@@ -108,6 +108,21 @@ class NullKeyError(TableStoreError):
         super().__init__(
             f"NULL in column {column!r}, which is NOT NULL (key columns always are); "
             "nothing of the statement was written."
+        )
+
+
+class RowOutsideConditionError(TableStoreError):
+    """A row is not among those that its statement replaces."""
+
+    condition = "TABLE_STORE_ROW_OUTSIDE_REPLACE_CONDITION"
+    sql_state = "44000"
+
+    def __init__(self, *, columns: Collection[str]) -> None:
+        self.columns = tuple(sorted(columns))
+        super().__init__(
+            "A row of the query does not satisfy the condition of REPLACE WHERE on "
+            f"{', '.join(self.columns)}; nothing of the statement was written. Let the query "
+            "select only such rows."
         )
 
 

@@ -245,3 +245,29 @@ def test_computed_columns_are_never_assigned(shell: StockShell, statement: str) 
     said = shell.run(statement).error
     assert said.startswith("[TABLE_STORE_COMPUTED_COLUMN] Column 'twice' is computed as id * 2")
     assert "\n" not in said
+
+
+def test_replace_where(shell: StockShell) -> None:
+    """Rows of the condition go, those of the query come, and these must satisfy it too."""
+    shell.ok("CREATE TABLE rw (id INT, d DATE, c AS id * 2, y AS year(d)) PARTITIONED BY (y)")
+    shell.ok("INSERT INTO rw SELECT id, make_date(2020 + id % 2, 1, 1) FROM range(6)")
+    rows = "SELECT id, year(d), c FROM rw"
+    shell.ok("INSERT INTO rw REPLACE WHERE c = 4 SELECT 2, DATE'2022-05-05'")
+    shell.ok("INSERT INTO rw REPLACE WHERE y = 2021 SELECT 100, DATE'2021-05-05'")
+    shell.ok("INSERT INTO rw REPLACE WHERE id > 2 AND y = 2020 SELECT 9, DATE'2020-02-01'")
+    expected = [("0", "2020", "0"), ("100", "2021", "200"), ("2", "2022", "4"), ("9", "2020", "18")]
+    assert shell.run(rows).sorted() == expected
+    for bad in [
+        "c = 4 SELECT 3, DATE'2020-01-01'",
+        "y = 2021 SELECT 101, DATE'2022-05-05'",
+        "id = 0 VALUES (0, NULL), (7, NULL)",
+        "id > 5 SELECT NULL, DATE'2020-02-01'",
+    ]:
+        refused = shell.run(f"INSERT INTO rw REPLACE WHERE {bad}")
+        assert "[TABLE_STORE_ROW_OUTSIDE_REPLACE_CONDITION]" in refused.error
+        assert "\tat " not in refused.error
+    refused = shell.run("INSERT INTO rw REPLACE WHERE id % 2 = 0 SELECT 8, NULL")
+    assert "[TABLE_STORE_UNSUPPORTED_REPLACE_CONDITION]" in refused.error
+    assert shell.run(rows).sorted() == expected
+    shell.ok("INSERT INTO rw REPLACE WHERE d IS NULL OR id = 0 SELECT 1, NULL")
+    assert shell.run(rows).sorted() == [("1", "NULL", "2"), *expected[1:]]
