@@ -1,4 +1,4 @@
-"""Goal: what the bridge puts behind a table's name is read back; what a user writes there is a name."""
+"""Goal: what the bridge puts behind a name is read back; what a user writes there is a name."""
 
 from __future__ import annotations
 
