@@ -48,6 +48,12 @@ class JdbcBrowser:
         """(column, type)."""
         return [(row[3], row[5]) for row in self._ask("columns", schema, table)]
 
+    def described(self, name: str, schema: str) -> tuple[str, list[tuple[str, str, str]]]:
+        """A relation's REMARKS; of its columns COLUMN_NAME, IS_NULLABLE and REMARKS."""
+        ((*_, remarks),) = [row[:5] for row in self._ask("tables", schema, name)]
+        columns = self._ask("columns", schema, name)
+        return remarks, [(row[3], row[17], row[11]) for row in columns]
+
     def query(self, sql: str) -> list[list[str]]:
         """The rows of a query, as text."""
         rows: list[list[str]] = self._ask("query", sql)

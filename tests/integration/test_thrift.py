@@ -169,6 +169,26 @@ def test_metadata_follows_this_process(running: Running) -> None:
     assert browser.tables("meta") == []
 
 
+def test_metadata_describes(running: Running) -> None:
+    """JDBC: comments and nullability, also of unusual names and of views, after each change."""
+    run, described = running.session.run, running.browser.described
+    run("CREATE SCHEMA `meta.2`")
+    run("CREATE TABLE `meta.2`.`a b` (id INT NOT NULL COMMENT 'key', `x.y` STRING) COMMENT 'table'")
+    run("CREATE VIEW `meta.2`.`v 1` COMMENT 'view' AS SELECT id FROM `meta.2`.`a b`")
+    columns = [("id", "NO", "key"), ("x.y", "YES", "")]
+    assert described("a b", "meta.2") == ("table", columns)
+    assert described("v 1", "meta.2") == ("view", columns[:1])
+    run("COMMENT ON TABLE `meta.2`.`a b` IS 'new'")
+    run("ALTER TABLE `meta.2`.`a b` ALTER COLUMN id COMMENT 'it''s'")
+    run("ALTER TABLE `meta.2`.`a b` ALTER COLUMN id DROP NOT NULL")
+    run("ALTER VIEW `meta.2`.`v 1` AS SELECT 1 AS one")
+    assert described("a b", "meta.2") == ("new", [("id", "YES", "it's"), ("x.y", "YES", "")])
+    assert [name for name, *_ in described("v 1", "meta.2")[1]] == ["one"]
+    run("ALTER VIEW `meta.2`.`v 1` RENAME TO `meta.2`.w")
+    assert {name for _, name, _ in running.browser.tables("meta.2")} == {"a b", "w"}
+    run("DROP SCHEMA `meta.2` CASCADE")
+
+
 def test_metadata_follows_other_processes(running: Running) -> None:
     """What another process changed shows when a session starts; rows show at once."""
     shell, run = running.shell, running.session.run
