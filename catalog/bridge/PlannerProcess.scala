@@ -52,7 +52,7 @@ private class PlannerProcess(session: SparkSession) {
     builder.redirectError(ProcessBuilder.Redirect.appendTo(PlannerProcess.log(session)))
     val started = builder.start()
     val hello = compact(("java_port" -> server.getJavaServer.getListeningPort) ~
-      ("python_port" -> pythonPort) ~ ("token" -> token))
+      ("python_port" -> pythonPort) ~ ("token" -> token) ~ ("log" -> PlannerProcess.log(session).getPath))
     val stdin = started.getOutputStream // stays open: its end tells the planner that this JVM is gone
     try { stdin.write((hello + "\n").getBytes(UTF_8)); stdin.flush() } catch { case _: java.io.IOException => () }
     val answer = new BufferedReader(new InputStreamReader(started.getInputStream, UTF_8)).readLine()

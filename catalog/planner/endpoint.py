@@ -43,13 +43,18 @@ class PlannerEndpoint:
         self._handlers = handlers
         self._data_handlers = data_handlers
         self._gateway: ClientServer | None = None
+        self._log = "its standard error"
         self._context: SparkContext | None = None
         self._sessions: dict[str, PlannerSession] = {}
         self._lock = threading.Lock()
 
-    def bind(self, gateway: ClientServer) -> None:
-        """Set the connection back to the JVM, once, before the first call."""
+    def bind(self, gateway: ClientServer, log: str) -> None:
+        """Set the connection back to the JVM, once, before the first call.
+
+        `log` is where standard error goes, to be named in internal errors.
+        """
         self._gateway = gateway
+        self._log = log
 
     def attach(self, java_context: Any) -> None:
         """Attach to the JVM's Spark context."""
@@ -87,10 +92,11 @@ class PlannerEndpoint:
             _log.exception("request %s failed", request)
             text = (
                 f"[TABLE_STORE_INTERNAL_ERROR] {type(error).__name__} while the planner handled "
-                f"'{request}': {error}. The planner's log has the trace; please report it. "
-                "SQLSTATE: XX000"
+                f"'{request}': {error}. The trace is in "
+                f"{self._log}; please report it. SQLSTATE: 58000"
             )
-            return _error(text, "TABLE_STORE_INTERNAL_ERROR", "XX000")
+            # Not XX000, for which spark-sql prints a trace of the JVM, where nothing went wrong.
+            return _error(text, "TABLE_STORE_INTERNAL_ERROR", "58000")
         return "{}"
 
     def _session(self, session_id: str, java_session: Any) -> PlannerSession:

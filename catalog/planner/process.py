@@ -37,10 +37,10 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
 
     Then, or when the JVM says so by SIGTERM, call `on_end` and exit.
 
-    The first line of standard input is JSON with the JVM's port, the port to listen on, and
-    the token that both directions must show; a command line or an environment variable would
-    show it to every user of the machine. One line goes to standard output ("ready"); all else
-    that is printed goes to standard error, the log.
+    The first line of standard input is JSON with the JVM's port, the port to listen on, the
+    name of the log, and the token that both directions must show; a command line or an
+    environment variable would show it to every user of the machine. One line goes
+    to standard output ("ready"); all else that is printed goes to standard error, the log.
     """
     hello = json.loads(sys.stdin.readline())
     # Python workers must find the packages that this process found.
@@ -61,7 +61,7 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
     )
     for name in _IMPORTS:
         java_import(gateway.jvm, name)
-    endpoint.bind(gateway)
+    endpoint.bind(gateway, hello["log"])
     answer = os.dup(1)
     os.dup2(2, 1)
     os.write(answer, b"ready\n")

@@ -35,10 +35,18 @@ _VALUES: dict[str, Callable[[str], Any]] = {
     "float": float,
     "double": float,
     "string": str,
-    "date": lambda text: _EPOCH + datetime.timedelta(days=int(text)),
-    "timestamp": lambda text: _EPOCH_UTC + datetime.timedelta(microseconds=int(text)),
-    "timestamp_ntz": lambda text: _EPOCH_NTZ + datetime.timedelta(microseconds=int(text)),
+    "date": lambda text: _since(_EPOCH, "days", int(text)),
+    "timestamp": lambda text: _since(_EPOCH_UTC, "microseconds", int(text)),
+    "timestamp_ntz": lambda text: _since(_EPOCH_NTZ, "microseconds", int(text)),
 }
+
+
+def _since(epoch: datetime.date, unit: str, count: int) -> datetime.date | int:
+    """The day or instant; the count itself beyond the years of Python, as storage has it."""
+    try:
+        return epoch + datetime.timedelta(**{unit: count})
+    except OverflowError:
+        return count
 
 
 def conjunction(predicates: Sequence[dict[str, Any]]) -> Predicate | None:

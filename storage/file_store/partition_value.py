@@ -10,7 +10,7 @@ from table_store.storage.kernel.types import DataType, DecimalType, PrimitiveTyp
 from table_store.storage.kernel.values import Value
 
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - a zone is added where there is one
-_INTEGERS = ("byte", "short", "integer", "long")
+_INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
 def parse_partition_value(text: str | None, data_type: DataType) -> Value:
@@ -43,7 +43,7 @@ def _parsed(text: str, data_type: DataType) -> Value:
     assert isinstance(data_type, PrimitiveType), "partition columns have orderable types"
     match data_type.name:
         case name if name in _INTEGERS:
-            return int(text)
+            return _bounded(int(text), _INTEGERS[data_type.name])
         case "float" | "double":
             return float(text)
         case "boolean":
@@ -68,7 +68,7 @@ def _date(text: str) -> dt.date | int:
     try:
         return (_EPOCH + dt.timedelta(days=int(text))).date()
     except OverflowError:
-        return int(text)
+        return _bounded(int(text), 32)
 
 
 def _instant(text: str) -> dt.datetime | int:
@@ -77,4 +77,10 @@ def _instant(text: str) -> dt.datetime | int:
     try:
         return _EPOCH + dt.timedelta(microseconds=int(text))
     except OverflowError:
-        return int(text)
+        return _bounded(int(text), 64)
+
+
+def _bounded(number: int, bits: int) -> int:
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise ValueError(number)
+    return number

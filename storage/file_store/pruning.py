@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.storage.file_store.column_bounds import python_value
 from table_store.storage.file_store.key_sections import section_numbers
 from table_store.storage.file_store.live_files import LiveFiles
 from table_store.storage.kernel.errors import InvalidSchemaError
@@ -111,7 +112,7 @@ def exact_bounds(live: LiveFiles, column: str) -> tuple[Value, Value] | None:
     known = pc.and_(pc.fill_null(exact, False), pc.and_(low.is_valid(), high.is_valid()))
     if not pc.all(pc.or_(known, all_null)).as_py():
         return None
-    return pc.min(low).as_py(), pc.max(high).as_py()
+    return python_value(pc.min(low)), python_value(pc.max(high))
 
 
 def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:

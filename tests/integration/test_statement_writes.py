@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.integration.stock_shell import StockShell
@@ -271,3 +274,33 @@ def test_replace_where(shell: StockShell) -> None:
     assert shell.run(rows).sorted() == expected
     shell.ok("INSERT INTO rw REPLACE WHERE d IS NULL OR id = 0 SELECT 1, NULL")
     assert shell.run(rows).sorted() == [("1", "NULL", "2"), *expected[1:]]
+
+
+def test_days_that_python_does_not_have(shell: StockShell) -> None:
+    """Dates and timestamps beyond the years 1 to 9999 in conditions, bounds and statements."""
+    shell.ok("CREATE TABLE far (id INT, t TIMESTAMP, d DATE)")
+    shell.ok(
+        "INSERT INTO far VALUES (1, TIMESTAMP'+200000-01-01', DATE'+200000-01-01'), "
+        "(2, TIMESTAMP'-9999-01-01', DATE'-9999-01-01'), (3, NULL, DATE'2020-01-01')"
+    )
+    assert shell.ok("SELECT max(d), year(min(t)) FROM far") == (("+200000-01-01", "-9999"),)
+    assert shell.ok("SELECT id FROM far WHERE d = DATE'+200000-01-01'") == (("1",),)
+    assert shell.ok("SELECT id FROM far WHERE t < TIMESTAMP'+100000-01-01'") == (("2",),)
+    shell.ok("DELETE FROM far WHERE d IN (DATE'-9999-01-01', DATE'+99999-01-01')")
+    assert shell.run("SELECT id FROM far").sorted() == [("1",), ("3",)]
+    shell.ok("CREATE TABLE far_parts (id INT, d DATE) PARTITIONED BY (d)")
+    refused = shell.run("ALTER TABLE far_parts PARTITION (d = '99999999999999999999') COMPACT")
+    assert "[TABLE_STORE_INVALID_SCHEMA]" in refused.error
+
+
+def test_change_tracking_is_recorded(shell: StockShell, shell_folder: Path) -> None:
+    """An INSERT that is a correction says so in its snapshot."""
+    shell.ok("CREATE TABLE tracked (id INT)")
+    shell.ok("INSERT INTO tracked VALUES (1)")
+    shell.ok("INSERT INTO tracked /*+ OPTIONS('change-tracking' = 'false') */ VALUES (2)")
+    shell.ok("INSERT INTO tracked SELECT id FROM range(3)")
+    folder = shell_folder / "spark-warehouse" / "default.db" / "tracked" / "snapshot"
+    written = [json.loads((folder / f"snapshot-{i}").read_text()) for i in (1, 2, 3)]
+    assert [snapshot["changeTracking"] for snapshot in written] == [True, False, True]
+    listed = shell.ok("SELECT change_tracking FROM `tracked$snapshots` ORDER BY snapshot_id")
+    assert listed == (("true",), ("false",), ("true",))
