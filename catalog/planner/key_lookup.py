@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from table_store.storage.file_store.bucket import bucket_ids
 from table_store.storage.file_store.pruning import conjuncts
+from table_store.storage.file_store.scan import Scan
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.storage_settings import StorageSettings
-from table_store.storage.file_store.table import Scan
 from table_store.storage.kernel.predicate import Comparison, In, Predicate
 from table_store.storage.kernel.types import BYTE, DATE, INTEGER, LONG, SHORT, STRING, to_arrow
 from table_store.storage.kernel.values import Value

@@ -24,9 +24,10 @@ from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.spark_predicate import conjunction
 from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_definition import columns_from_spark
+from table_store.storage.file_store.scan import Scan
 from table_store.storage.file_store.scan_planner import OPEN_COST_BYTES
 from table_store.storage.file_store.split import Split
-from table_store.storage.file_store.table import FileStoreTable, Scan
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.options import OptionValues
 from table_store.storage.table_option_rules import parse_read_options
 from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE

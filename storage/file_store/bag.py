@@ -76,6 +76,22 @@ def row_groups(rows: pa.Table) -> IntArray:
     return _combined([_codes(column) for column in rows.columns], rows.num_rows)
 
 
+def equal_rows(left: pa.Table, right: pa.Table) -> MaskArray:
+    """Return for each row whether it equals the other table's at its place, as in a bag."""
+    is_equal: MaskArray = np.ones(left.num_rows, np.bool_)
+    for one, other in zip(left.columns, right.columns, strict=True):
+        if pa.types.is_nested(one.type):
+            codes = _codes(pa.chunked_array([*one.chunks, *other.chunks], one.type))
+            is_equal &= codes[: len(one)] == codes[len(one) :]
+            continue
+        same = pc.equal(one, other)
+        if pa.types.is_floating(one.type):
+            same = pc.or_(same, pc.and_(pc.is_nan(one), pc.is_nan(other)))
+        both_null = pc.and_(pc.is_null(one), pc.is_null(other))
+        is_equal &= pc.or_(pc.fill_null(same, False), both_null).to_numpy()
+    return is_equal
+
+
 def _rank_in_group(groups: IntArray) -> IntArray:
     """How many rows of the same group come before each row."""
     order = np.argsort(groups, kind="stable")

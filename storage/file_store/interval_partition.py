@@ -34,6 +34,11 @@ def interval_partition(files: Sequence[DataFile]) -> tuple[tuple[SortedRun, ...]
     return tuple(_runs(section) for section in _sections(files))
 
 
+def key_sections(files: Sequence[DataFile]) -> tuple[tuple[DataFile, ...], ...]:
+    """Return the sections alone, of files that may also be of different snapshots."""
+    return tuple(tuple(item.file for item in section) for section in _sections(files))
+
+
 def _sections(files: Sequence[DataFile]) -> Iterator[list[_Ranged]]:
     section: list[_Ranged] = []
     greatest: tuple[Any, ...] = ()

@@ -97,18 +97,30 @@ def _packed(files: Sequence[DataFile], target_bytes: int) -> Iterator[_Planned]:
 
 def _cut(runs: _Runs, schema: TableSchema, target_bytes: int) -> Iterator[_Planned]:
     """Cut one section that needs a merge into ranges of the key for several tasks."""
-    places = [schema.primary_key.index(name) for name in range_columns(schema)]
+    for keys in key_ranges(runs, schema, target_bytes):
+        kept = tuple(tuple(file for file in run if meets(file, keys, schema)) for run in runs)
+        kept = tuple(run for run in kept if run)
+        if kept:
+            yield _Planned(SplitKind.MERGE, kept, keys)
+
+
+def key_ranges(runs: _Runs, schema: TableSchema, target_bytes: int) -> tuple[KeyRange, ...]:
+    """Return ranges that cut the runs' keys into pieces of about `target_bytes`, at least one."""
+    places = _range_places(schema)
     bounds: list[tuple[Value, ...]] = []
     pieces = -(-sum(file.size_bytes for run in runs for file in run) // target_bytes)
     if pieces > 1 and places:
         bounds = _even_integers(runs, places[0], pieces) or _file_starts(runs, places, pieces)
-    for start, end in pairwise([None, *bounds, None]):
-        kept = tuple(
-            tuple(file for file in run if _overlaps(file, places, start, end)) for run in runs
-        )
-        kept = tuple(run for run in kept if run)
-        if kept:
-            yield _Planned(SplitKind.MERGE, kept, KeyRange(start, end))
+    return tuple(KeyRange(start, end) for start, end in pairwise([None, *bounds, None]))
+
+
+def meets(file: DataFile, keys: KeyRange, schema: TableSchema) -> bool:
+    """Return whether the file can hold a key of the range."""
+    return _overlaps(file, _range_places(schema), keys.start, keys.end)
+
+
+def _range_places(schema: TableSchema) -> list[int]:
+    return [schema.primary_key.index(name) for name in range_columns(schema)]
 
 
 def _even_integers(runs: _Runs, place: int, pieces: int) -> list[tuple[Value, ...]]:

@@ -16,6 +16,7 @@ from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.key_order import IntArray
 from table_store.storage.file_store.merge import newest_per_key
 from table_store.storage.file_store.merge_slices import RunRows, merge_slices
+from table_store.storage.file_store.pruning import conjuncts
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.split import Split, SplitKind
 from table_store.storage.kernel.predicate import And, Predicate
@@ -72,11 +73,11 @@ class SplitReader:
         key = self.schema.primary_key
         # What looks at the key alone holds for all versions of a row or for none. Everything else
         # must wait for the merge: the newest version may not satisfy it where an older one does.
-        terms = _terms(predicate)
+        terms = () if predicate is None else conjuncts(predicate)
         of_key = [term for term in terms if term.columns() <= set(key)]
-        rest = _conjunction([term for term in terms if not term.columns() <= set(key)])
+        rest = conjunction([term for term in terms if not term.columns() <= set(key)])
         within = split.keys.to_predicate(self.schema)
-        where = self._expression(_conjunction(of_key if within is None else [within, *of_key]))
+        where = self._expression(conjunction(of_key if within is None else [within, *of_key]))
         wanted = tuple(dict.fromkeys([*_with_needed(columns, rest), *key]))
         runs = [
             RunRows(
@@ -96,7 +97,7 @@ class SplitReader:
         reader = BagReader(self.files, self.schema)
         where = self._expression(predicate)
         for rows in reader.surviving(split.files, where=where, snapshot_id=split.snapshot_id):
-            yield from _batches(rows, columns)
+            yield from in_batches(rows, columns)
 
     def _run(
         self,
@@ -132,10 +133,11 @@ def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator
     # Column by column, so that only one of them is in memory more than twice.
     at = pa.array(alive)
     taken = {name: rows[name].combine_chunks().take(at) for name in columns}
-    yield from _batches(pa.table(taken), columns)
+    yield from in_batches(pa.table(taken), columns)
 
 
-def _batches(rows: pa.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def in_batches(rows: pa.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the columns of the rows; without columns batches that only have a length."""
     if columns:
         yield from rows.select(list(columns)).combine_chunks().to_batches(BATCH_ROWS)
     else:
@@ -155,14 +157,6 @@ def _with_needed(columns: Sequence[str], predicate: Predicate | None) -> list[st
     return list(dict.fromkeys([*columns, *needed]))
 
 
-def _terms(predicate: Predicate | None) -> list[Predicate]:
-    """Return the parts of a conjunction."""
-    if predicate is None:
-        return []
-    if isinstance(predicate, And):
-        return [*_terms(predicate.left), *_terms(predicate.right)]
-    return [predicate]
-
-
-def _conjunction(terms: Sequence[Predicate]) -> Predicate | None:
+def conjunction(terms: Sequence[Predicate]) -> Predicate | None:
+    """Return the condition that all terms hold; None where there are none."""
     return reduce(And, terms) if terms else None

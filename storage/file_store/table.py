@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +12,10 @@ from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.file_store.bag_place import bags, hashes_alike, moves_rows
 from table_store.storage.file_store.catalog_lock import TableLock
+from table_store.storage.file_store.change_labels import CHANGE_LABELS
+from table_store.storage.file_store.change_range import ChangeBound, ChangeHistory, as_bound
+from table_store.storage.file_store.change_scan import ChangeScan, check_labels
+from table_store.storage.file_store.change_split import ChangeMode
 from table_store.storage.file_store.commit import Committed, NoChange, TableCommit
 from table_store.storage.file_store.compaction_picker import (
     CompactionUnit,
@@ -27,14 +31,12 @@ from table_store.storage.file_store.live_files import LiveFiles, read_live_files
 from table_store.storage.file_store.manifest_file import PROCESS_CACHE, MetadataReader
 from table_store.storage.file_store.partition_path import data_file_path
 from table_store.storage.file_store.pruning import prune
-from table_store.storage.file_store.scan_planner import plan_splits
+from table_store.storage.file_store.scan import Scan
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope
 from table_store.storage.file_store.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.snapshot_store import SnapshotStore
-from table_store.storage.file_store.split import Split
-from table_store.storage.file_store.split_reader import SplitReader
 from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table_writer import TableWriter, WriterContext
 from table_store.storage.kernel.clock import Clock, SystemClock
@@ -44,63 +46,6 @@ from table_store.storage.kernel.predicate import Predicate
 from table_store.storage.kernel.types import arrow_field
 
 Pick = Callable[[Levels, PickerOptions], CompactionUnit | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
-    """A read of one snapshot; nothing of it changes afterwards. None is the empty table."""
-
-    live: LiveFiles
-    schema: TableSchema
-    files: DataFileReader
-    columns: tuple[str, ...]
-    predicate: Predicate | None
-    target_bytes: int
-    moved_schemas: frozenset[int] = frozenset()
-
-    def splits(self) -> tuple[Split, ...]:
-        """Return what tasks read; files that cannot hold a row of the answer are left out."""
-        return plan_splits(
-            bags(self.live.by_bucket(), self.moved_schemas),
-            self.schema,
-            target_bytes=self.target_bytes,
-            snapshot_id=self.live.snapshot_id,
-        )
-
-    def reader(self) -> SplitReader:
-        """Return what reads the splits, here or in another process."""
-        return SplitReader(self.files, self.schema)
-
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows, split after split."""
-        reader = self.reader()
-        for split in self.splits():
-            for batch in reader.read(split, self.columns, self.predicate):
-                # No cast: the types are right, and a cast refuses the NULL parts of a NULL variant.
-                yield (
-                    pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow_schema)
-                    if batch.num_columns
-                    else batch
-                )
-
-    def to_arrow(self) -> pa.Table:
-        """Return all rows as one table."""
-        return pa.Table.from_batches(list(self.to_batches()), schema=self.arrow_schema)
-
-    def count(self) -> int:
-        """Return the number of rows; reads no more than keys and kinds."""
-        reader = self.reader()
-        return sum(
-            batch.num_rows
-            for split in self.splits()
-            for batch in reader.read(split, (), self.predicate)
-        )
-
-    @property
-    def arrow_schema(self) -> pa.Schema:
-        """Arrow schema of the answer."""
-        fields = (self.schema.field_named(name) for name in self.columns)
-        return pa.schema([arrow_field(f.name, f.type, nullable=f.nullable) for f in fields])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +183,61 @@ class FileStoreTable:
             predicate=predicate,
             target_bytes=StorageSettings.of(schema).split_target_bytes,
             moved_schemas=self._moved_schemas(live, schema),
+        )
+
+    def changes(
+        self,
+        from_version: int | ChangeBound | None = None,
+        to_version: int | ChangeBound | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        predicate: Predicate | None = None,
+        mode: ChangeMode | None = None,
+        labels: tuple[str, ...] = CHANGE_LABELS,
+        skips_untracked: bool = False,
+        schema: TableSchema | None = None,
+    ) -> ChangeScan:
+        """Return a read of what the commits of a range of snapshots changed.
+
+        Replaying it onto the table as it was before gives the table as it is after.
+
+        Args:
+            from_version: first snapshot whose changes are read, or a bound that is exclusive or
+                a time; None is the oldest whose changes are known.
+            to_version: last snapshot, or a bound; None is the latest.
+            columns: names in the order wanted, of the table or of `labels`; None are all.
+            predicate: which change rows; None are all.
+            mode: how changes are told; None is without rows that stay as they are.
+            labels: columns that say what happened, from `change_labels.LABELS`.
+            skips_untracked: pass over commits without change tracking instead of failing.
+            schema: the definition to read under; None is the latest, or the one that the
+                snapshot named by `to_version` was committed with.
+
+        Raises:
+            ChangesNotAvailableError: a bound lies outside of the history.
+            InvalidChangeRangeError: the start lies after the end.
+            InvalidSchemaError: there is no such column, or it has the name of a label.
+        """
+        history = ChangeHistory(self.snapshot_store, self.path)
+        found = history.resolve(as_bound(from_version), as_bound(to_version))
+        if schema is None:
+            is_named = to_version is not None and found.last_id > 0
+            at = self.snapshot_store.get(found.last_id).schema_id if is_named else None
+            schema = self.schema if at is None else self.schema_store.get(at)
+        check_labels(schema, labels)
+        names = (*schema.column_names, *labels) if columns is None else tuple(columns)
+        return ChangeScan(
+            history=history,
+            metadata=self.metadata,
+            files=self.file_reader(schema),
+            schema=schema,
+            range=found,
+            mode=mode or ChangeMode(),
+            columns=tuple(n if n in labels else schema.field_named(n).name for n in names),
+            predicate=predicate,
+            labels=labels,
+            skips_untracked=skips_untracked,
+            target_bytes=StorageSettings.of(schema).split_target_bytes,
         )
 
     def writer_context(self, schema: TableSchema | None = None) -> WriterContext:

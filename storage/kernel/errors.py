@@ -202,6 +202,52 @@ class SnapshotNotFoundError(TableStoreError):
         super().__init__(f"Table {table!r} has no snapshot {asked}. {known}")
 
 
+class ChangesNotAvailableError(TableStoreError):
+    """Changes were asked for that the table's history does not reach.
+
+    The changes of a snapshot need it and the one before it.
+    """
+
+    condition = "TABLE_STORE_CHANGES_NOT_AVAILABLE"
+    sql_state = "22023"
+
+    def __init__(self, *, table: str, asked: str, available: str) -> None:
+        self.table = table
+        self.asked = asked
+        self.available = available
+        super().__init__(f"Table {table!r} has no changes {asked}. {available}")
+
+
+class InvalidChangeRangeError(TableStoreError):
+    """The start of a range of changes lies after its end."""
+
+    condition = "TABLE_STORE_INVALID_CHANGE_RANGE"
+    sql_state = "22023"
+
+    def __init__(self, *, start: str, end: str) -> None:
+        self.start = start
+        self.end = end
+        super().__init__(f"The range of changes starts with {start}, after its end, {end}.")
+
+
+class UntrackedChangesError(TableStoreError):
+    """The range has a commit that was made without change tracking."""
+
+    condition = "TABLE_STORE_CHANGES_NOT_TRACKED"
+    sql_state = "55000"
+
+    def __init__(self, *, table: str, snapshot_id: int, operation: str) -> None:
+        self.table = table
+        self.snapshot_id = snapshot_id
+        self.operation = operation
+        super().__init__(
+            f"Snapshot {snapshot_id} ({operation}) of table {table!r} was committed with "
+            "'change-tracking' = 'false': its changes are not for readers of changes. Ask for a "
+            f"range without it, or read with 'untracked-changes' = 'skip' and know that what it "
+            "changed is absent."
+        )
+
+
 class CorruptFileError(TableStoreError):
     """A file of a table does not hold what was written to it."""
 

@@ -1,0 +1,164 @@
+"""What each commit of a range did to each bucket: the manifests, read once and grouped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from table_store.storage.file_store.bag import row_groups
+from table_store.storage.file_store.change_range import is_tracked
+from table_store.storage.file_store.change_split import BucketCommit
+from table_store.storage.file_store.data_file import DataFile
+from table_store.storage.file_store.key_order import MaskArray
+from table_store.storage.file_store.live_files import LiveFiles, read_delta, read_live_files
+from table_store.storage.file_store.manifest_entry import FileKind
+from table_store.storage.file_store.manifest_file import MetadataReader
+from table_store.storage.file_store.pruning import conjuncts, prune
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.snapshot import CommitKind, Snapshot
+from table_store.storage.file_store.split_reader import conjunction
+from table_store.storage.kernel.predicate import Predicate
+from table_store.storage.kernel.values import Value, order_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """A commit in one bucket, with what decides how its changes are found.
+
+    `is_newer` says that it only added files whose rows are all newer than those before.
+    """
+
+    commit: BucketCommit
+    is_compaction: bool
+    is_newer: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketHistory:
+    """A bucket in which rows changed: its files before the range, and the commits, oldest first."""
+
+    partition: tuple[Value, ...]
+    bucket: int
+    base: tuple[DataFile, ...]
+    changes: tuple[FileChange, ...]
+
+
+_BucketKey = tuple[tuple[object, ...], int]
+
+
+def read_histories(
+    reader: MetadataReader,
+    before: Snapshot | None,
+    snapshots: Sequence[Snapshot],
+    schema: TableSchema,
+    predicate: Predicate | None,
+) -> tuple[BucketHistory, ...]:
+    """Return the buckets that the commits of `snapshots` changed, compactions apart.
+
+    Args:
+        reader: of the table's manifests.
+        before: the snapshot before the first; None is the empty table.
+        snapshots: consecutive, oldest first.
+        schema: under which the rows are to be read.
+        predicate: from `for_all_versions`; files that cannot satisfy it are left out.
+
+    Raises:
+        MissingFileError: a manifest is gone, for its snapshot has expired meanwhile.
+        CorruptFileError: a manifest is damaged.
+    """
+    deltas = [
+        prune(
+            LiveFiles(snapshot_id=s.id, schema=schema, entries=read_delta(reader, s, schema)),
+            predicate,
+        )
+        for s in snapshots
+    ]
+    changed = [
+        delta.entries
+        for s, delta in zip(snapshots, deltas, strict=True)
+        if s.commit_kind is not CommitKind.COMPACT and delta.file_count
+    ]
+    if not changed:
+        return ()
+    places = [*(f"partition_{i}" for i in range(len(schema.partition_keys))), "bucket"]
+    touched = pa.concat_tables([entries.select(places) for entries in changed])
+    live = read_live_files(reader, before, schema)
+    live = prune(live.select(_are_in(live.entries.select(places), touched)), predicate)
+    base: dict[_BucketKey, list[DataFile]] = {}
+    for file in live.files():
+        base.setdefault(_key_of(file), []).append(file)
+    changes: dict[_BucketKey, list[FileChange]] = {}
+    first_sequence = 1 if before is None else before.next_sequence
+    for snapshot, delta in zip(snapshots, deltas, strict=True):
+        delta = delta.select(_are_in(delta.entries.select(places), touched))
+        for key, change in _bucket_changes(snapshot, delta, first_sequence):
+            changes.setdefault(key, []).append(change)
+        first_sequence = snapshot.next_sequence
+    return tuple(
+        BucketHistory(
+            partition=_any_file(of_bucket).partition,
+            bucket=key[1],
+            base=tuple(base.get(key, ())),
+            changes=tuple(of_bucket),
+        )
+        for key, of_bucket in changes.items()
+    )
+
+
+def for_all_versions(predicate: Predicate | None, schema: TableSchema) -> Predicate | None:
+    """Return the part of a condition that holds for all rows of a key, or for none.
+
+    Without key that is all that looks at columns of the table: equal rows satisfy it alike.
+    """
+    if predicate is None:
+        return None
+    names = set(schema.primary_key) or set(schema.column_names)
+    return conjunction([t for t in conjuncts(predicate) if t.columns() <= names])
+
+
+def _bucket_changes(
+    snapshot: Snapshot, delta: LiveFiles, first_sequence: int
+) -> list[tuple[_BucketKey, FileChange]]:
+    kinds = delta.entries["kind"].to_numpy() if delta.file_count else []
+    added: dict[_BucketKey, list[DataFile]] = {}
+    removed: dict[_BucketKey, list[DataFile]] = {}
+    for kind, file in zip(kinds, delta.files(), strict=True):
+        of_kind = added if kind == FileKind.ADD else removed
+        of_kind.setdefault(_key_of(file), []).append(file)
+    found = []
+    for key in dict.fromkeys([*removed, *added]):
+        commit = BucketCommit(
+            snapshot_id=snapshot.id,
+            time_ms=snapshot.time_ms,
+            added=tuple(added.get(key, ())),
+            removed=tuple(removed.get(key, ())),
+            is_silent=not is_tracked(snapshot),
+        )
+        change = FileChange(
+            commit=commit,
+            is_compaction=snapshot.commit_kind is CommitKind.COMPACT,
+            is_newer=not commit.removed
+            and all(file.min_sequence >= first_sequence for file in commit.added),
+        )
+        found.append((key, change))
+    return found
+
+
+def _any_file(changes: Sequence[FileChange]) -> DataFile:
+    commit = changes[0].commit
+    return (*commit.added, *commit.removed)[0]
+
+
+def _key_of(file: DataFile) -> _BucketKey:
+    # Values that Python can look up: a NaN does not equal itself.
+    return tuple(
+        None if value is None else order_key((value,)) for value in file.partition
+    ), file.bucket
+
+
+def _are_in(entries: pa.Table, others: pa.Table) -> MaskArray:
+    groups = row_groups(pa.concat_tables([others, entries]))
+    return np.isin(groups[others.num_rows :], groups[: others.num_rows])

@@ -1,0 +1,184 @@
+"""Which snapshots a range of changes is made of."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from table_store.storage.file_store.snapshot import CommitKind, Snapshot
+from table_store.storage.file_store.snapshot_store import SnapshotStore
+from table_store.storage.kernel.errors import (
+    ChangesNotAvailableError,
+    InvalidChangeRangeError,
+    UntrackedChangesError,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeBound:
+    """An end of a range: the id of a snapshot, or a time in microseconds since 1970 (UTC).
+
+    Version 0 is the empty table before the first commit.
+    """
+
+    version: int | None = None
+    timestamp_us: int | None = None
+    is_inclusive: bool = True
+
+    def __post_init__(self) -> None:
+        if (self.version is None) == (self.timestamp_us is None):
+            raise ValueError("a bound is either a version or a time")
+
+    def __str__(self) -> str:
+        """How errors name it."""
+        if self.version is not None:
+            return f"version {self.version}"
+        return f"timestamp {_shown(self.timestamp_us or 0)}"
+
+
+def as_bound(version: int | ChangeBound | None) -> ChangeBound | None:
+    """Return a bound for the id of a snapshot, which is inclusive."""
+    return ChangeBound(version=version) if isinstance(version, int) else version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRange:
+    """The changes of the snapshots `first_id` to `last_id`; none where the first is greater."""
+
+    first_id: int
+    last_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeHistory:
+    """The part of a table's history whose changes can be told: a snapshot and the one before."""
+
+    snapshots: SnapshotStore
+    table: str
+
+    def resolve(self, start: ChangeBound | None, end: ChangeBound | None) -> ChangeRange:
+        """Return the snapshots between two bounds; None is the history's own end.
+
+        A time in which nothing was committed is an empty range. An end later than the latest
+        snapshot is allowed for times only.
+
+        Raises:
+            InvalidChangeRangeError: the start lies after the end.
+            ChangesNotAvailableError: a bound lies outside of the history; names what there is.
+        """
+        _check_order(start, end)
+        earliest, latest = self.snapshots.earliest_id(), self.snapshots.latest_id()
+        if earliest is None or latest is None:
+            return self._of_empty_table(start, end)
+        first = self._first_known(earliest) if start is None else self._first(start, earliest)
+        last = latest if end is None else self._last(end, earliest, latest)
+        return ChangeRange(first_id=first, last_id=last)
+
+    def load(self, changes: ChangeRange) -> tuple[Snapshot, ...]:
+        """Return the snapshots of a range, oldest first; one read each.
+
+        Raises:
+            SnapshotNotFoundError: one has expired meanwhile.
+        """
+        return tuple(self.snapshots.get(i) for i in range(changes.first_id, changes.last_id + 1))
+
+    def _of_empty_table(self, start: ChangeBound | None, end: ChangeBound | None) -> ChangeRange:
+        for bound in (start, end):
+            if bound is not None and bound.version != 0:
+                raise self._unavailable(bound)
+        return ChangeRange(first_id=1, last_id=0)
+
+    @staticmethod
+    def _first_known(earliest: int) -> int:
+        return 1 if earliest == 1 else earliest + 1
+
+    def _first(self, start: ChangeBound, earliest: int) -> int:
+        latest = self.snapshots.latest_id() or 0
+        if start.version is not None:
+            first = start.version + (0 if start.is_inclusive and start.version > 0 else 1)
+            if not self._first_known(earliest) <= first or start.version > latest:
+                raise self._unavailable(start)
+            return first
+        time_us = start.timestamp_us or 0
+        first = self._count_before(time_us, earliest, latest, or_at=not start.is_inclusive)
+        is_early = time_us < self.snapshots.get(earliest).time_ms * 1000
+        is_late = time_us > self.snapshots.get(latest).time_ms * 1000
+        if is_early or is_late or first < self._first_known(earliest):
+            raise self._unavailable(start)
+        return first
+
+    def _last(self, end: ChangeBound, earliest: int, latest: int) -> int:
+        if end.version is not None:
+            if not (0 if earliest == 1 else earliest) <= end.version <= latest:
+                raise self._unavailable(end)
+            return end.version - (0 if end.is_inclusive else 1)
+        time_us = end.timestamp_us or 0
+        if time_us < self.snapshots.get(earliest).time_ms * 1000:
+            raise self._unavailable(end)
+        return self._count_before(time_us, earliest, latest, or_at=end.is_inclusive) - 1
+
+    def _count_before(self, time_us: int, earliest: int, latest: int, *, or_at: bool) -> int:
+        """Return the id of the first snapshot that is not before (or at) a time; O(log n) reads."""
+        low, high = earliest, latest + 1
+        while low < high:
+            middle = (low + high) // 2
+            found_us = self.snapshots.get(middle).time_ms * 1000
+            if found_us < time_us or (or_at and found_us == time_us):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _unavailable(self, bound: ChangeBound) -> ChangesNotAvailableError:
+        earliest, latest = self.snapshots.earliest(), self.snapshots.latest()
+        if earliest is None or latest is None:
+            available = "The table has no snapshot yet."
+        elif earliest.id == latest.id > 1:
+            available = (
+                f"Only snapshot {latest.id} is left, those before it have expired, so nothing "
+                "tells what it changed."
+            )
+        else:
+            first = self.snapshots.get(self._first_known(earliest.id))
+            gone = "" if earliest.id == 1 else "; those before have expired"
+            available = (
+                f"Available are the versions {first.id} to {latest.id}, committed from "
+                f"{_shown(first.time_ms * 1000)} to {_shown(latest.time_ms * 1000)}{gone}."
+            )
+        return ChangesNotAvailableError(table=self.table, asked=f"at {bound}", available=available)
+
+
+def check_tracked(snapshots: Sequence[Snapshot], table: str) -> None:
+    """Return quietly if every commit that changed rows was made with change tracking.
+
+    Raises:
+        UntrackedChangesError: one was not.
+    """
+    for snapshot in snapshots:
+        if not is_tracked(snapshot):
+            raise UntrackedChangesError(
+                table=table, snapshot_id=snapshot.id, operation=snapshot.operation
+            )
+
+
+def is_tracked(snapshot: Snapshot) -> bool:
+    """Whether readers of changes shall see the commit; a compaction changes nothing."""
+    return snapshot.change_tracking or snapshot.commit_kind is CommitKind.COMPACT
+
+
+def _check_order(start: ChangeBound | None, end: ChangeBound | None) -> None:
+    if start is None or end is None:
+        return
+    versions, times = (start.version, end.version), (start.timestamp_us, end.timestamp_us)
+    for low, high in (versions, times):
+        if low is not None and high is not None and low > high:
+            raise InvalidChangeRangeError(start=str(start), end=str(end))
+
+
+def _shown(time_us: int) -> str:
+    try:
+        moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=time_us)
+    except OverflowError:
+        return f"{time_us} µs"
+    return moment.isoformat(sep=" ", timespec="milliseconds")

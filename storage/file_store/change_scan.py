@@ -1,0 +1,120 @@
+"""A read of the changes between two snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from table_store.storage.file_store.change_history import for_all_versions, read_histories
+from table_store.storage.file_store.change_labels import CHANGE_LABELS, LABELS
+from table_store.storage.file_store.change_planner import plan_changes
+from table_store.storage.file_store.change_range import ChangeHistory, ChangeRange, check_tracked
+from table_store.storage.file_store.change_reader import ChangeReader
+from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit
+from table_store.storage.file_store.data_file_reader import DataFileReader
+from table_store.storage.file_store.manifest_file import MetadataReader
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.predicate import Predicate
+from table_store.storage.kernel.types import arrow_field
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeScan:
+    """The changes of a range of snapshots under one schema; nothing of it changes afterwards.
+
+    Attributes:
+        history: of the table.
+        metadata: reads its manifests.
+        files: reads its data files as rows of `schema`.
+        schema: of all rows, also of those written before it.
+        range: which snapshots.
+        mode: how changes are told.
+        columns: names of the answer, of the schema or of `labels`.
+        predicate: which change rows; None are all.
+        labels: columns that the changes have besides those of the table.
+        skips_untracked: whether commits without change tracking are passed over.
+        target_bytes: of files that one split reads.
+    """
+
+    history: ChangeHistory
+    metadata: MetadataReader
+    files: DataFileReader
+    schema: TableSchema
+    range: ChangeRange
+    mode: ChangeMode
+    columns: tuple[str, ...]
+    predicate: Predicate | None
+    labels: tuple[str, ...] = CHANGE_LABELS
+    skips_untracked: bool = False
+    target_bytes: int
+
+    def splits(self) -> tuple[ChangeSplit, ...]:
+        """Return what tasks read; files that cannot hold a row of the answer are left out.
+
+        Raises:
+            UntrackedChangesError: a commit was made without change tracking.
+            SnapshotNotFoundError: a snapshot of the range has expired meanwhile.
+        """
+        snapshots = self.history.load(self.range)
+        if not self.skips_untracked:
+            check_tracked(snapshots, self.history.table)
+        if not snapshots:
+            return ()
+        first = self.range.first_id
+        histories = read_histories(
+            self.metadata,
+            self.history.snapshots.get(first - 1) if first > 1 else None,
+            snapshots,
+            self.schema,
+            for_all_versions(self.predicate, self.schema),
+        )
+        return plan_changes(histories, self.schema, self.mode, target_bytes=self.target_bytes)
+
+    def reader(self) -> ChangeReader:
+        """Return what reads the splits, here or in another process."""
+        return ChangeReader(self.files, self.schema, self.mode, self.labels)
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all change rows, split after split."""
+        reader = self.reader()
+        for split in self.splits():
+            for batch in reader.read(split, self.columns, self.predicate):
+                yield (
+                    pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow_schema)
+                    if batch.num_columns
+                    else batch
+                )
+
+    def to_arrow(self) -> pa.Table:
+        """Return all change rows as one table, in no promised order."""
+        return pa.Table.from_batches(list(self.to_batches()), schema=self.arrow_schema)
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """Arrow schema of the answer."""
+        return pa.schema([self._field(name) for name in self.columns])
+
+    def _field(self, name: str) -> pa.Field:
+        if name in self.labels:
+            return pa.field(name, LABELS[name], nullable=False)
+        field = self.schema.field_named(name)
+        return arrow_field(field.name, field.type, nullable=field.nullable)
+
+
+def check_labels(schema: TableSchema, labels: tuple[str, ...]) -> None:
+    """Return quietly if no column of the table has the name of a label.
+
+    Raises:
+        InvalidSchemaError: one has.
+    """
+    for field in schema.fields:
+        if field.name.lower() in labels:
+            raise InvalidSchemaError(
+                column=field.name,
+                reason="changes have a column of this name that says what happened; rename it "
+                "to read them",
+            )

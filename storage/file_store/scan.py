@@ -1,0 +1,75 @@
+"""A read of one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from table_store.storage.file_store.bag_place import bags
+from table_store.storage.file_store.data_file_reader import DataFileReader
+from table_store.storage.file_store.live_files import LiveFiles
+from table_store.storage.file_store.scan_planner import plan_splits
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.split import Split
+from table_store.storage.file_store.split_reader import SplitReader
+from table_store.storage.kernel.predicate import Predicate
+from table_store.storage.kernel.types import arrow_field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """A read of one snapshot; nothing of it changes afterwards. None is the empty table."""
+
+    live: LiveFiles
+    schema: TableSchema
+    files: DataFileReader
+    columns: tuple[str, ...]
+    predicate: Predicate | None
+    target_bytes: int
+    moved_schemas: frozenset[int] = frozenset()
+
+    def splits(self) -> tuple[Split, ...]:
+        """Return what tasks read; files that cannot hold a row of the answer are left out."""
+        return plan_splits(
+            bags(self.live.by_bucket(), self.moved_schemas),
+            self.schema,
+            target_bytes=self.target_bytes,
+            snapshot_id=self.live.snapshot_id,
+        )
+
+    def reader(self) -> SplitReader:
+        """Return what reads the splits, here or in another process."""
+        return SplitReader(self.files, self.schema)
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows, split after split."""
+        reader = self.reader()
+        for split in self.splits():
+            for batch in reader.read(split, self.columns, self.predicate):
+                # No cast: the types are right, and a cast refuses the NULL parts of a NULL variant.
+                yield (
+                    pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow_schema)
+                    if batch.num_columns
+                    else batch
+                )
+
+    def to_arrow(self) -> pa.Table:
+        """Return all rows as one table."""
+        return pa.Table.from_batches(list(self.to_batches()), schema=self.arrow_schema)
+
+    def count(self) -> int:
+        """Return the number of rows; reads no more than keys and kinds."""
+        reader = self.reader()
+        return sum(
+            batch.num_rows
+            for split in self.splits()
+            for batch in reader.read(split, (), self.predicate)
+        )
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """Arrow schema of the answer."""
+        fields = (self.schema.field_named(name) for name in self.columns)
+        return pa.schema([arrow_field(f.name, f.type, nullable=f.nullable) for f in fields])

@@ -1,0 +1,351 @@
+"""Goal: replaying the changes from a to b onto the table at a gives exactly the table at b.
+
+Random writes (adds, deletes, also of rows that are not there), overwrites, truncations, rollbacks,
+compactions and schema changes are applied to a table; the oracle is the table itself, read at each
+version as a multiset of rows. Each commit's changes without carry-overs must be the difference of
+two multisets, net changes the difference over the whole range.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from table_store.storage.file_store import bag_change_reader, change_planner, keyed_change_reader
+from table_store.storage.file_store.change_labels import CHANGE_LABELS, LABELS, ROW_KIND
+from table_store.storage.file_store.change_range import ChangeBound
+from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit, Deduplication
+from table_store.storage.file_store.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.schema_evolution import (
+    NewColumn,
+    add_column,
+    drop_column,
+    rename_column,
+    widen_column,
+)
+from table_store.storage.file_store.scope import WHOLE_TABLE, Scope
+from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.kernel.predicate import And, Comparison, IsNull, Predicate
+from table_store.storage.kernel.types import DOUBLE, INTEGER, LONG, STRING, to_arrow
+
+Row = tuple[Any, ...]
+
+KEYS = st.integers(0, 12)
+ROW = st.tuples(
+    KEYS,
+    st.sampled_from("pq"),
+    st.sampled_from([-1, 0, 1, None]),
+    st.sampled_from([0.0, -0.0, float("nan"), None]),
+    st.booleans(),
+)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), st.lists(ROW, min_size=1, max_size=25)),
+        st.tuples(st.just("write"), st.lists(ROW, min_size=1, max_size=4)),
+        st.tuples(st.just("write"), st.lists(ROW, min_size=1, max_size=4)),
+        st.tuples(st.just("overwrite"), st.lists(ROW, max_size=8)),
+        st.tuples(st.just("truncate"), st.sampled_from(["p", "q", None])),
+        st.tuples(st.just("rollback"), st.integers(1, 9)),
+        st.tuples(st.just("compact"), st.booleans()),
+        st.tuples(st.sampled_from(["add", "drop", "rename", "widen"]), st.none()),
+    ),
+    min_size=2,
+    max_size=14,
+)
+MODES = st.builds(
+    ChangeMode, deduplication=st.sampled_from(Deduplication), computes_updates=st.booleans()
+)
+PREDICATES: list[tuple[Predicate, Any]] = [
+    (Comparison("k", "<=", 5), lambda row: row["k"] <= 5),
+    (Comparison("p", "=", "q"), lambda row: row["p"] == "q"),
+    (IsNull("v"), lambda row: row["v"] is None),
+    (
+        And(Comparison("_change_type", "=", "insert"), Comparison("k", ">", 3)),
+        lambda row: row["_change_type"] == "insert" and row["k"] > 3,
+    ),
+]
+
+
+def _plain(row: dict[str, Any]) -> Row:
+    """Values in a form in which those that are equal for Spark are equal."""
+    return tuple(
+        "NaN" if value != value else 0.0 if value == 0.0 and isinstance(value, float) else value
+        for value in row.values()
+    )
+
+
+class History:
+    """The table under test, and how to read it."""
+
+    def __init__(self, path: str, schema: TableSchema, *, write_buffer_bytes: int) -> None:
+        self.write_buffer_bytes = write_buffer_bytes
+        self.table = FileStoreTable.create(path, schema)
+        self.added: list[str] = []
+
+    def write(self, rows: list[Row], *, replaces: bool = False) -> None:
+        chosen = [(*row[:-1], *([7] * len(self.added)), row[-1]) for row in rows]
+        types = {f.name: to_arrow(f.type) for f in self.table.schema.fields}
+        batch = pa.table(
+            {
+                name: pa.array([row[i] for row in chosen], kind)
+                for i, (name, kind) in enumerate(types.items())
+            }
+        )
+        if replaces:
+            self.table.overwrite(batch)
+            return
+        context = replace(self.table.writer_context(), write_buffer_bytes=self.write_buffer_bytes)
+        writer = TableWriter(context)
+        writer.write(batch, kinds=np.array([row[-1] for row in chosen], np.int8))
+        self.table.commit(writer.prepare_commit())
+
+    def truncate(self, partition: str | None) -> None:
+        is_partitioned = bool(self.table.schema.partition_keys)
+        scope = Scope(spec={"p": partition}) if is_partitioned and partition else WHOLE_TABLE
+        self.table.committer().commit(
+            (),
+            kind=CommitKind.OVERWRITE,
+            commit_user=self.table.ids.unique(),
+            overwrite=scope,
+            operation="TRUNCATE",
+        )
+
+    def rollback(self, back: int) -> None:
+        latest = self.table.snapshot_store.latest_id() or 0
+        if latest > back:
+            self.table.committer().rollback(latest - back, commit_user=self.table.ids.unique())
+
+    def alter(self, action: str) -> None:
+        schema = self.table.schema
+        if action == "add" and len(self.added) < 3:
+            name = f"c{schema.id}"
+            changed = add_column(
+                schema, NewColumn(name=name, type=LONG, initial_default="5"), time_ms=0
+            )
+            self.added.append(name)
+        elif action == "drop" and self.added and schema.primary_key:
+            changed = drop_column(schema, (self.added.pop(),), time_ms=0)
+        elif action == "rename" and self.added:
+            name = f"r{schema.id}"
+            changed = rename_column(schema, (self.added[-1],), name, time_ms=0)
+            self.added[-1] = name
+        elif action == "widen" and schema.field_named("v").type == INTEGER:
+            changed = widen_column(schema, ("v",), LONG, time_ms=0)
+        else:
+            return
+        assert self.table.schema_store.publish(changed)
+
+    def do(self, action: str, argument: Any) -> None:
+        if action in ("write", "overwrite"):
+            self.write(argument, replaces=action == "overwrite")
+        elif action == "truncate":
+            self.truncate(argument)
+        elif action == "rollback":
+            self.rollback(argument)
+        elif action == "compact":
+            self.table.compact(full=argument)
+        else:
+            self.alter(action)
+
+    def state(self, version: int, schema: TableSchema) -> Counter[Row]:
+        if version == 0:
+            return Counter()
+        rows = self.table.scan(version=version, schema=schema).to_arrow().to_pylist()
+        return Counter(_plain(row) for row in rows)
+
+    def changes(
+        self, first: int, last: int, mode: ChangeMode, predicate: Predicate | None = None
+    ) -> list[dict[str, Any]]:
+        scan = self.table.changes(
+            ChangeBound(version=first, is_inclusive=False), last, mode=mode, predicate=predicate
+        )
+        scan = replace(scan, target_bytes=1)
+        reader = scan.reader()
+        tables = [
+            pa.Table.from_batches([batch])
+            for split in scan.splits()
+            for batch in reader.read(
+                ChangeSplit.from_bytes(split.to_bytes()), scan.columns, predicate
+            )
+        ]
+        rows = scan.arrow_schema.empty_table() if not tables else pa.concat_tables(tables)
+        found: list[dict[str, Any]] = rows.to_pylist()
+        return found
+
+
+def _difference(changes: list[dict[str, Any]]) -> Counter[Row]:
+    total: Counter[Row] = Counter()
+    for change in changes:
+        row = _plain({k: v for k, v in change.items() if k not in LABELS})
+        total[row] += 1 if change["_change_type"] in ("insert", "update_postimage") else -1
+    return Counter({row: count for row, count in total.items() if count})
+
+
+def _minus(after: Counter[Row], before: Counter[Row]) -> Counter[Row]:
+    return Counter({r: after[r] - before[r] for r in {*after, *before} if after[r] != before[r]})
+
+
+def _check_range(history: History, first: int, last: int, mode: ChangeMode, predicate: int) -> None:
+    snapshots = history.table.snapshot_store
+    schema = history.table.schema_store.get(snapshots.get(last).schema_id)
+    states = {v: history.state(v, schema) for v in range(first, last + 1)}
+    net = _minus(states[last], states[first])
+    changes = history.changes(first, last, mode)
+    assert _difference(changes) == net
+    assert all(first < change["_commit_version"] <= last for change in changes)
+    _check_times(history, changes)
+    _check_updates(changes, schema.primary_key, mode.computes_updates)
+    if mode.deduplication is Deduplication.NET_CHANGES:
+        assert len(changes) == sum(map(abs, net.values()))
+    else:
+        for v in range(first + 1, last + 1):
+            own = [c for c in changes if c["_commit_version"] == v]
+            expected = _minus(states[v], states[v - 1])
+            assert _difference(own) == expected, v
+            if mode.deduplication is Deduplication.DROP_CARRYOVERS:
+                assert len(own) == sum(map(abs, expected.values()))
+    condition, test = PREDICATES[predicate]
+    found = history.changes(first, last, mode, condition)
+    assert Counter(map(repr, found)) == Counter(repr(c) for c in changes if test(c))
+
+
+def _check_times(history: History, changes: list[dict[str, Any]]) -> None:
+    for change in changes:
+        snapshot = history.table.snapshot_store.get(change["_commit_version"])
+        assert round(change["_commit_timestamp"].timestamp() * 1000) == snapshot.time_ms
+
+
+def _check_updates(
+    changes: list[dict[str, Any]], key: tuple[str, ...], computes_updates: bool
+) -> None:
+    """With key an update is a neighbouring pair; a delete and an insert of one key are none."""
+    kinds = [change["_change_type"] for change in changes]
+    if not computes_updates or not key:
+        assert {*kinds} <= {"insert", "delete"}
+        return
+    for i, kind in enumerate(kinds):
+        if kind == "update_preimage":
+            assert kinds[i + 1] == "update_postimage"
+            assert [changes[i][k] for k in key] == [changes[i + 1][k] for k in key]
+    assert kinds.count("update_preimage") == kinds.count("update_postimage")
+
+
+def schema_of(has_key: bool, is_partitioned: bool, buckets: int) -> TableSchema:
+    return new_schema(
+        fields=[
+            Field(id=0, name="k", type=INTEGER),
+            Field(id=0, name="p", type=STRING),
+            Field(id=0, name="v", type=INTEGER),
+            Field(id=0, name="d", type=DOUBLE),
+        ],
+        primary_key=["p", "k"] if has_key else [],
+        partition_keys=["p"] if is_partitioned else [],
+        options={"bucket": str(buckets)},
+        time_ms=0,
+    )
+
+
+# A rollback that takes away a file in the middle of a section, which the others make up.
+@example(
+    steps=[
+        ("write", [(k, "p", 1, None, False) for k in range(6)]),
+        ("write", [(k, "p", 0, None, False) for k in range(5, 9)]),
+        ("rollback", 1),
+    ],
+    has_key=True,
+    is_partitioned=False,
+    buckets=1,
+    does_spill=False,
+    ends=(2, 3),
+    mode=ChangeMode(),
+    predicate=0,
+)
+@settings(max_examples=80, deadline=None)
+@given(
+    steps=STEPS,
+    has_key=st.booleans(),
+    is_partitioned=st.booleans(),
+    buckets=st.integers(1, 2),
+    does_spill=st.booleans(),
+    ends=st.tuples(st.integers(0, 20), st.integers(0, 20)),
+    mode=MODES,
+    predicate=st.integers(0, len(PREDICATES) - 1),
+)
+def test_replayed_changes_are_the_table(
+    steps: list[tuple[str, Any]],
+    has_key: bool,
+    is_partitioned: bool,
+    buckets: int,
+    does_spill: bool,
+    ends: tuple[int, int],
+    mode: ChangeMode,
+    predicate: int,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        schema = schema_of(has_key, is_partitioned, buckets)
+        history = History(
+            str(Path(folder) / "t"), schema, write_buffer_bytes=300 if does_spill else 1 << 20
+        )
+        for action, argument in steps:
+            history.do(action, argument)
+        latest = history.table.snapshot_store.latest_id()
+        if latest is None:
+            return
+        first, last = sorted(end % (latest + 1) for end in ends)
+        for start, end in {(0, latest), (first, max(last, first, 1))}:
+            _check_range(history, start, end, mode, predicate)
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_bounds_of_memory_change_nothing(
+    has_key: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chains cut after two files, no look-up of single keys, counting in parts of the hashes."""
+    monkeypatch.setattr(change_planner, "CHAIN_FILES_MAX", 2)
+    monkeypatch.setattr(keyed_change_reader, "LOOKUP_ROWS_MAX", 0)
+    monkeypatch.setattr(bag_change_reader, "DELETED_ROWS_MAX", 3)
+    history = History(str(tmp_path / "t"), schema_of(has_key, False, 2), write_buffer_bytes=300)
+    generator = np.random.default_rng(7)
+    for _ in range(9):
+        keys, is_deleted = generator.integers(0, 9, 12), generator.random(12) < 0.4
+        history.do(
+            "write",
+            [
+                (int(k), "p", int(k) % 2, None, bool(d))
+                for k, d in zip(keys, is_deleted, strict=True)
+            ],
+        )
+    latest = history.table.snapshot_store.latest_id()
+    assert latest is not None
+    for deduplication in Deduplication:
+        for first in (0, 3):
+            mode = ChangeMode(deduplication=deduplication, computes_updates=True)
+            _check_range(history, first, latest, mode, 0)
+
+
+def test_labels_of_an_audit_log(tmp_path: Path) -> None:
+    """Row kinds as Paimon writes them."""
+    history = History(str(tmp_path / "t"), schema_of(True, False, 1), write_buffer_bytes=1 << 20)
+    history.write([(1, "p", 1, None, False), (2, "p", 1, None, False)])
+    history.write([(1, "p", 2, None, False), (2, "p", None, None, True)])
+    mode = ChangeMode(computes_updates=True)
+    scan = history.table.changes(labels=(ROW_KIND,), columns=["rowkind", "k", "v"], mode=mode)
+    assert [tuple(row.values()) for row in scan.to_arrow().to_pylist()] == [
+        ("+I", 1, 1),
+        ("-U", 1, 1),
+        ("+U", 1, 2),
+        ("+I", 2, 1),
+        ("-D", 2, 1),
+    ]
+    assert history.table.changes(2, 2).to_arrow().column_names[-3:] == list(CHANGE_LABELS)
