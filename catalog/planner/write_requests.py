@@ -162,9 +162,6 @@ def _commit(
         overwrite = WHOLE_TABLE
         if opened.schema.partition_keys:
             overwrite = _touched(messages)
-    is_tracked = options.is_tracked
-    if is_tracked is None:
-        is_tracked = opened.schema.options.get("change-tracking", "true") != "false"
     opened.table.committer().commit(
         messages,
         kind=CommitKind.APPEND if overwrite is None else CommitKind.OVERWRITE,
@@ -173,7 +170,7 @@ def _commit(
         # An INSERT changes nothing that it read; a MERGE that only inserts has read what is there.
         read_snapshot_id=None if mode == "append" and "command" not in argument else read,
         since_snapshot_id=read,
-        track_changes=is_tracked,
+        track_changes=options.is_tracked,
         operation=argument.get("command", "OVERWRITE" if mode.startswith("over") else "INSERT"),
         expected_schema_id=opened.schema.id,
     )

@@ -128,7 +128,7 @@ class TableCommit:
         read_snapshot_id: int | None = None,
         read_scope: Scope | None = None,
         overwrite: Scope | None = None,
-        track_changes: bool = True,
+        track_changes: bool | None = None,
         operation: str = "WRITE",
         expected_schema_id: int | None = None,
         since_snapshot_id: int | None = None,
@@ -153,7 +153,7 @@ class TableCommit:
             read_scope: what the statement read.
             overwrite: all files in this scope are deleted too. Files that a compaction has
                 replaced meanwhile are deleted in their new form.
-            track_changes: whether readers of changes shall see this commit.
+            track_changes: whether readers of changes shall see it; None: as the table's option.
             operation: the statement's name, for people.
             expected_schema_id: refuse when the table's schema is another one by now.
             since_snapshot_id: latest snapshot when the statement began (0: none), if known. An
@@ -195,7 +195,7 @@ class TableCommit:
         *,
         commit_user: str,
         commit_identifier: int = BATCH_IDENTIFIER,
-        track_changes: bool = True,
+        track_changes: bool | None = None,
     ) -> Committed | NoChange:
         """Publish a new snapshot whose files are those of `snapshot_id`; history is kept.
 
@@ -371,7 +371,7 @@ class TableCommit:
             total_record_count=delta_count + (0 if base is None else base.total_record_count),
             delta_record_count=delta_count,
             next_sequence=delta.next_sequence,
-            change_tracking=changes.track_changes,
+            change_tracking=changes.are_tracked(schema),
             watermark=watermark,
             operation=changes.operation,
             commit_identifiers=FrozenMap(list(users.items())[-COMMIT_USERS_MAX:]),

@@ -29,6 +29,8 @@ from table_store.storage.file_store.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.kernel.errors import SnapshotNotFoundError
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.options import Scope as OptionScope
+from table_store.storage.table_options import CHANGE_TRACKING, TABLE_OPTIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +45,19 @@ class Changes:
     read_scope: Scope | None = None
     overwrite: Scope | None = None
     rollback_to: int | None = None
-    track_changes: bool = True
+    track_changes: bool | None = None
     operation: str = "WRITE"
     expected_schema_id: int | None = None
     allow_empty: bool = False
     watermark: int | None = None
     log_offsets: Mapping[int, int] = field(default_factory=FrozenMap)
     properties: Mapping[str, str] = field(default_factory=FrozenMap)
+
+    def are_tracked(self, schema: TableSchema) -> bool:
+        """Return whether readers of changes shall see the commit."""
+        if self.track_changes is not None:
+            return self.track_changes
+        return TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE).get(CHANGE_TRACKING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

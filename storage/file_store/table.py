@@ -271,10 +271,18 @@ class FileStoreTable:
             retry=StorageSettings.of(self.schema).retry,
         )
 
-    def commit(self, messages: Sequence[CommitMessage]) -> Committed | NoChange:
-        """Publish appended rows as one snapshot, under a user name of its own."""
+    def commit(
+        self, messages: Sequence[CommitMessage], *, track_changes: bool | None = None
+    ) -> Committed | NoChange:
+        """Publish appended rows as one snapshot, under a user name of its own.
+
+        `track_changes` says whether readers of changes shall see it; None: as the table's option.
+        """
         return self.committer().commit(
-            messages, kind=CommitKind.APPEND, commit_user=self.ids.unique()
+            messages,
+            kind=CommitKind.APPEND,
+            commit_user=self.ids.unique(),
+            track_changes=track_changes,
         )
 
     def upsert(self, rows: pa.Table) -> Committed | NoChange:
