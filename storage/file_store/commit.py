@@ -230,9 +230,9 @@ class TableCommit:
         delta = self._planner.plan(base, changes, schema)
         if isinstance(delta, Conflict):
             return delta
-        if not delta.entries.num_rows and not changes.allow_empty:
+        if not (delta.entries.num_rows or changes.allow_empty or delta.content != base):
             return NoChange(snapshot=base)
-        written = self._manifests.write(base, delta.entries, schema)
+        written = self._manifests.write(delta.content, delta.entries, schema)
         snapshot = self._next_snapshot(base, changes, delta, schema, *written.lists)
         try:
             if changes.rollback_to is not None:
@@ -349,7 +349,6 @@ class TableCommit:
         base_list: str,
         delta_list: str,
     ) -> Snapshot:
-        delta_count = delta.record_count
         users = {} if base is None else dict(base.commit_identifiers)
         if changes.commit_identifier != BATCH_IDENTIFIER:
             users.pop(changes.commit_user, None)
@@ -368,8 +367,8 @@ class TableCommit:
             # Never before the snapshot it follows, so that time travel can search by halves.
             time_ms=max(self._clock.now_ms(), 0 if base is None else base.time_ms),
             log_offsets={**({} if base is None else base.log_offsets), **changes.log_offsets},
-            total_record_count=delta_count + (0 if base is None else base.total_record_count),
-            delta_record_count=delta_count,
+            total_record_count=delta.total_record_count,
+            delta_record_count=delta.record_count,
             next_sequence=delta.next_sequence,
             change_tracking=changes.are_tracked(schema),
             watermark=watermark,

@@ -27,7 +27,12 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope
 from table_store.storage.file_store.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.snapshot_store import SnapshotStore
-from table_store.storage.kernel.errors import SnapshotNotFoundError
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    FormatVersionError,
+    MissingFileError,
+    SnapshotNotFoundError,
+)
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.options import Scope as OptionScope
 from table_store.storage.table_options import CHANGE_TRACKING, TABLE_OPTIONS
@@ -62,10 +67,15 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """Entries of a commit (deletions first) and the sequence number after it."""
+    """Entries of a commit (deletions first) and the sequence number after it.
+
+    `content` is the snapshot that the entries change: the one before, or for a rollback from
+    metadata that cannot be read the one that is rolled back to.
+    """
 
     entries: pa.Table
     next_sequence: int
+    content: Snapshot | None
 
     @property
     def record_count(self) -> int:
@@ -73,6 +83,11 @@ class Delta:
         rows = self.entries["row_count"].to_numpy()
         added = self.entries["kind"].to_numpy() == FileKind.ADD
         return int(rows[added].sum() - rows[~added].sum())
+
+    @property
+    def total_record_count(self) -> int:
+        """Stored rows of the table after the commit."""
+        return self.record_count + (0 if self.content is None else self.content.total_record_count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +116,8 @@ class CommitPlanner:
             return conflict
         first_sequence = 1 if base is None else base.next_sequence
         if changes.rollback_to is not None:
-            entries = self._rollback_entries(base, changes.rollback_to, schema)
-            return Delta(entries=entries, next_sequence=first_sequence)
+            entries, content = self._rolled_back(base, changes.rollback_to, schema)
+            return Delta(entries=entries, next_sequence=first_sequence, content=content)
         removed = self._removed_entries(base, changes, schema, later)
         if isinstance(removed, Conflict):
             return removed
@@ -113,7 +128,7 @@ class CommitPlanner:
             next_sequence += 1 + max(f.max_sequence for f in added)
             added = [f.shifted(first_sequence) for f in added]
         entries = concat_entries([removed, entries_from_files(schema, added=added)])
-        return Delta(entries=entries, next_sequence=next_sequence)
+        return Delta(entries=entries, next_sequence=next_sequence, content=base)
 
     def _check_reads(
         self, base: Snapshot | None, changes: Changes, schema: TableSchema
@@ -160,20 +175,27 @@ class CommitPlanner:
             mask |= changes.overwrite.mask(live.entries, schema)
         return with_kind(live.select(mask).entries, FileKind.DELETE)
 
-    def _rollback_entries(
+    def _rolled_back(
         self, base: Snapshot | None, snapshot_id: int, schema: TableSchema
-    ) -> pa.Table:
-        target = read_live_files(self.reader, self.snapshots.get(snapshot_id), schema).entries
-        now = read_live_files(self.reader, base, schema).entries
+    ) -> tuple[pa.Table, Snapshot | None]:
+        """Return entries and the snapshot that they change."""
+        snapshot = self.snapshots.get(snapshot_id)
+        target = read_live_files(self.reader, snapshot, schema).entries
+        try:
+            now = read_live_files(self.reader, base, schema).entries
+        except (CorruptFileError, MissingFileError, FormatVersionError):
+            # Damage is what people roll back from; what changes by it nobody can tell then.
+            return entries_from_files(schema), snapshot
         # Also a file that has moved to another level since counts as changed.
         keep_now = _keys_in(now, target)
         keep_target = _keys_in(target, now)
-        return concat_entries(
+        changed = concat_entries(
             [
                 with_kind(now.filter(pc.invert(keep_now)), FileKind.DELETE),
                 with_kind(target.filter(pc.invert(keep_target)), FileKind.ADD),
             ]
         )
+        return changed, base
 
 
 def with_kind(entries: pa.Table, kind: FileKind) -> pa.Table:

@@ -14,6 +14,7 @@ from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.catalog_lock import TableLock
 from table_store.storage.file_store.commit import Committed, NoChange, RetryPolicy, TableCommit
 from table_store.storage.file_store.data_file import CommitMessage
+from table_store.storage.file_store.live_files import manifests_of
 from table_store.storage.file_store.schema_evolution import change_options
 from table_store.storage.file_store.scope import Scope, partitions_of
 from table_store.storage.file_store.snapshot import CommitKind
@@ -253,6 +254,33 @@ def test_rollback_brings_back_the_files_and_keeps_history(table: MetadataTable) 
     assert isinstance(table.commit.rollback(4, commit_user="r2"), NoChange)
     with pytest.raises(SnapshotNotFoundError, match="1 to 4"):
         table.commit.rollback(9, commit_user="r3")
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"nothing that was ever a manifest"])
+@pytest.mark.parametrize("number", [0, 1], ids=["list", "manifest"])
+def test_rollback_from_metadata_that_is_damaged(
+    table: MetadataTable, number: int, damage: bytes | None
+) -> None:
+    append(table, "a")
+    append(table, "b")
+    latest = table.snapshots.latest()
+    assert latest is not None
+    _, (added, *_) = manifests_of(table.reader, latest)
+    name = (latest.delta_manifest_list, added.name)[number]
+    path = Path(table.path) / "manifest" / name
+    path.unlink()
+    if damage is not None:
+        path.write_bytes(damage)
+    again = MetadataTable(table.path)
+    with pytest.raises((CorruptFileError, MissingFileError, FormatVersionError)):
+        again.names()
+    result = again.commit.rollback(1, commit_user="r")
+    assert isinstance(result, Committed)
+    first = table.snapshots.get(1)
+    assert result.snapshot.total_record_count == first.total_record_count
+    assert again.names() == {"a"}
+    append(again, "c")
+    assert again.names() == {"a", "c"}
 
 
 def test_rollback_restores_the_level_of_an_upgraded_file(table: MetadataTable) -> None:
