@@ -301,6 +301,14 @@ LOG_SCAN_TIMESTAMP_MILLS: Option[int | None] = Option(
     scopes=_TABLE_AND_READ,
     doc="Time (milliseconds since 1970) for `from-timestamp`.",
 )
+UNTRACKED_CHANGES = Option(
+    key="untracked-changes",
+    type=one_of("fail", "skip"),
+    default="fail",
+    scopes=_TABLE_AND_READ,
+    doc="What a reader of changes does at a commit without `change-tracking`: `fail`, or `skip` "
+    "what it changed.",
+)
 LOG_KAFKA_BOOTSTRAP_SERVERS: Option[str | None] = Option(
     key="log.kafka.bootstrap.servers",
     type=TEXT,
@@ -348,6 +356,7 @@ TABLE_OPTIONS = OptionSet(
         LOG_FORMAT,
         LOG_SCAN,
         LOG_SCAN_TIMESTAMP_MILLS,
+        UNTRACKED_CHANGES,
         LOG_KAFKA_BOOTSTRAP_SERVERS,
     ),
     prefixes=(LOG_KAFKA,),

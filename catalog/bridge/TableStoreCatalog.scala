@@ -67,6 +67,12 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> version)
   override def loadTable(ident: Identifier, micros: Long): Table = load(ident, "timestamp_us" -> micros)
 
+  override def loadChangelog(ident: Identifier, context: ChangelogContext, options: CaseInsensitiveStringMap): Changelog =
+    ask("load_changelog", Json.ident(ident) ~ ManagedChangelog.request(context)) match {
+      case JNothing | JNull => throw new NoSuchTableException(ident)
+      case changelog => new ManagedChangelog(catalog, ident, changelog)
+    }
+
   override def loadRelation(ident: Identifier): Relation =
     ask("load_relation", Json.ident(ident)) match {
       case JNothing | JNull => throw new NoSuchTableException(ident)

@@ -24,7 +24,7 @@ def exact_aggregates(session: PlannerSession, argument: Argument) -> dict[str, A
 
     `functions` is a list of {"name": count, min or max, "column": …}.
     """
-    if "system" in argument["handle"]:
+    if not argument["handle"].keys().isdisjoint(("system", "changes")):
         return None
     opened = opened_table(argument)
     snapshot = opened.table.snapshot(version=opened.snapshot_id) if opened.snapshot_id else None

@@ -1,4 +1,4 @@
-"""What a Python worker does with a merge split."""
+"""What a Python worker does with a split that Spark's own reader cannot read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from table_store.catalog.planner.managed_table import ROW_COLUMN
+from table_store.storage.file_store.change_reader import ChangeReader
+from table_store.storage.file_store.change_split import ChangeSplit
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.split_reader import SplitReader
 from table_store.storage.kernel.nested_array import recast
@@ -22,7 +24,7 @@ class ReadTask:
     are the columns to read, which are all of the table's where `columns` has the whole row.
     """
 
-    reader: SplitReader
+    reader: SplitReader | ChangeReader
     stored: tuple[str, ...]
     columns: tuple[str, ...]
     schema: pa.Schema
@@ -30,14 +32,14 @@ class ReadTask:
     limit: int | None
 
     def __call__(self, splits: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches of the splits' merged rows, in no particular order."""
+        """Batches of the splits' merged rows or changes, in no particular order."""
         for batch in splits:
             for payload in batch.column(0).to_pylist():
-                yield from self._read(Split.from_bytes(payload))
+                yield from self._read(payload)
 
-    def _read(self, split: Split) -> Iterator[pa.RecordBatch]:
+    def _read(self, payload: bytes) -> Iterator[pa.RecordBatch]:
         left = self.limit
-        for batch in self.reader.read(split, self.stored, self.predicate):
+        for batch in self._rows(payload):
             if left is not None:
                 batch = batch.slice(0, left)
                 left -= batch.num_rows
@@ -45,6 +47,12 @@ class ReadTask:
                 yield self._conform(batch)
             if left == 0:
                 return
+
+    def _rows(self, payload: bytes) -> Iterator[pa.RecordBatch]:
+        if isinstance(self.reader, ChangeReader):
+            changes = ChangeSplit.from_bytes(payload)
+            return self.reader.read(changes, self.stored, self.predicate)
+        return self.reader.read(Split.from_bytes(payload), self.stored, self.predicate)
 
     def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if not self.columns:

@@ -7,6 +7,7 @@ from typing import Final
 
 from table_store.catalog.planner import (
     aggregate_requests,
+    change_requests,
     foreign_requests,
     mirror_requests,
     namespace_requests,
@@ -52,6 +53,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     procedure_requests.list_procedures,
     procedure_requests.load_procedure,
     procedure_requests.call_procedure,
+    change_requests.load_changelog,
     scan_requests.plan_scan,
     aggregate_requests.exact_aggregates,
     write_requests.can_delete_where,

@@ -3,42 +3,37 @@
 from __future__ import annotations
 
 import base64
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pyspark.serializers import CloudPickleSerializer
-from pyspark.sql.types import StructType
-
 from table_store.catalog.planner.arrow_answer import arrow_answer
+from table_store.catalog.planner.change_plan import plan_changes
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.jvm_schema import jvm_rows, jvm_schema
 from table_store.catalog.planner.key_lookup import narrowed_to_keys
 from table_store.catalog.planner.managed_table import ROW_COLUMN
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
+from table_store.catalog.planner.python_task import python_task
 from table_store.catalog.planner.raw_split import RawSplits, byte_ranges
+from table_store.catalog.planner.read_options import read_options
 from table_store.catalog.planner.read_task import ReadTask
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.spark_predicate import conjunction
 from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_definition import columns_from_spark
-from table_store.storage.file_store.scan import Scan
-from table_store.storage.file_store.scan_planner import OPEN_COST_BYTES
+from table_store.storage.file_store.scan_planner import share_bytes
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.options import OptionValues
-from table_store.storage.table_option_rules import parse_read_options
 from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE
-
-_SPARK_S_OWN = frozenset({"versionasof", "timestampasof", "path"})
 
 
 def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     """The splits of a scan: raw ones as files for Spark's reader, others for a Python worker."""
     if "system" in argument["handle"]:
         return _system_rows(argument)
+    if "changes" in argument["handle"]:
+        return plan_changes(argument)
     opened = opened_table(argument)
     columns = tuple(argument["columns"])
     predicate = conjunction(argument["predicates"])
@@ -49,11 +44,13 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     scan, is_small = narrowed_to_keys(scan)
     if is_small and columns:
         return arrow_answer(jvm_rows(scan.to_arrow(), columns_from_spark(argument["schema"])))
-    options = _read_options(argument)
+    options = read_options(argument)
     if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
         scan = replace(scan, target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE))
     else:
-        scan = replace(scan, target_bytes=_target_bytes(scan, argument.get("parallelism", 1)))
+        parallelism = argument.get("parallelism", 1)
+        target = share_bytes(scan.live.size_bytes, parallelism, scan.target_bytes)
+        scan = replace(scan, target_bytes=target)
     splits = scan.splits()
     raw = RawSplits(opened.table, opened.schema, columns)
     task = ReadTask(
@@ -72,16 +69,8 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         "files": sum(len(run) for split in splits for run in split.runs),
         "rows": sum(file.row_count for file in _files(splits)),
         "sizeBytes": sum(file.size_bytes for file in _files(splits)),
-        "python": sys.executable,
-        "pythonVersion": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "function": _command(task, argument["schema"]),
+        **python_task(task, argument["schema"]),
     }
-
-
-def _read_options(argument: Argument) -> OptionValues:
-    """What `SELECT … FROM t WITH (…)` says, without what `spark.read` itself adds or looks at."""
-    given: dict[str, str] = argument.get("options", {})
-    return parse_read_options({k: v for k, v in given.items() if k.lower() not in _SPARK_S_OWN})
 
 
 def _system_rows(argument: Argument) -> dict[str, Any]:
@@ -93,15 +82,6 @@ def _system_rows(argument: Argument) -> dict[str, Any]:
 
 def _files(splits: Sequence[Split]) -> Any:
     return (file for split in splits for run in split.runs for file in run)
-
-
-def _target_bytes(scan: Scan, parallelism: int) -> int:
-    """A share of the scan for each core, as Spark's own file scans have; a quarter is slack.
-
-    So two buckets of about the same size are two tasks on two cores, and one bucket is, too.
-    """
-    share = scan.live.size_bytes * 5 // (4 * max(1, parallelism))
-    return min(scan.target_bytes, max(OPEN_COST_BYTES, share))
 
 
 def _parts(
@@ -124,10 +104,3 @@ def _parts(
         yield {"files": ranges}
     else:
         yield from ({"files": [part]} for part in ranges)
-
-
-def _command(task: ReadTask, struct_json: str) -> str:
-    """The task as Spark's Python worker takes it: pickled together with its result type."""
-    result = StructType.fromJson(json.loads(struct_json))
-    pickled = CloudPickleSerializer().dumps((task, result))  # type: ignore[no-untyped-call]
-    return base64.b64encode(pickled).decode()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from table_store.catalog.describe import DescribeRow, describe_rows
 from table_store.catalog.errors import NamespaceNotFoundError, WrongRelationKindError
-from table_store.catalog.identifier import SYSTEM_TABLE_SEPARATOR, Identifier
+from table_store.catalog.identifier import Identifier
 from table_store.catalog.lifecycle import ManagedTable, TableLifecycle
 from table_store.catalog.name_record import NameRecord, RelationKind, ViewDefinition
 from table_store.catalog.planner.catalog_access import CatalogAccess, identifier_of
@@ -34,8 +33,12 @@ from table_store.catalog.planner.named_relation import (
 )
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.spark_table import TEMPORARY, definition_of, properties_of
+from table_store.catalog.planner.system_relation import (
+    SystemTableName,
+    describe_system_table,
+    system_table_name,
+)
 from table_store.catalog.staged_table import StagedTable, StagingMode
-from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_change import change_from_spark
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import (
@@ -53,9 +56,9 @@ def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | 
     """
     access = CatalogAccess.of(session, argument)
     argument, change_type = split_change_type(argument)
-    system = _system_table(session, access, argument)
+    system = system_table_name(session, access, argument)
     if system is not None:
-        return _load_system_table(access, session, *system, argument)
+        return _load_system_table(session, argument, system)
     identifier = identifier_of(argument)
     if identifier is None:
         return None
@@ -73,7 +76,7 @@ def load_relation(session: PlannerSession, argument: Argument) -> dict[str, Any]
     """A table or a view; None where the name stands for neither."""
     access = CatalogAccess.of(session, argument)
     identifier = identifier_of(argument)
-    if identifier is not None and _system_table(session, access, argument) is None:
+    if identifier is not None and system_table_name(session, access, argument) is None:
         found = find_relation(session, access, identifier, argument)
         if isinstance(found, ViewDefinition):
             return dict(found.to_json())
@@ -317,46 +320,12 @@ def _lifecycle(session: PlannerSession, argument: Argument) -> TableLifecycle:
     return access.temporary.lifecycle() if argument["handle"]["temporary"] else access.lifecycle
 
 
-def _system_table(
-    session: PlannerSession, access: CatalogAccess, argument: Argument
-) -> tuple[list[str], str, str] | None:
-    """(namespace, table, system table) of ``t$snapshots`` or ``t.snapshots``."""
-    namespace, name = argument["namespace"], argument["name"]
-    base, separator, system = name.rpartition(SYSTEM_TABLE_SEPARATOR)
-    if separator and base and system.lower() in SYSTEM_TABLES:
-        return namespace, base, system.lower()
-    if name.lower() not in SYSTEM_TABLES:
-        return None
-    if len(namespace) == 2:
-        return namespace[:1], namespace[1], name.lower()
-    if len(namespace) == 1 and access.warehouse.find_namespace(namespace[0]) is None:
-        catalog, current = session.current()
-        return current if catalog == access.name else ["default"], namespace[0], name.lower()
-    return None
-
-
 def _load_system_table(
-    access: CatalogAccess,
-    session: PlannerSession,
-    namespace: list[str],
-    name: str,
-    system: str,
-    argument: Argument,
+    session: PlannerSession, argument: Argument, found: SystemTableName
 ) -> dict[str, Any] | None:
-    base = {**argument, "namespace": namespace, "name": name}
+    base = {**argument, "namespace": list(found.namespace), "name": found.table}
     try:
-        _, managed = managed_table(session, base)
+        access, managed = managed_table(session, base)
     except NotFoundError:
         return None
-    return {
-        "name": f"{access.name}.{'.'.join(namespace)}.{name}${system}",
-        "columns": json.dumps(SYSTEM_TABLES[system].spark_schema()),
-        "partitions": [],
-        "properties": {},
-        "constraints": [],
-        "capabilities": ["BATCH_READ"],
-        "metadataColumns": [],
-        "rowId": [],
-        "updateAsDeleteAndInsert": False,
-        "handle": {"path": managed.location, "system": system},
-    }
+    return describe_system_table(managed, found, catalog=access.name)

@@ -45,6 +45,12 @@ class BucketHistory:
     base: tuple[DataFile, ...]
     changes: tuple[FileChange, ...]
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the files that the commits added or removed."""
+        commits = (change.commit for change in self.changes if not change.is_compaction)
+        return sum(file.size_bytes for c in commits for file in (*c.added, *c.removed))
+
 
 _BucketKey = tuple[tuple[object, ...], int]
 

@@ -133,18 +133,18 @@ class ChangeHistory:
     def _unavailable(self, bound: ChangeBound) -> ChangesNotAvailableError:
         earliest, latest = self.snapshots.earliest(), self.snapshots.latest()
         if earliest is None or latest is None:
-            available = "The table has no snapshot yet."
+            available = "it has no snapshot yet"
         elif earliest.id == latest.id > 1:
             available = (
-                f"Only snapshot {latest.id} is left, those before it have expired, so nothing "
-                "tells what it changed."
+                f"only snapshot {latest.id} is left, those before it have expired, so nothing "
+                "tells what it changed"
             )
         else:
             first = self.snapshots.get(self._first_known(earliest.id))
             gone = "" if earliest.id == 1 else "; those before have expired"
             available = (
-                f"Available are the versions {first.id} to {latest.id}, committed from "
-                f"{_shown(first.time_ms * 1000)} to {_shown(latest.time_ms * 1000)}{gone}."
+                f"available are the versions {first.id} to {latest.id}, committed from "
+                f"{_shown(first.time_ms * 1000)} to {_shown(latest.time_ms * 1000)}{gone}"
             )
         return ChangesNotAvailableError(table=self.table, asked=f"at {bound}", available=available)
 

@@ -16,6 +16,7 @@ from table_store.storage.file_store.change_reader import ChangeReader
 from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.manifest_file import MetadataReader
+from table_store.storage.file_store.scan_planner import share_bytes
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.predicate import Predicate
@@ -37,7 +38,8 @@ class ChangeScan:
         predicate: which change rows; None are all.
         labels: columns that the changes have besides those of the table.
         skips_untracked: whether commits without change tracking are passed over.
-        target_bytes: of files that one split reads.
+        target_bytes: of files that one split reads at most.
+        parallelism: tasks that the changes are to be spread over.
     """
 
     history: ChangeHistory
@@ -51,6 +53,7 @@ class ChangeScan:
     labels: tuple[str, ...] = CHANGE_LABELS
     skips_untracked: bool = False
     target_bytes: int
+    parallelism: int = 1
 
     def splits(self) -> tuple[ChangeSplit, ...]:
         """Return what tasks read; files that cannot hold a row of the answer are left out.
@@ -72,7 +75,13 @@ class ChangeScan:
             self.schema,
             for_all_versions(self.predicate, self.schema),
         )
-        return plan_changes(histories, self.schema, self.mode, target_bytes=self.target_bytes)
+        size_bytes = sum(history.size_bytes for history in histories)
+        return plan_changes(
+            histories,
+            self.schema,
+            self.mode,
+            target_bytes=share_bytes(size_bytes, self.parallelism, self.target_bytes),
+        )
 
     def reader(self) -> ChangeReader:
         """Return what reads the splits, here or in another process."""

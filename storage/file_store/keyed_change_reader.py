@@ -85,7 +85,8 @@ class KeyedChangeReader:
     ) -> Iterator[pa.Table]:
         held: list[pa.Table] = []
         for step in split.steps:
-            for rows in self._step(step, names, terms, _ALL_CHANGES):
+            # Without rows that stay as they are: they would date a row later than its change.
+            for rows in self._step(step, names, terms, ChangeMode()):
                 if len(split.steps) == 1:
                     # All versions of a key are in one slice.
                     yield self._net_of(rows, names)

@@ -215,7 +215,7 @@ class ChangesNotAvailableError(TableStoreError):
         self.table = table
         self.asked = asked
         self.available = available
-        super().__init__(f"Table {table!r} has no changes {asked}. {available}")
+        super().__init__(f"Table {table!r} has no changes {asked}: {available}.")
 
 
 class InvalidChangeRangeError(TableStoreError):

@@ -297,3 +297,24 @@ def test_plain_select_never_asks_the_parser(spark: SparkSession) -> None:
     ):
         parser.parsePlan(sql)
     assert planner.requests().getOrDefault("parse", 0) == asked
+
+
+def test_changes(spark: SparkSession) -> None:
+    """The reader of changes takes Spark's own options; its rows can be written elsewhere."""
+    spark.sql("CREATE TABLE ch (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("INSERT INTO ch VALUES (1, 'a'), (2, 'b')")
+    spark.sql("INSERT INTO ch VALUES (1, 'A')")
+    reader = spark.read.option("startingVersion", 1).option("startingBoundInclusive", "false")
+    changes = reader.option("computeUpdates", "true").changes("ch")
+    assert rows(changes.drop("_commit_version", "_commit_timestamp")) == [
+        (1, "A", "update_postimage"),
+        (1, "a", "update_preimage"),
+    ]
+    assert rows(spark.read.option("deduplicationMode", "netChanges").changes("ch").select("v")) == [
+        ("A",),
+        ("b",),
+    ]
+    changes.withColumnsRenamed({c: c[1:] for c in changes.columns[2:]}).writeTo(
+        "ch_archive"
+    ).create()
+    assert spark.table("ch_archive").count() == 2

@@ -194,6 +194,19 @@ class Twins:
             query = f"SELECT * FROM {self.name} VERSION AS OF {version}"
             assert Counter(map(tuple, self.spark.sql(query).collect())) == rows, query
 
+    def check_changes(self) -> None:
+        """Summed up to any version, the changes are as many rows as there were then."""
+        query = f"SELECT * FROM {self.name} CHANGES FROM VERSION 1 ORDER BY _commit_version"
+        width, total = len(self.columns), Counter[Row]()
+        counts: dict[int, int] = {}
+        for change in map(tuple, self.spark.sql(query).collect()):
+            row, kind, version = change[:width], change[width], change[width + 1]
+            total[row] += 1 if kind == "insert" else -1
+            counts[version] = total.total()
+        assert Counter({row: count for row, count in total.items() if count}) == self.compare()
+        for version, rows in self.versions.items():
+            assert counts.get(version, rows.total()) == rows.total(), version
+
 
 SHAPES = {
     "key": (("id",), "TBLPROPERTIES ('bucket' = '2')"),
@@ -215,6 +228,7 @@ def test_random_statements(spark: SparkSession, shape: str) -> None:
         for _ in range(STATEMENTS):
             twins.step()
         twins.check_past()
+        twins.check_changes()
     except Exception:
         print(f"TABLE_STORE_SQL_SEED={seed}", *twins.said, sep=";\n")
         raise

@@ -280,3 +280,132 @@ def test_system_tables_and_procedures(shell: StockShell) -> None:
     assert shell.ok("SELECT * FROM sy") == (("1",),)
     shell.ok("CALL sys.compact('default.sy')")
     assert len(shell.ok("SHOW PROCEDURES IN table_store.sys")) >= 4
+
+
+def test_changes(shell: StockShell) -> None:
+    """What each commit changed, in all modes; a compaction changes nothing."""
+    shell.ok("CREATE TABLE ch (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO ch VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    shell.ok("INSERT INTO ch VALUES (2, 'B'), (3, 'c')")
+    shell.ok("ALTER TABLE ch COMPACT")
+    shell.ok("DELETE FROM ch WHERE id = 1")
+    shell.ok("UPDATE ch SET v = 'BB' WHERE id = 2")
+    columns = "_commit_version, _change_type, id, v"
+    query = f"SELECT {columns} FROM ch CHANGES FROM VERSION"
+    first = [("1", "insert", str(i), v) for i, v in enumerate("abc", 1)]
+    assert shell.run(f"{query} 1 TO VERSION 2").sorted() == [
+        *first,
+        ("2", "delete", "2", "b"),
+        ("2", "insert", "2", "B"),
+    ]
+    assert shell.run(
+        f"{query} 1 EXCLUSIVE TO VERSION 2 WITH (deduplicationMode = 'none')"
+    ).sorted() == [
+        ("2", "delete", "2", "b"),
+        ("2", "delete", "3", "c"),
+        ("2", "insert", "2", "B"),
+        ("2", "insert", "3", "c"),
+    ]
+    assert shell.run(f"{query} 2 WITH (computeUpdates = 'true') AS c WHERE id < 3").sorted() == [
+        ("2", "update_postimage", "2", "B"),
+        ("2", "update_preimage", "2", "b"),
+        ("4", "delete", "1", "a"),
+        ("5", "update_postimage", "2", "BB"),
+        ("5", "update_preimage", "2", "B"),
+    ]
+    assert shell.run(f"{query} 1 WITH (deduplicationMode = 'netChanges')").sorted() == [
+        ("1", "insert", "3", "c"),
+        ("5", "insert", "2", "BB"),
+    ]
+    assert shell.ok(f"{query} 3 TO VERSION 3") == ()
+    assert shell.ok(f"{query} 5 EXCLUSIVE") == ()
+    assert shell.ok("SELECT count(*) FROM ch CHANGES FROM VERSION 0 EXCLUSIVE") == (("8",),)
+    times = shell.ok("SELECT max(commit_time) FROM ch.snapshots WHERE snapshot_id < 5")[0][0]
+    by_time = f"SELECT {columns} FROM ch CHANGES FROM TIMESTAMP '{times}'"
+    assert {row[0] for row in shell.ok(by_time)} == {"4", "5"}
+    assert {row[0] for row in shell.ok(f"{by_time} EXCLUSIVE")} == {"5"}
+    assert shell.ok(
+        "SELECT count(*) FROM ch CHANGES FROM VERSION 1 JOIN ch.snapshots "
+        "ON _commit_version = snapshot_id AND _commit_timestamp = commit_time"
+    ) == (("8",),)
+
+
+def test_changes_without_key(shell: StockShell) -> None:
+    """A bag's changes are deletes and inserts; columns that came later have their default."""
+    shell.ok("CREATE TABLE cb (a INT, p STRING) PARTITIONED BY (p)")
+    shell.ok("INSERT INTO cb VALUES (1, 'x'), (1, 'x'), (2, 'y')")
+    shell.ok("DELETE FROM cb WHERE p = 'y'")
+    shell.ok("ALTER TABLE cb ADD COLUMN c INT DEFAULT 7")
+    shell.ok("INSERT OVERWRITE cb VALUES (1, 'x', 7), (3, 'z', 8)")
+    query = "SELECT a, p, c, _change_type, _commit_version FROM cb CHANGES FROM VERSION 1"
+    assert shell.run(query).sorted() == [
+        ("1", "x", "7", "delete", "3"),
+        ("1", "x", "7", "insert", "1"),
+        ("1", "x", "7", "insert", "1"),
+        ("2", "y", "7", "delete", "2"),
+        ("2", "y", "7", "insert", "1"),
+        ("3", "z", "8", "insert", "3"),
+    ]
+    assert shell.ok("SELECT count(*) FROM cb CHANGES FROM VERSION 1 WHERE p = 'x'") == (("3",),)
+    assert shell.run(f"{query} WITH (deduplicationMode = 'netChanges')").sorted() == [
+        ("1", "x", "7", "insert", "1"),
+        ("3", "z", "8", "insert", "3"),
+    ]
+
+
+def test_changes_that_are_not_there(shell: StockShell) -> None:
+    """Every bound outside of the history is an error that names what there is."""
+    shell.ok("CREATE TABLE cn (id INT, PRIMARY KEY (id) NOT ENFORCED)")
+    none = shell.run("SELECT * FROM cn CHANGES FROM VERSION 1").error
+    assert "TABLE_STORE_CHANGES_NOT_AVAILABLE" in none
+    assert "no snapshot yet" in none
+    for i in range(1, 4):
+        shell.ok(f"INSERT INTO cn VALUES ({i})")
+    shell.ok("INSERT INTO cn WITH ('change-tracking' = 'false') VALUES (4)")
+    for bounds in (
+        "FROM VERSION 9",
+        "FROM VERSION 1 TO VERSION 9",
+        "FROM TIMESTAMP '2001-01-01'",
+        "FROM TIMESTAMP '2999-01-01'",
+    ):
+        error = shell.run(f"SELECT * FROM cn CHANGES {bounds}").error
+        assert "TABLE_STORE_CHANGES_NOT_AVAILABLE" in error, bounds
+        assert "available are the versions 1 to 4" in error, bounds
+    reversed_ = shell.run("SELECT * FROM cn CHANGES FROM VERSION 3 TO VERSION 2").error
+    assert "TABLE_STORE_INVALID_CHANGE_RANGE" in reversed_
+    untracked = shell.run("SELECT * FROM cn CHANGES FROM VERSION 2").error
+    assert "TABLE_STORE_CHANGES_NOT_TRACKED" in untracked
+    assert "Snapshot 4" in untracked
+    skipping = "SELECT id FROM cn CHANGES FROM VERSION 2 WITH ('untracked-changes' = 'skip')"
+    assert shell.run(skipping).sorted() == [("2",), ("3",)]
+    shell.ok(
+        "CALL sys.expire_snapshots(table => 'cn', retain_max => 2, retain_min => 2, "
+        "older_than => '2999-01-01 00:00:00')"
+    )
+    expired = shell.run("SELECT * FROM cn CHANGES FROM VERSION 2").error
+    assert "versions 4 to 4" in expired
+    assert "have expired" in expired
+    shell.ok("CREATE OR REPLACE TABLE cn (id INT)")
+    shell.ok("INSERT INTO cn VALUES (9)")
+    replaced = shell.run("SELECT * FROM cn CHANGES FROM VERSION 1 TO VERSION 4").error
+    assert "versions 1 to 1" in replaced
+    assert "was replaced" in replaced
+    shell.ok("CREATE VIEW cv AS SELECT 1 AS a")
+    assert "is a view" in shell.run("SELECT * FROM cv CHANGES FROM VERSION 1").error
+
+
+def test_tables_of_changes(shell: StockShell) -> None:
+    """The whole history as an audit log with Paimon's row kinds, and as changes."""
+    shell.ok("CREATE TABLE al (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO al VALUES (1, 1), (2, 2)")
+    shell.ok("INSERT INTO al VALUES (1, 10)")
+    shell.ok("DELETE FROM al WHERE id = 2")
+    assert shell.run("SELECT * FROM `al$audit_log`").sorted() == [
+        ("+I", "1", "1"),
+        ("+I", "2", "2"),
+        ("+U", "1", "10"),
+        ("-D", "2", "2"),
+        ("-U", "1", "1"),
+    ]
+    changes = "SELECT id, _change_type FROM default.al.changes WHERE _commit_version = 2"
+    assert shell.run(changes).sorted() == [("1", "update_postimage"), ("1", "update_preimage")]

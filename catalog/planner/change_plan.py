@@ -1,0 +1,55 @@
+"""The scan of a range of changes: which splits it has, and what reads them."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+from table_store.catalog.planner.changelog import ChangelogHandle
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.jvm_schema import jvm_schema
+from table_store.catalog.planner.python_task import python_task
+from table_store.catalog.planner.read_options import read_options
+from table_store.catalog.planner.read_task import ReadTask
+from table_store.catalog.planner.spark_predicate import conjunction
+from table_store.catalog.table_definition import columns_from_spark
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE, UNTRACKED_CHANGES
+
+
+def plan_changes(argument: Argument) -> dict[str, Any]:
+    """The splits of a scan of changes; Python workers read them all."""
+    handle = ChangelogHandle.from_json(argument["handle"])
+    table = FileStoreTable.open(handle.path)
+    options = read_options(argument)
+    columns, predicate = tuple(argument["columns"]), conjunction(argument["predicates"])
+    scan = table.changes(
+        columns=columns,
+        predicate=predicate,
+        mode=handle.mode,
+        labels=handle.labels,
+        skips_untracked=options.get(UNTRACKED_CHANGES) == "skip",
+        schema=table.schema_store.get(handle.schema_id),
+    )
+    scan = replace(scan, range=handle.range, parallelism=argument.get("parallelism", 1))
+    if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
+        scan = replace(scan, target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE), parallelism=1)
+    splits = scan.splits()
+    task = ReadTask(
+        reader=scan.reader(),
+        stored=columns,
+        columns=columns,
+        schema=jvm_schema(columns_from_spark(argument["schema"])),
+        predicate=predicate,
+        limit=argument.get("limit"),
+    )
+    files = [file for split in splits for file in split.files]
+    return {
+        "snapshot": handle.range.last_id,
+        "splits": [{"payload": base64.b64encode(split.to_bytes()).decode()} for split in splits],
+        "files": len(files),
+        "rows": sum(file.row_count for file in files),
+        "sizeBytes": sum(file.size_bytes for file in files),
+        **python_task(task, argument["schema"]),
+    }

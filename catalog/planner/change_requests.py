@@ -1,0 +1,81 @@
+"""Requests about the changes of a table: `FROM t CHANGES …` and `spark.read.changes`."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from table_store.catalog.lifecycle import ManagedTable
+from table_store.catalog.name_record import TableTarget
+from table_store.catalog.planner.changelog import describe_changes
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.table_requests import managed_table
+from table_store.storage.file_store.change_range import ChangeBound
+from table_store.storage.file_store.change_split import ChangeMode, Deduplication
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import (
+    ChangesNotAvailableError,
+    InvalidOptionError,
+    NotFoundError,
+)
+
+
+def load_changelog(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
+    """The changes of a managed table in a range, pinned to versions; None where there is no table.
+
+    Raises:
+        WrongRelationKindError: the name is that of a view or foreign table.
+        ChangesNotAvailableError: the range lies outside of the table's history.
+        InvalidChangeRangeError: it starts after its end.
+    """
+    try:
+        access, managed = managed_table(session, argument)
+    except NotFoundError:
+        return None
+    name = access.qualified(managed.identifier)
+    table = FileStoreTable.open(managed.location)
+    mode = ChangeMode(
+        deduplication=Deduplication(argument["deduplicationMode"]),
+        computes_updates=argument["computeUpdates"],
+    )
+    try:
+        scan = table.changes(_bound(argument["from"]), _bound(argument["to"]), mode=mode)
+    except ChangesNotAvailableError as error:
+        available = f"{error.available}{_replacement(managed)}"
+        raise ChangesNotAvailableError(
+            table=name, asked=error.asked, available=available
+        ) from error
+    return describe_changes(scan, name=f"{name} CHANGES", path=managed.location)
+
+
+def _bound(given: dict[str, Any] | None) -> ChangeBound | None:
+    if given is None:
+        return None
+    version = given.get("version")
+    return ChangeBound(
+        version=None if version is None else _version(version),
+        timestamp_us=given.get("timestamp_us"),
+        is_inclusive=given["inclusive"],
+    )
+
+
+def _version(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidOptionError(
+            key="VERSION", value=text, reason="a version is the number of a snapshot"
+        ) from None
+
+
+def _replacement(managed: ManagedTable) -> str:
+    """A sentence about the history that REPLACE TABLE ended."""
+    target = managed.record.target
+    if not isinstance(target, TableTarget) or not target.previous:
+        return ""
+    moment = dt.datetime.fromtimestamp(target.previous[-1].until_ms / 1000, dt.UTC)
+    return (
+        f". The table was replaced at {moment.isoformat(sep=' ', timespec='milliseconds')}, which "
+        "began a new history"
+    )

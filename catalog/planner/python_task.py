@@ -1,0 +1,28 @@
+"""What Spark needs to run a read task in a Python worker, and what it is to answer with."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql.types import StructType
+
+from table_store.catalog.planner.read_task import ReadTask
+
+
+def python_task(task: ReadTask, struct_json: str) -> dict[str, str]:
+    """The task as the bridge takes it: this interpreter, and the function with its result type."""
+    return {
+        "python": sys.executable,
+        "pythonVersion": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "function": _command(task, struct_json),
+    }
+
+
+def _command(task: ReadTask, struct_json: str) -> str:
+    """The task as Spark's Python worker takes it: pickled together with its result type."""
+    result = StructType.fromJson(json.loads(struct_json))
+    pickled = CloudPickleSerializer().dumps((task, result))  # type: ignore[no-untyped-call]
+    return base64.b64encode(pickled).decode()
