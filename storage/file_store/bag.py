@@ -44,9 +44,7 @@ class Deletions:
         everything = np.arange(adds.num_rows)
         if not self._left.any():
             return everything
-        hashes = row_hashes(adds, self._hashed)
-        at = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-        candidates = np.flatnonzero(self._hashes[at] == hashes)
+        candidates = np.flatnonzero(are_among(row_hashes(adds, self._hashed), self._hashes))
         if not len(candidates):
             return everything
         count = self._distinct.num_rows
@@ -69,6 +67,13 @@ class Deletions:
 def row_hashes(rows: pa.Table, columns: Sequence[str]) -> npt.NDArray[np.uint32]:
     """Return a number per row that is the same for equal rows."""
     return spark_hash([rows[name] for name in columns], rows.num_rows)
+
+
+def are_among(hashes: npt.NDArray[np.uint32], known: npt.NDArray[np.uint32]) -> MaskArray:
+    """Return whether each hash is among the known ones, which ascend and are at least one."""
+    at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+    is_known: MaskArray = known[at] == hashes
+    return is_known
 
 
 def row_groups(rows: pa.Table) -> IntArray:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.storage.file_store.bag import row_hashes
+from table_store.storage.file_store.bag import are_among, row_hashes
 from table_store.storage.file_store.bag_changes import (
     WEIGHT_COLUMN,
     counted_changes,
@@ -69,7 +69,7 @@ class BagChangeReader:
             hashes = np.unique(np.concatenate([row_hashes(rows, hashed) for rows in changed]))
             before = BucketCommit(snapshot_id=0, time_ms=0, added=step.base)
             changed += [
-                rows.filter(pa.array(np.isin(row_hashes(rows, hashed), hashes)))
+                rows.filter(pa.array(are_among(row_hashes(rows, hashed), hashes)))
                 for rows in self._rows(before, names, where)
             ]
         yield counted_changes(

@@ -120,7 +120,14 @@ def _chain(base: Sequence[DataFile], commits: Sequence[BucketCommit]) -> ChangeS
     added = [file for commit in commits for file in commit.added]
     sections = [(key_min(s[0]), max(map(key_max, s))) for s in key_sections(added)]
     touched = tuple(file for file in base if _meets_any(file, sections))
-    return ChangeStep(kind=StepKind.CHAIN, base=touched, commits=tuple(commits))
+    is_all_new = (
+        not touched
+        and len(commits) == 1
+        and len(sections) == len(added)
+        and not any(file.delete_count for file in added)
+    )
+    kind = StepKind.PLAIN if is_all_new else StepKind.CHAIN
+    return ChangeStep(kind=kind, base=touched, commits=tuple(commits))
 
 
 def _meets_any(file: DataFile, sections: Sequence[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> bool:

@@ -42,7 +42,7 @@ class StepKind(StrEnum):
     """How the files of a step become changes."""
 
     PLAIN = "plain"
-    """The rows of the files are the changes (no key, nothing to set off)."""
+    """The rows of the files are the changes: new keys, or no key and nothing to set off."""
 
     COUNT = "count"
     """Equal rows are counted before and after each commit (no key)."""

@@ -10,8 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.storage.file_store.change_rows import VERSION_COLUMN, told
+from table_store.storage.file_store.change_rows import (
+    VERSION_COLUMN,
+    ChangeKind,
+    change_rows,
+    told,
+)
 from table_store.storage.file_store.change_split import (
+    BucketCommit,
     ChangeMode,
     ChangeSplit,
     ChangeStep,
@@ -70,7 +76,8 @@ class KeyedChangeReader:
         `of_key` looks at the key alone.
         """
         names = self.schema.column_names
-        if self.mode == _ALL_CHANGES:
+        is_plain = [step.kind for step in split.steps] == [StepKind.PLAIN]
+        if is_plain or self.mode == _ALL_CHANGES:
             # Nothing is compared, so nothing else is read.
             names = tuple(n for n in names if n in needed or n in self.schema.primary_key)
         terms = [t for t in (of_key, split.keys.to_predicate(self.schema)) if t is not None]
@@ -87,7 +94,9 @@ class KeyedChangeReader:
         for step in split.steps:
             # Without rows that stay as they are: they would date a row later than its change.
             for rows in self._step(step, names, terms, ChangeMode()):
-                if len(split.steps) == 1:
+                if step.kind is StepKind.PLAIN and len(split.steps) == 1:
+                    yield rows
+                elif len(split.steps) == 1:
                     # All versions of a key are in one slice.
                     yield self._net_of(rows, names)
                 else:
@@ -105,6 +114,9 @@ class KeyedChangeReader:
         terms: Sequence[Predicate],
         mode: ChangeMode,
     ) -> Iterator[pa.Table]:
+        if step.kind is StepKind.PLAIN:
+            yield from self._plain(step.commits[0], names, terms)
+            return
         key = self.schema.primary_key
         silent = [commit.snapshot_id for commit in step.commits if commit.is_silent]
         for rows in merge_slices(list(self._runs(step, names, terms)), key):
@@ -116,6 +128,16 @@ class KeyedChangeReader:
                 pairs = pairs.select(~np.isin(pairs.after_versions, silent))
             if len(pairs.before):
                 yield told(rows, pairs, names, mode)
+
+    def _plain(
+        self, commit: BucketCommit, names: Sequence[str], terms: Sequence[Predicate]
+    ) -> Iterator[pa.Table]:
+        where = self._expression(terms)
+        for file in commit.added if not commit.is_silent else ():
+            for batch in self.files.read(file, names, where=where):
+                kinds = np.full(batch.num_rows, ChangeKind.INSERT)
+                versions = np.full(batch.num_rows, commit.snapshot_id)
+                yield change_rows(pa.Table.from_batches([batch]), kinds, versions)
 
     def _runs(
         self, step: ChangeStep, names: Sequence[str], terms: Sequence[Predicate]
