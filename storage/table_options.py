@@ -309,6 +309,14 @@ UNTRACKED_CHANGES = Option(
     doc="What a reader of changes does at a commit without `change-tracking`: `fail`, or `skip` "
     "what it changed.",
 )
+STREAM_RETRACTIONS = Option(
+    key="stream.retractions",
+    type=one_of("fail", "ignore"),
+    default="fail",
+    scopes=_TABLE_AND_READ,
+    doc="What a stream that does not read `_change_type` does at a commit that changed or deleted "
+    "rows: `fail`, or `ignore` what it took back.",
+)
 LOG_KAFKA_BOOTSTRAP_SERVERS: Option[str | None] = Option(
     key="log.kafka.bootstrap.servers",
     type=TEXT,
@@ -357,6 +365,7 @@ TABLE_OPTIONS = OptionSet(
         LOG_SCAN,
         LOG_SCAN_TIMESTAMP_MILLS,
         UNTRACKED_CHANGES,
+        STREAM_RETRACTIONS,
         LOG_KAFKA_BOOTSTRAP_SERVERS,
     ),
     prefixes=(LOG_KAFKA,),

@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.expressions.{Expression, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate.{Aggregation, CountStar, Max, Min}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
 import org.apache.spark.sql.internal.connector.PredicateUtils
@@ -77,9 +78,11 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
       ("predicates" -> predicates.toList.map(Json.expression)) ~ ("limit" -> limit) ~
       ("options" -> Json.strings(options.asCaseSensitiveMap)) ~
       ("parallelism" -> SparkSession.active.leafNodeDefaultParallelism)
-    PlannerProcess.ask("plan_scan", request) match {
+    // What the planner may read itself: system tables, and rows that conditions on the key name.
+    if (predicates.isEmpty && (handle \ "handle" \ "system") == JNothing) new ManagedScan(request, table, required, predicates)
+    else PlannerProcess.ask("plan_scan", request) match {
       case plan if (plan \ "arrow") != JNothing => new RowsScan(table, required, plan)
-      case plan => new ManagedScan(table, required, predicates, plan)
+      case plan => new ManagedScan(request, table, required, predicates, Some(plan))
     }
   }
 }
@@ -90,21 +93,32 @@ class RowsScan(table: String, override val readSchema: StructType, plan: JValue)
   override def rows(): Array[InternalRow] = Json.rows(plan)
 }
 
-class ManagedScan(table: String, override val readSchema: StructType, predicates: Array[Predicate], plan: JValue)
-    extends Scan with Batch with SupportsReportStatistics {
+/** Planned when a batch first needs it: of a scan that becomes a stream every micro-batch is planned by itself. */
+class ManagedScan(request: JObject, table: String, override val readSchema: StructType, predicates: Array[Predicate],
+    planned: Option[JValue] = None) extends Scan with Batch with SupportsReportStatistics {
   import Json.formats
-  private val splits = (plan \ "splits").children
-  private val raw = splits.count(split => (split \ "payload") == JNothing)
+  private lazy val plan = planned.getOrElse(PlannerProcess.ask("plan_scan", request))
+  private lazy val splits = (plan \ "splits").children
+  private lazy val raw = splits.count(split => (split \ "payload") == JNothing)
+  private var isStream = false
+
+  override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
+    isStream = true
+    new ManagedStream(request, table, checkpointLocation, ManagedScan.readers(readSchema, Array.empty, _, None))
+  }
 
   override def description(): String =
-    s"TableStoreScan $table [${readSchema.fieldNames.mkString(", ")}] snapshot ${(plan \ "snapshot").extractOpt[Long].getOrElse("-")}, " +
+    if (isStream) s"TableStoreStream $table [${readSchema.fieldNames.mkString(", ")}]"
+    else s"TableStoreScan $table [${readSchema.fieldNames.mkString(", ")}] snapshot ${(plan \ "snapshot").extractOpt[Long].getOrElse("-")}, " +
       s"$raw raw and ${splits.size - raw} merge splits, ${(plan \ "files").extract[Int]} files, " +
       s"filters [${predicates.mkString(", ")}]"
   override def toBatch: Batch = this
   override def estimateStatistics(): Statistics = new Statistics {
-    override def sizeInBytes(): OptionalLong = OptionalLong.of((plan \ "sizeBytes").extract[Long])
-    override def numRows(): OptionalLong = OptionalLong.of((plan \ "rows").extract[Long])
+    override def sizeInBytes(): OptionalLong = known("sizeBytes")
+    override def numRows(): OptionalLong = known("rows")
   }
+  private def known(number: String): OptionalLong =
+    if (isStream) OptionalLong.empty else OptionalLong.of((plan \ number).extract[Long])
 
   override def planInputPartitions(): Array[InputPartition] = splits.map(inputPartition).toArray
 
@@ -113,24 +127,31 @@ class ManagedScan(table: String, override val readSchema: StructType, predicates
     case _ => RawSplit((split \ "files").children.map(_.extract[FileRange]).toArray)
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = {
+  override def createReaderFactory(): PartitionReaderFactory =
+    ManagedScan.readers(readSchema, predicates, plan, (plan \ "snapshot").extractOpt[Long])
+}
+
+object ManagedScan {
+  import Json.formats
+
+  /** What reads splits on executors; `task` is what the planner says of its Python worker. */
+  def readers(schema: StructType, predicates: Array[Predicate], task: JValue, snapshot: Option[Long]): PartitionReaderFactory = {
     val session = SparkSession.active
-    ManagedReaderFactory(readSchema, parquet(session), python(session), PythonReader.settings(session),
-      (plan \ "snapshot").extractOpt[Long])
+    ManagedReaderFactory(schema, parquet(session, schema, predicates), python(task), PythonReader.settings(session), snapshot)
   }
 
   /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. */
-  private def parquet(session: SparkSession): ParquetPartitionReaderFactory = {
+  private def parquet(session: SparkSession, schema: StructType, predicates: Array[Predicate]): ParquetPartitionReaderFactory = {
     val configuration = session.sessionState.newHadoopConf()
     configuration.setBoolean("parquet.page.verify-checksum.enabled", true)
     val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
-    ParquetScan(session, configuration, null, readSchema, readSchema, StructType(Nil), PredicateUtils.toV1(predicates),
+    ParquetScan(session, configuration, null, schema, schema, StructType(Nil), PredicateUtils.toV1(predicates),
       new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
   }
 
-  private def python(session: SparkSession): PythonFunction = SimplePythonFunction(
-    Base64.getDecoder.decode((plan \ "function").extract[String]).toSeq, new HashMap[String, String](),
-    new java.util.ArrayList[String](), (plan \ "python").extract[String], (plan \ "pythonVersion").extract[String],
+  private def python(task: JValue): PythonFunction = SimplePythonFunction(
+    Base64.getDecoder.decode((task \ "function").extract[String]).toSeq, new HashMap[String, String](),
+    new java.util.ArrayList[String](), (task \ "python").extract[String], (task \ "pythonVersion").extract[String],
     new java.util.ArrayList(), null)
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,8 @@ from table_store.catalog.planner.read_options import read_options
 from table_store.catalog.planner.read_task import ReadTask
 from table_store.catalog.planner.spark_predicate import conjunction
 from table_store.catalog.table_definition import columns_from_spark
+from table_store.storage.file_store.change_scan import ChangeScan
+from table_store.storage.file_store.change_split import ChangeSplit
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE, UNTRACKED_CHANGES
 
@@ -21,6 +24,7 @@ from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE, UNTRACKE
 def plan_changes(argument: Argument) -> dict[str, Any]:
     """The splits of a scan of changes; Python workers read them all."""
     handle = ChangelogHandle.from_json(argument["handle"])
+    handle.check_available(".".join([*argument["namespace"], argument["name"]]))
     table = FileStoreTable.open(handle.path)
     options = read_options(argument)
     columns, predicate = tuple(argument["columns"]), conjunction(argument["predicates"])
@@ -36,20 +40,30 @@ def plan_changes(argument: Argument) -> dict[str, Any]:
     if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
         scan = replace(scan, target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE), parallelism=1)
     splits = scan.splits()
-    task = ReadTask(
-        reader=scan.reader(),
-        stored=columns,
-        columns=columns,
-        schema=jvm_schema(columns_from_spark(argument["schema"])),
-        predicate=predicate,
-        limit=argument.get("limit"),
-    )
     files = [file for split in splits for file in split.files]
     return {
         "snapshot": handle.range.last_id,
-        "splits": [{"payload": base64.b64encode(split.to_bytes()).decode()} for split in splits],
+        "splits": payloads(splits),
         "files": len(files),
         "rows": sum(file.row_count for file in files),
         "sizeBytes": sum(file.size_bytes for file in files),
-        **python_task(task, argument["schema"]),
+        **change_task(scan, argument),
     }
+
+
+def payloads(splits: Sequence[ChangeSplit]) -> list[dict[str, Any]]:
+    """Splits as the bridge takes them."""
+    return [{"payload": base64.b64encode(split.to_bytes()).decode()} for split in splits]
+
+
+def change_task(scan: ChangeScan, argument: Argument) -> dict[str, str]:
+    """What a Python worker needs to read the splits of a scan of changes."""
+    task = ReadTask(
+        reader=scan.reader(),
+        stored=scan.columns,
+        columns=scan.columns,
+        schema=jvm_schema(columns_from_spark(argument["schema"])),
+        predicate=scan.predicate,
+        limit=argument.get("limit"),
+    )
+    return python_task(task, argument["schema"])

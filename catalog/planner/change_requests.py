@@ -24,9 +24,10 @@ from table_store.storage.kernel.errors import (
 def load_changelog(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
     """The changes of a managed table in a range, pinned to versions; None where there is no table.
 
+    That the history does not reach the range is noted in the handle.
+
     Raises:
         WrongRelationKindError: the name is that of a view or foreign table.
-        ChangesNotAvailableError: the range lies outside of the table's history.
         InvalidChangeRangeError: it starts after its end.
     """
     try:
@@ -39,14 +40,21 @@ def load_changelog(session: PlannerSession, argument: Argument) -> dict[str, Any
         deduplication=Deduplication(argument["deduplicationMode"]),
         computes_updates=argument["computeUpdates"],
     )
+    start, end = _bound(argument["from"]), _bound(argument["to"])
+    unavailable = None
     try:
-        scan = table.changes(_bound(argument["from"]), _bound(argument["to"]), mode=mode)
+        scan = table.changes(start, end, mode=mode)
     except ChangesNotAvailableError as error:
-        available = f"{error.available}{_replacement(managed)}"
-        raise ChangesNotAvailableError(
-            table=name, asked=error.asked, available=available
-        ) from error
-    return describe_changes(scan, name=f"{name} CHANGES", path=managed.location)
+        unavailable = error.asked, f"{error.available}{_replacement(managed)}"
+        scan = table.changes(mode=mode)
+    return describe_changes(
+        scan,
+        name=f"{name} CHANGES",
+        path=managed.location,
+        has_start=start is not None,
+        has_end=end is not None,
+        unavailable=unavailable,
+    )
 
 
 def _bound(given: dict[str, Any] | None) -> ChangeBound | None:

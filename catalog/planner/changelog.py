@@ -13,17 +13,25 @@ from table_store.storage.file_store.change_scan import ChangeScan
 from table_store.storage.file_store.change_split import ChangeMode, Deduplication
 from table_store.storage.file_store.schema import Field
 from table_store.storage.kernel.arrow_types import from_arrow
+from table_store.storage.kernel.errors import ChangesNotAvailableError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangelogHandle:
-    """What comes back with every request about the changes."""
+    """What comes back with every request about the changes.
+
+    `unavailable` says (what, what there is instead) where the history does not reach the range:
+    that refuses a query, but not a stream that began with it and is far beyond.
+    """
 
     path: str
     schema_id: int
     range: ChangeRange
     mode: ChangeMode
     labels: tuple[str, ...]
+    has_start: bool = False
+    has_end: bool = False
+    unavailable: tuple[str, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the handle of the JVM's object; `from_json` is its inverse."""
@@ -36,6 +44,9 @@ class ChangelogHandle:
                 "deduplication": self.mode.deduplication.value,
                 "computesUpdates": self.mode.computes_updates,
                 "labels": list(self.labels),
+                "hasStart": self.has_start,
+                "hasEnd": self.has_end,
+                "unavailable": self.unavailable,
             },
         }
 
@@ -43,6 +54,7 @@ class ChangelogHandle:
     def from_json(cls, handle: Mapping[str, Any]) -> ChangelogHandle:
         """Return the handle that a request carries."""
         changes = handle["changes"]
+        given = changes["unavailable"]
         return cls(
             path=handle["path"],
             schema_id=handle["schema"],
@@ -52,10 +64,31 @@ class ChangelogHandle:
                 computes_updates=changes["computesUpdates"],
             ),
             labels=tuple(changes["labels"]),
+            has_start=changes["hasStart"],
+            has_end=changes["hasEnd"],
+            unavailable=None if given is None else (given[0], given[1]),
         )
 
+    def check_available(self, table: str) -> None:
+        """Return quietly if the range can be read from its start.
 
-def describe_changes(scan: ChangeScan, *, name: str, path: str) -> dict[str, Any]:
+        Raises:
+            ChangesNotAvailableError: it cannot.
+        """
+        if self.unavailable is not None:
+            asked, available = self.unavailable
+            raise ChangesNotAvailableError(table=table, asked=asked, available=available)
+
+
+def describe_changes(
+    scan: ChangeScan,
+    *,
+    name: str,
+    path: str,
+    has_start: bool = False,
+    has_end: bool = False,
+    unavailable: tuple[str, str] | None = None,
+) -> dict[str, Any]:
     """What the JVM is told of the changes that `scan` reads, with its columns."""
     handle = ChangelogHandle(
         path=path,
@@ -63,6 +96,9 @@ def describe_changes(scan: ChangeScan, *, name: str, path: str) -> dict[str, Any
         range=scan.range,
         mode=scan.mode,
         labels=scan.labels,
+        has_start=has_start,
+        has_end=has_end,
+        unavailable=unavailable,
     )
     columns = [
         Field(id=i, name=n, type=from_arrow(LABELS[n]), nullable=False)

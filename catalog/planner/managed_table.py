@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from table_store.catalog.table_definition import columns_to_spark
+from table_store.storage.file_store.change_labels import CHANGE_LABELS, LABELS
 from table_store.storage.file_store.schema import Field, TableSchema
+from table_store.storage.kernel.arrow_types import from_arrow
 
 ROW_COLUMN: Final = "_row"
 """Metadata column of a table without key: the whole row, by which a delete names its row."""
 
 _CAPABILITIES = (
     "BATCH_READ",
+    "MICRO_BATCH_READ",
     "BATCH_WRITE",
     "TRUNCATE",
     "OVERWRITE_BY_FILTER",
@@ -67,9 +70,13 @@ def _constraints(schema: TableSchema) -> list[dict[str, Any]]:
 
 
 def _metadata_columns(schema: TableSchema) -> list[dict[str, Any]]:
+    labels = [
+        {"name": name, "type": json.dumps(from_arrow(LABELS[name]).to_json()), "nullable": False}
+        for name in CHANGE_LABELS
+    ]
     if schema.primary_key:
-        return []
+        return labels
     row = json.loads(columns_to_spark(schema.fields))
     for field in row["fields"]:
         field["metadata"] = {}
-    return [{"name": ROW_COLUMN, "type": json.dumps(row), "nullable": False}]
+    return [{"name": ROW_COLUMN, "type": json.dumps(row), "nullable": False}, *labels]

@@ -22,9 +22,11 @@ from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.spark_predicate import conjunction
 from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_definition import columns_from_spark
+from table_store.storage.file_store.change_labels import CHANGE_LABELS
 from table_store.storage.file_store.scan_planner import share_bytes
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE
 
 
@@ -36,6 +38,12 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         return plan_changes(argument)
     opened = opened_table(argument)
     columns = tuple(argument["columns"])
+    if not set(columns).isdisjoint(CHANGE_LABELS):
+        raise InvalidSchemaError(
+            column=next(name for name in columns if name in CHANGE_LABELS),
+            reason="it tells changes from each other; read it in a stream, or in a query FROM "
+            f"{opened.name} CHANGES FROM VERSION …",
+        )
     predicate = conjunction(argument["predicates"])
     stored = opened.schema.column_names if ROW_COLUMN in columns else columns
     scan = opened.table.scan(

@@ -114,6 +114,30 @@ def read_histories(
     )
 
 
+def snapshot_histories(
+    reader: MetadataReader, snapshot: Snapshot, schema: TableSchema, predicate: Predicate | None
+) -> tuple[BucketHistory, ...]:
+    """Return a snapshot as if its commit had made all of it, in the place of nothing."""
+    live = prune(read_live_files(reader, snapshot, schema), predicate)
+    return tuple(
+        BucketHistory(
+            partition=files.partition,
+            bucket=files.bucket,
+            base=(),
+            changes=(
+                FileChange(
+                    commit=BucketCommit(
+                        snapshot_id=snapshot.id, time_ms=snapshot.time_ms, added=files.files
+                    ),
+                    is_compaction=False,
+                    is_newer=False,
+                ),
+            ),
+        )
+        for files in live.by_bucket()
+    )
+
+
 def for_all_versions(predicate: Predicate | None, schema: TableSchema) -> Predicate | None:
     """Return the part of a condition that holds for all rows of a key, or for none.
 

@@ -145,7 +145,13 @@ def _replacement(
         for section in key_sections([*{**before, **after}.values()])
         if any(file.name in differing for file in section)
     ]
-    files = [file for section in sections for file in section]
+    new = [s[0] for s in sections if not before and len(s) == 1 and not s[0].delete_count]
+    if new:
+        yield ChangeStep(
+            kind=StepKind.PLAIN, commits=(replace(commit, added=tuple(new), removed=()),)
+        )
+    names = {file.name for file in new}
+    files = [f for section in sections for f in section if f.name not in names]
     if files:
         added = tuple(after[f.name] for f in files if f.name in after)
         yield ChangeStep(

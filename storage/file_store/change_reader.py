@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from table_store.storage.file_store.bag_change_reader import BagChangeReader
 from table_store.storage.file_store.change_history import for_all_versions
 from table_store.storage.file_store.change_labels import LABELS, labelled
+from table_store.storage.file_store.change_rows import without_retractions
 from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.keyed_change_reader import KeyedChangeReader
@@ -46,13 +47,15 @@ class ChangeReader:
             predicate: on any of these columns.
 
         Raises:
+            RetractionError: the mode refuses changes that are not new rows.
             MissingFileError: a file is gone.
             CorruptFileError: a file cannot be read.
         """
         times = {c.snapshot_id: c.time_ms for step in split.steps for c in step.commits}
         where = self._expression(predicate)
         needed = {*columns, *(predicate.columns() if predicate is not None else ())}
-        for rows in self._changes(split, needed, predicate):
+        for found in self._changes(split, needed, predicate):
+            rows = without_retractions(found, self.mode.retractions)
             if rows.num_rows:
                 answer = labelled(rows, times, needed & set(self.labels))
                 if where is not None:

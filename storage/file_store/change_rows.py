@@ -12,8 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_store.storage.file_store.bag import equal_rows
-from table_store.storage.file_store.change_split import ChangeMode, Deduplication
+from table_store.storage.file_store.change_split import ChangeMode, Deduplication, Retractions
 from table_store.storage.file_store.key_order import IntArray, MaskArray
+from table_store.storage.kernel.errors import RetractionError
 
 CHANGE_COLUMN: Final = "_CHANGE"
 """A `ChangeKind` (int8), behind the columns of the table."""
@@ -82,6 +83,27 @@ def told(rows: pa.Table, pairs: ChangePairs, columns: Sequence[str], mode: Chang
     versions = np.column_stack([pairs.before_versions, pairs.after_versions]).ravel()
     is_row = positions >= 0
     return change_rows(_taken(rows, positions[is_row], columns), kinds[is_row], versions[is_row])
+
+
+def without_retractions(rows: pa.Table, retractions: Retractions) -> pa.Table:
+    """Return change rows as a reader takes them that knows only of new rows.
+
+    Raises:
+        RetractionError: it wants to know, and there is a row that is not new.
+    """
+    if retractions is Retractions.TELL:
+        return rows
+    kinds = rows[CHANGE_COLUMN].to_numpy()
+    if retractions is Retractions.IGNORE:
+        adds = np.isin(kinds, (ChangeKind.INSERT, ChangeKind.UPDATE_POSTIMAGE))
+        return rows if adds.all() else rows.filter(pa.array(adds))
+    at = np.flatnonzero(kinds != ChangeKind.INSERT)
+    if len(at):
+        raise RetractionError(
+            snapshot_id=rows[VERSION_COLUMN][int(at[0])].as_py(),
+            change_type=ChangeKind(kinds[at[0]]).name.lower(),
+        )
+    return rows
 
 
 def change_rows(

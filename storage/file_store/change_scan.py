@@ -8,7 +8,12 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from table_store.storage.file_store.change_history import for_all_versions, read_histories
+from table_store.storage.file_store.change_history import (
+    BucketHistory,
+    for_all_versions,
+    read_histories,
+    snapshot_histories,
+)
 from table_store.storage.file_store.change_labels import CHANGE_LABELS, LABELS
 from table_store.storage.file_store.change_planner import plan_changes
 from table_store.storage.file_store.change_range import ChangeHistory, ChangeRange, check_tracked
@@ -18,6 +23,7 @@ from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.manifest_file import MetadataReader
 from table_store.storage.file_store.scan_planner import share_bytes
 from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.predicate import Predicate
 from table_store.storage.kernel.types import arrow_field
@@ -33,6 +39,7 @@ class ChangeScan:
         files: reads its data files as rows of `schema`.
         schema: of all rows, also of those written before it.
         range: which snapshots.
+        begins_with_snapshot: whether the first one is told whole, as inserts.
         mode: how changes are told.
         columns: names of the answer, of the schema or of `labels`.
         predicate: which change rows; None are all.
@@ -52,6 +59,7 @@ class ChangeScan:
     predicate: Predicate | None
     labels: tuple[str, ...] = CHANGE_LABELS
     skips_untracked: bool = False
+    begins_with_snapshot: bool = False
     target_bytes: int
     parallelism: int = 1
 
@@ -62,19 +70,7 @@ class ChangeScan:
             UntrackedChangesError: a commit was made without change tracking.
             SnapshotNotFoundError: a snapshot of the range has expired meanwhile.
         """
-        snapshots = self.history.load(self.range)
-        if not self.skips_untracked:
-            check_tracked(snapshots, self.history.table)
-        if not snapshots:
-            return ()
-        first = self.range.first_id
-        histories = read_histories(
-            self.metadata,
-            self.history.snapshots.get(first - 1) if first > 1 else None,
-            snapshots,
-            self.schema,
-            for_all_versions(self.predicate, self.schema),
-        )
+        histories = self._histories()
         size_bytes = sum(history.size_bytes for history in histories)
         return plan_changes(
             histories,
@@ -82,6 +78,24 @@ class ChangeScan:
             self.mode,
             target_bytes=share_bytes(size_bytes, self.parallelism, self.target_bytes),
         )
+
+    def _histories(self) -> tuple[BucketHistory, ...]:
+        snapshots = self.history.load(self.range)
+        if not snapshots:
+            return ()
+        predicate = for_all_versions(self.predicate, self.schema)
+        whole: tuple[BucketHistory, ...] = ()
+        before: Snapshot | None = None
+        if self.begins_with_snapshot:
+            before, *snapshots_after = snapshots
+            snapshots = tuple(snapshots_after)
+            whole = snapshot_histories(self.metadata, before, self.schema, predicate)
+        elif self.range.first_id > 1:
+            before = self.history.snapshots.get(self.range.first_id - 1)
+        if not self.skips_untracked:
+            check_tracked(snapshots, self.history.table)
+        changed = read_histories(self.metadata, before, snapshots, self.schema, predicate)
+        return (*whole, *changed)
 
     def reader(self) -> ChangeReader:
         """Return what reads the splits, here or in another process."""

@@ -25,17 +25,27 @@ class Deduplication(StrEnum):
     """Also those that a later commit of the range takes back or overtakes."""
 
 
+class Retractions(StrEnum):
+    """What becomes of changes that are not new rows, where nothing tells them apart."""
+
+    TELL = "tell"
+    FAIL = "fail"
+    IGNORE = "ignore"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMode:
     """How changes are told.
 
     With `computes_updates` a key that has another row after a commit is `update_preimage` and
     `update_postimage`, else `delete` and `insert`. Without key a change of a row is always the
-    latter: nothing tells which row became which.
+    latter: nothing tells which row became which. `retractions` is for readers that do not look at
+    the kind of a change: `ignore` leaves deletes and preimages out.
     """
 
     deduplication: Deduplication = Deduplication.DROP_CARRYOVERS
     computes_updates: bool = False
+    retractions: Retractions = Retractions.TELL
 
 
 class StepKind(StrEnum):

@@ -54,7 +54,6 @@ LOOKUP_ROWS_MAX: Final = 10_000
 
 # Types whose values are literals of their own type.
 _LOOKED_UP: Final = (BYTE, SHORT, INTEGER, LONG, DATE, STRING)
-_ALL_CHANGES: Final = ChangeMode(deduplication=Deduplication.NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,8 @@ class KeyedChangeReader:
         """
         names = self.schema.column_names
         is_plain = [step.kind for step in split.steps] == [StepKind.PLAIN]
-        if is_plain or self.mode == _ALL_CHANGES:
+        compares = self.mode.computes_updates or (self.mode.deduplication is not Deduplication.NONE)
+        if is_plain or not compares:
             # Nothing is compared, so nothing else is read.
             names = tuple(n for n in names if n in needed or n in self.schema.primary_key)
         terms = [t for t in (of_key, split.keys.to_predicate(self.schema)) if t is not None]

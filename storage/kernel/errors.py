@@ -248,6 +248,35 @@ class UntrackedChangesError(TableStoreError):
         )
 
 
+class RetractionError(TableStoreError):
+    """A stream that takes rows as new met a commit that changed or deleted some."""
+
+    condition = "TABLE_STORE_RETRACTION_IN_STREAM"
+    sql_state = "0A000"
+
+    def __init__(self, *, snapshot_id: int, change_type: str) -> None:
+        self.snapshot_id = snapshot_id
+        self.change_type = change_type
+        super().__init__(
+            f"Snapshot {snapshot_id} takes back rows that the stream has delivered, or may have "
+            f"({change_type}), and the query does not look at it: its results would be wrong. "
+            "Read the column _change_type, or use spark.readStream.changes; or read with "
+            "'stream.retractions' = 'ignore' and know that such rows stay."
+        )
+
+
+class StreamSourceChangedError(TableStoreError):
+    """A stream goes on where its table is no longer what it was."""
+
+    condition = "TABLE_STORE_STREAM_SOURCE_CHANGED"
+    sql_state = "55000"
+
+    def __init__(self, *, table: str, reason: str) -> None:
+        self.table = table
+        self.reason = reason
+        super().__init__(f"The stream cannot go on reading table {table!r}: {reason}.")
+
+
 class CorruptFileError(TableStoreError):
     """A file of a table does not hold what was written to it."""
 

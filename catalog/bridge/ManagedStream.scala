@@ -1,0 +1,58 @@
+package org.apache.spark.sql.tablestore
+
+import java.io.{InputStream, OutputStream}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Base64
+
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, SupportsTriggerAvailableNow}
+import org.apache.spark.sql.execution.streaming.checkpointing.HDFSMetadataLog
+import org.json4s._
+import org.json4s.JsonDSL._
+
+/** A position of the planner's; only it knows what the text means. */
+case class PlannerOffset(override val json: String) extends Offset
+
+/** A table as a stream of micro-batches: the planner says where it starts, what is new, and what a batch reads. */
+class ManagedStream(request: JObject, table: String, checkpoint: String, readers: JValue => PartitionReaderFactory)
+    extends MicroBatchStream with SupportsTriggerAvailableNow {
+  import Json.formats
+  private var last: Option[Offset] = None
+  private var seen: Option[Offset] = None
+
+  private def ask(name: String, argument: JObject = JObject()): JValue = PlannerProcess.ask(name, request ~ argument)
+  private def newest(start: Option[Offset], bound: Option[Offset] = None): Offset = PlannerOffset(
+    ask("stream_latest", ("start" -> start.map(_.json)) ~ ("bound" -> bound.map(_.json))).extract[String])
+
+  /** Kept in the checkpoint: a start like "the latest" must stay the same until a first batch says more. */
+  override def initialOffset(): Offset = starts.get(0).getOrElse {
+    val start = PlannerOffset(ask("stream_start").extract[String])
+    if (starts.add(0, start)) start else starts.get(0).get
+  }
+  private lazy val starts = new HDFSMetadataLog[PlannerOffset](SparkSession.active, checkpoint) {
+    override protected def serialize(offset: PlannerOffset, out: OutputStream): Unit = out.write(offset.json.getBytes(UTF_8))
+    override protected def deserialize(in: InputStream): PlannerOffset = PlannerOffset(new String(in.readAllBytes, UTF_8))
+  }
+  override def deserializeOffset(json: String): Offset = PlannerOffset(json)
+  override def latestOffset(): Offset = throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called")
+  override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()
+
+  override def prepareForTriggerAvailableNow(): Unit = last = Some(newest(None))
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+    seen = Some(newest(Some(start)))
+    if (last.isEmpty) seen.get else newest(Some(start), last)
+  }
+  override def reportLatestOffset(): Offset = seen.orNull
+
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    val parallelism = SparkSession.active.leafNodeDefaultParallelism
+    ask("plan_stream", ("start" -> start.json) ~ ("end" -> end.json) ~ ("parallelism" -> parallelism)).children
+      .map(split => MergeSplit(Base64.getDecoder.decode((split \ "payload").extract[String])): InputPartition).toArray
+  }
+  override lazy val createReaderFactory: PartitionReaderFactory = readers(ask("stream_task"))
+
+  override def commit(end: Offset): Unit = ()
+  override def stop(): Unit = ()
+  override def toString: String = s"TableStoreStream $table"
+}

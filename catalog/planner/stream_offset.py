@@ -1,0 +1,54 @@
+"""How far a stream has read a table: what Spark keeps in the stream's checkpoint."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import StreamSourceChangedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOffset:
+    """Everything up to snapshot `version` is delivered.
+
+    Attributes:
+        table: identity of the table: another one of the same name has another history.
+        version: 0 before the first snapshot.
+        is_before_all: whether nothing is delivered yet, so that a whole snapshot comes first and
+            not the changes since `version`.
+    """
+
+    table: int
+    version: int
+    is_before_all: bool = False
+
+    def to_text(self) -> str:
+        """Return the JSON of the checkpoint; equal offsets have equal texts."""
+        item = {"table": self.table, "version": self.version}
+        return json.dumps(item | ({"beforeAll": True} if self.is_before_all else {}))
+
+    @classmethod
+    def from_text(cls, text: str) -> StreamOffset:
+        """Return what `to_text` wrote.
+
+        Raises:
+            StreamSourceChangedError: it is no offset of this source.
+        """
+        try:
+            item = json.loads(text)
+            return cls(
+                table=int(item["table"]),
+                version=int(item["version"]),
+                is_before_all=bool(item.get("beforeAll", False)),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StreamSourceChangedError(
+                table="?", reason=f"its checkpoint holds no offset of a table: {text!r}"
+            ) from error
+
+
+def identity_of(table: FileStoreTable) -> int:
+    """Return a number that another table under the same name does not have: when it was made."""
+    return table.schema_store.get(0).time_ms

@@ -1,0 +1,190 @@
+"""Goal: a stream reads a table's rows, then every change once, also over restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session
+
+pytestmark = [
+    pytest.mark.spark,
+    # pyspark's own sockets and its pandas warning.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("streams"), OWN_NAME) as session:
+        yield session
+
+
+class Sink:
+    """Runs a stream until nothing is new, and keeps what each batch delivered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.checkpoint = str(folder / "checkpoint")
+        self.batches: list[list[tuple[Any, ...]]] = []
+
+    def run(self, frame: DataFrame) -> list[tuple[Any, ...]]:
+        """The rows that this run delivered."""
+        found: list[tuple[Any, ...]] = []
+
+        def take(batch: DataFrame, _: int) -> None:
+            rows = [tuple(row) for row in batch.collect()]
+            self.batches.append(rows)
+            found.extend(rows)
+
+        writer = frame.writeStream.foreachBatch(take).trigger(availableNow=True)
+        query = writer.option("checkpointLocation", self.checkpoint).start()
+        query.awaitTermination()
+        return sorted(found, key=repr)
+
+    def forget_commit(self, batch: int) -> None:
+        """As if the query had been killed between the batch's last write and its commit."""
+        for name in (f"{batch}", f".{batch}.crc"):
+            (Path(self.checkpoint) / "commits" / name).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def sink(tmp_path: Path) -> Sink:
+    return Sink(tmp_path)
+
+
+def test_rows_then_new_rows(spark: SparkSession, sink: Sink) -> None:
+    """A whole snapshot first; each restart goes on exactly where the last run ended."""
+    spark.sql("CREATE TABLE a (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    stream = spark.readStream.table("a")
+    assert sink.run(stream) == []
+    spark.sql("INSERT INTO a VALUES (1, 'a'), (2, 'b')")
+    spark.sql("INSERT INTO a VALUES (1, 'A')")
+    assert sink.run(stream) == [(1, "A"), (2, "b")]
+    assert sink.run(stream) == []
+    spark.sql("INSERT INTO a VALUES (3, 'c')")
+    spark.sql("ALTER TABLE a COMPACT")
+    assert sink.run(spark.readStream.table("a").where("id > 2").selectExpr("id + 1")) == [(4,)]
+
+
+def test_retractions(spark: SparkSession, sink: Sink) -> None:
+    """A query that looks at the kind of a change gets all; another fails, or ignores them."""
+    spark.sql("CREATE TABLE r (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("INSERT INTO r VALUES (1, 1), (2, 2)")
+    plain = spark.readStream.table("r")
+    assert sink.run(plain) == [(1, 1), (2, 2)]
+    spark.sql("INSERT INTO r VALUES (1, 10), (3, 3)")
+    spark.sql("DELETE FROM r WHERE id = 2")
+    with pytest.raises(StreamingQueryException, match="TABLE_STORE_RETRACTION_IN_STREAM"):
+        sink.run(plain)
+    kinds = plain.select("id", "v", "_change_type", "_commit_version")
+    assert sink.run(kinds) == [
+        (1, 1, "update_preimage", 2),
+        (1, 10, "update_postimage", 2),
+        (2, 2, "delete", 3),
+        (3, 3, "insert", 2),
+    ]
+    spark.sql("INSERT INTO r VALUES (3, 30), (4, 4)")
+    ignoring = spark.readStream.option("stream.retractions", "ignore").table("r")
+    assert sink.run(ignoring) == [(3, 30), (4, 4)]
+
+
+def test_changes(spark: SparkSession, sink: Sink) -> None:
+    """`readStream.changes` begins where it is told to."""
+    spark.sql("CREATE TABLE c (a INT)")
+    for i in range(3):
+        spark.sql(f"INSERT INTO c VALUES ({i})")
+    stream = spark.readStream.option("startingVersion", 2).changes("c").drop("_commit_timestamp")
+    assert sink.run(stream) == [(1, "insert", 2), (2, "insert", 3)]
+    spark.sql("DELETE FROM c WHERE a = 0")
+    assert sink.run(stream) == [(0, "delete", 4)]
+    # The first versions are gone; the stream is beyond them.
+    spark.sql(
+        "CALL sys.expire_snapshots(table => 'c', retain_max => 1, retain_min => 1, "
+        "older_than => '2999-01-01 00:00:00')"
+    )
+    spark.sql("INSERT INTO c VALUES (7)")
+    again = spark.readStream.option("startingVersion", 2).changes("c").drop("_commit_timestamp")
+    assert sink.run(again) == [(7, "insert", 5)]
+
+
+def test_a_batch_that_runs_again(spark: SparkSession, sink: Sink) -> None:
+    """It delivers the same rows, also the first one and whatever was committed meanwhile."""
+    spark.sql("CREATE TABLE ag (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("INSERT INTO ag VALUES (1, 1)")
+    stream = spark.readStream.table("ag").select("id", "v", "_change_type")
+    sink.run(stream)
+    sink.forget_commit(0)
+    spark.sql("INSERT INTO ag VALUES (1, 2)")
+    assert sink.run(stream) == [
+        (1, 1, "insert"),
+        (1, 1, "update_preimage"),
+        (1, 2, "update_postimage"),
+    ]
+    sink.forget_commit(1)
+    sink.run(stream)
+    assert [len(rows) for rows in sink.batches] == [1, 1, 2, 2]
+    assert sink.batches[1] == sink.batches[0]
+    assert sink.batches[3] == sink.batches[2]
+
+
+def test_where_a_stream_begins(spark: SparkSession, tmp_path: Path) -> None:
+    """`log.scan` = latest sees what comes after its first start; from-timestamp what came since."""
+    spark.sql("CREATE TABLE s (a INT)")
+    spark.sql("INSERT INTO s VALUES (1)")
+    latest = spark.readStream.option("log.scan", "latest").table("s")
+    sink = Sink(tmp_path / "latest")
+    assert sink.run(latest) == []
+    spark.sql("INSERT INTO s VALUES (2)")
+    assert sink.run(latest) == [(2,)]
+    first = spark.sql("SELECT max(commit_time) FROM s.snapshots").first()
+    assert first is not None
+    millis = int(first[0].timestamp() * 1000)
+    since = spark.readStream.option("log.scan", "from-timestamp")
+    stream = since.option("log.scan.timestamp-mills", millis).table("s")
+    assert Sink(tmp_path / "since").run(stream) == [(2,)]
+
+
+def test_what_ends_a_stream(spark: SparkSession, sink: Sink) -> None:
+    """Another table of the name, and snapshots that expired before they were read."""
+    spark.sql("CREATE TABLE e (a INT)")
+    spark.sql("INSERT INTO e VALUES (1)")
+    assert sink.run(spark.readStream.table("e")) == [(1,)]
+    spark.sql("INSERT INTO e VALUES (2)")
+    spark.sql("INSERT INTO e VALUES (3)")
+    spark.sql(
+        "CALL sys.expire_snapshots(table => 'e', retain_max => 1, retain_min => 1, "
+        "older_than => '2999-01-01 00:00:00')"
+    )
+    with pytest.raises(StreamingQueryException, match="behind version 1, up to which the stream"):
+        sink.run(spark.readStream.table("e"))
+    spark.sql("CREATE OR REPLACE TABLE e (a INT)")
+    spark.sql("INSERT INTO e VALUES (9)")
+    with pytest.raises(StreamingQueryException, match="was replaced, or dropped and made again"):
+        sink.run(spark.readStream.table("e"))
+
+
+def test_altered_table(spark: SparkSession, sink: Sink) -> None:
+    """After a restart the rows have the columns of now."""
+    spark.sql("CREATE TABLE al (a INT)")
+    spark.sql("INSERT INTO al VALUES (1)")
+    before = spark.readStream.table("al")
+    assert sink.run(before) == [(1,)]
+    spark.sql("ALTER TABLE al ADD COLUMN b INT DEFAULT 5")
+    spark.sql("INSERT INTO al VALUES (2, 6)")
+    with pytest.raises(StreamingQueryException, match="columns were altered"):
+        sink.run(before)
+    assert sink.run(spark.readStream.table("al")) == [(2, 6)]
+
+
+def test_labels_are_of_streams(spark: SparkSession) -> None:
+    """A batch query of the table has no changes to tell."""
+    spark.sql("CREATE TABLE lb (a INT)")
+    spark.sql("INSERT INTO lb VALUES (1)")
+    with pytest.raises(Exception, match="read it in a stream"):
+        spark.sql("SELECT a, _change_type FROM lb").collect()
