@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from table_store.storage.file_store import bag_change_reader, change_planner, keyed_change_reader
 from table_store.storage.file_store.change_labels import CHANGE_LABELS, LABELS, ROW_KIND
-from table_store.storage.file_store.change_range import ChangeBound
+from table_store.storage.file_store.change_range import ChangeBound, ChangeRange
 from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit, Deduplication
 from table_store.storage.file_store.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.schema_evolution import (
@@ -215,6 +215,13 @@ def _check_range(history: History, first: int, last: int, mode: ChangeMode, pred
             assert _difference(own) == expected, v
             if mode.deduplication is Deduplication.DROP_CARRYOVERS:
                 assert len(own) == sum(map(abs, expected.values()))
+    if first:
+        whole = replace(
+            history.table.changes(last, last, mode=mode),
+            range=ChangeRange(first_id=first, last_id=last),
+            begins_with_snapshot=True,
+        )
+        assert _difference(whole.to_arrow().to_pylist()) == states[last]
     condition, test = PREDICATES[predicate]
     found = history.changes(first, last, mode, condition)
     assert Counter(map(repr, found)) == Counter(repr(c) for c in changes if test(c))
