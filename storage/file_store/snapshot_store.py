@@ -25,8 +25,9 @@ _PREFIX: Final = "snapshot-"
 class SnapshotStore:
     """Reads and publishes `snapshot/snapshot-N`; N ascends by 1, the oldest may have expired.
 
-    The files LATEST and EARLIEST hold ids where to start looking. They may be old, damaged or
-    absent: each is checked against the snapshot it names, and a listing replaces it.
+    The files LATEST and EARLIEST hold ids where to start looking. They may be old or absent: each
+    is checked against the snapshot it names, and a listing replaces it. LATEST is written after
+    its snapshot, so one that is ahead of all snapshots says that the newest is lost.
     """
 
     def __init__(self, file_io: FileIO, table_path: str) -> None:
@@ -39,10 +40,21 @@ class SnapshotStore:
         return join_path(self._folder, f"{_PREFIX}{snapshot_id}")
 
     def latest_id(self) -> int | None:
-        """Return the newest id, None before the first commit; three look-ups with a good hint."""
-        newest = self._hint(LATEST_HINT)
+        """Return the newest id, None before the first commit; three look-ups with a good hint.
+
+        Raises:
+            MissingFileError: the newest snapshot is lost; its id must not be given again.
+        """
+        hint = newest = self._hint(LATEST_HINT)
         if newest is None or not self._file_io.exists(self.path(newest)):
             newest = max(self.ids(), default=None)
+            if hint is not None and hint > (newest or 0):
+                raise MissingFileError(
+                    path=self.path(hint),
+                    snapshot_id=hint,
+                    remedy=f"Restore it from a copy; or delete the file {LATEST_HINT} beside it to "
+                    f"go on with snapshot {newest}, without what was committed since",
+                )
             if newest is None:
                 return None
         while self._file_io.exists(self.path(newest + 1)):

@@ -298,15 +298,18 @@ class MissingFileError(TableStoreError):
     condition = "TABLE_STORE_MISSING_FILE"
     sql_state = "KD001"
 
-    def __init__(self, *, path: str, snapshot_id: int | None = None) -> None:
+    def __init__(
+        self, *, path: str, snapshot_id: int | None = None, remedy: str | None = None
+    ) -> None:
         self.path = path
         self.snapshot_id = snapshot_id
         super().__init__(
-            f"File {path!r}{_of_snapshot(snapshot_id)} does not exist. If the reader used an old "
-            f"snapshot that has expired meanwhile, run it again. {_REMEDY}"
+            f"File {path!r}{_of_snapshot(snapshot_id)} does not exist. "
+            + (f"{remedy}." if remedy else f"{_EXPIRED} {_REMEDY}")
         )
 
 
+_EXPIRED = "If the reader used an old snapshot that has expired meanwhile, run it again."
 _REMEDY = (
     "Restore the file from a copy, or read an older snapshot with VERSION AS OF and roll back to "
     "it with CALL sys.rollback."

@@ -455,12 +455,26 @@ def test_newer_formats_are_refused(tmp_path: Path) -> None:
         path.write_bytes(data)
 
 
+def test_a_lost_newest_snapshot_is_no_older_table(tmp_path: Path) -> None:
+    """Neither read as the snapshot before, nor written over, until somebody says so."""
+    table = MetadataTable(str(tmp_path)).create()
+    for name in "abc":
+        append(table, name)
+    (tmp_path / "snapshot" / "snapshot-3").unlink()
+    fresh = MetadataTable(str(tmp_path))
+    for use in (fresh.snapshots.latest, lambda: append(fresh, "d")):
+        with pytest.raises(MissingFileError, match=r"snapshot-3.*delete the file LATEST"):
+            use()
+    (tmp_path / "snapshot" / "LATEST").unlink()
+    assert MetadataTable(str(tmp_path)).snapshots.latest_id() == 2
+
+
 def test_hints_are_only_hints(tmp_path: Path) -> None:
     table = MetadataTable(str(tmp_path)).create()
     for name in "abc":
         append(table, name)
-    for text in (b"1", b"99", b"", b"-4", b"x" * 100, b"\xb2"):
+    for text in (b"1", b"", b"-4", b"x" * 100, b"\xb2"):
         (tmp_path / "snapshot" / "LATEST").write_bytes(text)
-        (tmp_path / "snapshot" / "EARLIEST").write_bytes(text)
+        (tmp_path / "snapshot" / "EARLIEST").write_bytes(b"99" if text == b"1" else text)
         fresh = MetadataTable(str(tmp_path))
         assert (fresh.snapshots.latest_id(), fresh.snapshots.earliest_id()) == (3, 1)
