@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_store.storage.file_store.bag import row_groups
+from table_store.storage.file_store.bag_place import bags
 from table_store.storage.file_store.change_range import is_tracked
 from table_store.storage.file_store.change_split import BucketCommit
 from table_store.storage.file_store.data_file import DataFile
@@ -55,14 +57,37 @@ class BucketHistory:
 _BucketKey = tuple[tuple[object, ...], int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grouping:
+    """Which files share a history: those of a bucket, or of a whole partition."""
+
+    partition_columns: Sequence[str]
+    is_by_bucket: bool
+
+    def places(self, entries: pa.Table) -> pa.Table:
+        """The columns of manifest entries that tell groups apart."""
+        bucket = entries["bucket"] if self.is_by_bucket else pc.multiply(entries["bucket"], 0)
+        return entries.select(self.partition_columns).append_column("bucket", bucket)
+
+    def key_of(self, file: DataFile) -> _BucketKey:
+        # Values that Python can look up: a NaN does not equal itself.
+        partition = tuple(
+            None if value is None else order_key((value,)) for value in file.partition
+        )
+        return partition, file.bucket if self.is_by_bucket else 0
+
+
 def read_histories(
     reader: MetadataReader,
     before: Snapshot | None,
     snapshots: Sequence[Snapshot],
     schema: TableSchema,
     predicate: Predicate | None,
+    moved: Collection[int] = (),
 ) -> tuple[BucketHistory, ...]:
     """Return the buckets that the commits of `snapshots` changed, compactions apart.
+
+    The buckets of a partition are one where rows and their deletions may lie in several.
 
     Args:
         reader: of the table's manifests.
@@ -70,6 +95,7 @@ def read_histories(
         snapshots: consecutive, oldest first.
         schema: under which the rows are to be read.
         predicate: from `for_all_versions`; files that cannot satisfy it are left out.
+        moved: ids of the schemas under which rows without key had other hashes, see `bag_place`.
 
     Raises:
         MissingFileError: a manifest is gone, for its snapshot has expired meanwhile.
@@ -89,18 +115,25 @@ def read_histories(
     ]
     if not changed:
         return ()
-    places = [*(f"partition_{i}" for i in range(len(schema.partition_keys))), "bucket"]
-    touched = pa.concat_tables([entries.select(places) for entries in changed])
     live = read_live_files(reader, before, schema)
-    live = prune(live.select(_are_in(live.entries.select(places), touched)), predicate)
+    grouping = _Grouping(
+        partition_columns=[f"partition_{i}" for i in range(len(schema.partition_keys))],
+        is_by_bucket=not any(
+            schema_id in moved
+            for entries in (live.entries, *(delta.entries for delta in deltas))
+            for schema_id in entries["schema_id"].unique().to_pylist()
+        ),
+    )
+    touched = pa.concat_tables([grouping.places(entries) for entries in changed])
+    live = prune(live.select(_are_in(grouping.places(live.entries), touched)), predicate)
     base: dict[_BucketKey, list[DataFile]] = {}
     for file in live.files():
-        base.setdefault(_key_of(file), []).append(file)
+        base.setdefault(grouping.key_of(file), []).append(file)
     changes: dict[_BucketKey, list[FileChange]] = {}
     first_sequence = 1 if before is None else before.next_sequence
     for snapshot, delta in zip(snapshots, deltas, strict=True):
-        delta = delta.select(_are_in(delta.entries.select(places), touched))
-        for key, change in _bucket_changes(snapshot, delta, first_sequence):
+        delta = delta.select(_are_in(grouping.places(delta.entries), touched))
+        for key, change in _bucket_changes(snapshot, delta, first_sequence, grouping):
             changes.setdefault(key, []).append(change)
         first_sequence = snapshot.next_sequence
     return tuple(
@@ -115,7 +148,11 @@ def read_histories(
 
 
 def snapshot_histories(
-    reader: MetadataReader, snapshot: Snapshot, schema: TableSchema, predicate: Predicate | None
+    reader: MetadataReader,
+    snapshot: Snapshot,
+    schema: TableSchema,
+    predicate: Predicate | None,
+    moved: Collection[int] = (),
 ) -> tuple[BucketHistory, ...]:
     """Return a snapshot as if its commit had made all of it, in the place of nothing."""
     live = prune(read_live_files(reader, snapshot, schema), predicate)
@@ -134,7 +171,7 @@ def snapshot_histories(
                 ),
             ),
         )
-        for files in live.by_bucket()
+        for files in bags(live.by_bucket(), moved)
     )
 
 
@@ -150,14 +187,14 @@ def for_all_versions(predicate: Predicate | None, schema: TableSchema) -> Predic
 
 
 def _bucket_changes(
-    snapshot: Snapshot, delta: LiveFiles, first_sequence: int
+    snapshot: Snapshot, delta: LiveFiles, first_sequence: int, grouping: _Grouping
 ) -> list[tuple[_BucketKey, FileChange]]:
     kinds = delta.entries["kind"].to_numpy() if delta.file_count else []
     added: dict[_BucketKey, list[DataFile]] = {}
     removed: dict[_BucketKey, list[DataFile]] = {}
     for kind, file in zip(kinds, delta.files(), strict=True):
         of_kind = added if kind == FileKind.ADD else removed
-        of_kind.setdefault(_key_of(file), []).append(file)
+        of_kind.setdefault(grouping.key_of(file), []).append(file)
     found = []
     for key in dict.fromkeys([*removed, *added]):
         commit = BucketCommit(
@@ -180,13 +217,6 @@ def _bucket_changes(
 def _any_file(changes: Sequence[FileChange]) -> DataFile:
     commit = changes[0].commit
     return (*commit.added, *commit.removed)[0]
-
-
-def _key_of(file: DataFile) -> _BucketKey:
-    # Values that Python can look up: a NaN does not equal itself.
-    return tuple(
-        None if value is None else order_key((value,)) for value in file.partition
-    ), file.bucket
 
 
 def _are_in(entries: pa.Table, others: pa.Table) -> MaskArray:

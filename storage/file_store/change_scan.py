@@ -45,6 +45,7 @@ class ChangeScan:
         predicate: which change rows; None are all.
         labels: columns that the changes have besides those of the table.
         skips_untracked: whether commits without change tracking are passed over.
+        moved_schemas: ids of schemas under which rows may lie in other buckets than today.
         target_bytes: of files that one split reads at most.
         parallelism: tasks that the changes are to be spread over.
     """
@@ -60,6 +61,7 @@ class ChangeScan:
     labels: tuple[str, ...] = CHANGE_LABELS
     skips_untracked: bool = False
     begins_with_snapshot: bool = False
+    moved_schemas: frozenset[int] = frozenset()
     target_bytes: int
     parallelism: int = 1
 
@@ -89,12 +91,16 @@ class ChangeScan:
         if self.begins_with_snapshot:
             before, *snapshots_after = snapshots
             snapshots = tuple(snapshots_after)
-            whole = snapshot_histories(self.metadata, before, self.schema, predicate)
+            whole = snapshot_histories(
+                self.metadata, before, self.schema, predicate, self.moved_schemas
+            )
         elif self.range.first_id > 1:
             before = self.history.snapshots.get(self.range.first_id - 1)
         if not self.skips_untracked:
             check_tracked(snapshots, self.history.table)
-        changed = read_histories(self.metadata, before, snapshots, self.schema, predicate)
+        changed = read_histories(
+            self.metadata, before, snapshots, self.schema, predicate, self.moved_schemas
+        )
         return (*whole, *changed)
 
     def reader(self) -> ChangeReader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -182,7 +182,7 @@ class FileStoreTable:
             columns=tuple(schema.field_named(name).name for name in names),
             predicate=predicate,
             target_bytes=StorageSettings.of(schema).split_target_bytes,
-            moved_schemas=self._moved_schemas(live, schema),
+            moved_schemas=self._moved_schemas(_schema_ids(live), schema),
         )
 
     def changes(
@@ -237,6 +237,7 @@ class FileStoreTable:
             predicate=predicate,
             labels=labels,
             skips_untracked=skips_untracked,
+            moved_schemas=self._moved_schemas(range(schema.id + 1), schema),
             target_bytes=StorageSettings.of(schema).split_target_bytes,
         )
 
@@ -324,7 +325,7 @@ class FileStoreTable:
         options = StorageSettings.of(schema).picker
         context = self.writer_context(schema)
         files = self.file_reader(schema)
-        moved = self._moved_schemas(live, schema)
+        moved = self._moved_schemas(_schema_ids(live), schema)
         picked = ((b, pick(levels_of(b.files), options)) for b in bags(live.by_bucket(), moved))
         return tuple(
             CompactionTask(
@@ -373,11 +374,11 @@ class FileStoreTable:
         after = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
         return CompactionResult.of(before, after)
 
-    def _moved_schemas(self, live: LiveFiles, schema: TableSchema) -> frozenset[int]:
-        """Return the ids of the schemas whose files may hold rows of other buckets."""
+    def _moved_schemas(self, ids: Iterable[int], schema: TableSchema) -> frozenset[int]:
+        """Return which of these schemas' files may hold rows of other buckets."""
         if schema.primary_key or StorageSettings.of(schema).bucket_count == 1:
             return frozenset()
-        others = set(live.entries["schema_id"].unique().to_pylist()) - {schema.id}
+        others = set(ids) - {schema.id}
         return frozenset(i for i in others if not hashes_alike(self.schema_store.get(i), schema))
 
     def data_path(self, file: DataFile) -> str:
@@ -398,3 +399,8 @@ class FileStoreTable:
             schema_store=self.schema_store,
             schema=schema,
         )
+
+
+def _schema_ids(live: LiveFiles) -> list[int]:
+    ids: list[int] = live.entries["schema_id"].unique().to_pylist()
+    return ids

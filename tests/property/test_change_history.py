@@ -134,7 +134,7 @@ class History:
                 schema, NewColumn(name=name, type=LONG, initial_default="5"), time_ms=0
             )
             self.added.append(name)
-        elif action == "drop" and self.added and schema.primary_key:
+        elif action == "drop" and self.added:
             changed = drop_column(schema, (self.added.pop(),), time_ms=0)
         elif action == "rename" and self.added:
             name = f"r{schema.id}"

@@ -57,3 +57,18 @@ def test_deletions_find_their_rows_before_and_after_a_compaction(tmp_path: Path)
     table.delete(rows(10, 20))
     assert len(table.scan().splits()) == 3
     assert sorted(table.scan().to_arrow()["a"].to_pylist()) == list(range(20, 40))
+
+
+def test_changes_name_every_deleted_row(tmp_path: Path) -> None:
+    """Whether its file lies in the bucket of the deletion or in another one."""
+    table = FileStoreTable.create(str(tmp_path / "t"), BAG)
+    rows = pa.table({"a": range(40), "b": [0] * 40})
+    table.append(rows)
+    assert table.schema_store.publish(widen_column(BAG, ("a",), LONG, time_ms=0))
+    table.delete(rows.slice(0, 10))
+    told = table.changes(2).to_arrow()
+    assert told["_change_type"].unique().to_pylist() == ["delete"]
+    assert sorted(told["a"].to_pylist()) == list(range(10))
+    table.compact()
+    table.delete(rows.slice(10, 10))
+    assert sorted(table.changes(4).to_arrow()["a"].to_pylist()) == list(range(10, 20))
