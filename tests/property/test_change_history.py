@@ -26,9 +26,11 @@ from table_store.storage.file_store.change_range import ChangeBound, ChangeRange
 from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit, Deduplication
 from table_store.storage.file_store.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.schema_evolution import (
+    FIRST,
     NewColumn,
     add_column,
     drop_column,
+    move_column,
     rename_column,
     widen_column,
 )
@@ -58,7 +60,7 @@ STEPS = st.lists(
         st.tuples(st.just("truncate"), st.sampled_from(["p", "q", None])),
         st.tuples(st.just("rollback"), st.integers(1, 9)),
         st.tuples(st.just("compact"), st.booleans()),
-        st.tuples(st.sampled_from(["add", "drop", "rename", "widen"]), st.none()),
+        st.tuples(st.sampled_from(["add", "add", "drop", "rename", "widen", "move"]), st.none()),
     ),
     min_size=2,
     max_size=14,
@@ -94,14 +96,14 @@ class History:
         self.added: list[str] = []
 
     def write(self, rows: list[Row], *, replaces: bool = False) -> None:
-        chosen = [(*row[:-1], *([7] * len(self.added)), row[-1]) for row in rows]
-        types = {f.name: to_arrow(f.type) for f in self.table.schema.fields}
-        batch = pa.table(
-            {
-                name: pa.array([row[i] for row in chosen], kind)
-                for i, (name, kind) in enumerate(types.items())
-            }
-        )
+        chosen = [(*row[:-1], *([5 + 2 * (row[0] % 2)] * len(self.added)), row[-1]) for row in rows]
+        schema = self.table.schema
+        names = ["k", "p", "v", "d", *self.added]
+        columns = {
+            name: pa.array([row[i] for row in chosen], to_arrow(schema.field_named(name).type))
+            for i, name in enumerate(names)
+        }
+        batch = pa.table(columns).select(list(schema.column_names))
         if replaces:
             self.table.overwrite(batch)
             return
@@ -136,6 +138,8 @@ class History:
             self.added.append(name)
         elif action == "drop" and self.added:
             changed = drop_column(schema, (self.added.pop(),), time_ms=0)
+        elif action == "move":
+            changed = move_column(schema, (schema.column_names[-1],), after=FIRST, time_ms=0)
         elif action == "rename" and self.added:
             name = f"r{schema.id}"
             changed = rename_column(schema, (self.added[-1],), name, time_ms=0)
