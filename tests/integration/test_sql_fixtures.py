@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import launch_gateway
 
 from table_store.sql_ext.sql_literal import string_literal
@@ -95,7 +96,8 @@ def parses(parser: Any, sql: str) -> bool:
     """Whether Spark takes the statement."""
     try:
         parser.parsePlan(sql)
-    except Py4JJavaError:
+    except (Py4JJavaError, CapturedException):
+        # The latter where a session of this process has taught py4j Spark's exceptions.
         return False
     return True
 
