@@ -14,13 +14,13 @@ from table_store.catalog.planner.opened_table import OpenedTable
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.write_task import ANSWER, answers_of, messages_of
 from table_store.storage.file_store.compaction_picker import pick_compaction
-from table_store.storage.file_store.compaction_task import CompactionTask
+from table_store.storage.file_store.compaction_task import CompactionResult, CompactionTask
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.partition_value import parse_partition_value
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.storage_settings import StorageSettings
-from table_store.storage.file_store.table import CompactionResult, FileStoreTable
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import CommitConflictError, MissingFileError
 
 _log = logging.getLogger(__name__)

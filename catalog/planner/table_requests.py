@@ -248,11 +248,11 @@ def _loaded(
         timestamp_ms=timestamp_ms,
     )
     travels = timestamp_us is not None or version is not None
-    schema = (
-        table.schema_store.get(snapshot.schema_id)
-        if travels and snapshot is not None
-        else managed.schema
-    )
+    schema = managed.schema
+    if snapshot is not None and travels:
+        schema = table.schema_store.get(snapshot.schema_id)
+    elif snapshot is not None and snapshot.schema_id > schema.id:
+        schema = table.schema_store.latest(at_least=snapshot.schema_id)
     return describe_table(
         schema,
         name=access.qualified(identifier),

@@ -15,6 +15,8 @@ from table_store.storage.file_store.bucket import bucket_columns
 from table_store.storage.file_store.data_file import DataFile
 from table_store.storage.file_store.live_files import BucketFiles
 from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.schema_store import SchemaStore
+from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.kernel.types import DataType
 
 
@@ -30,6 +32,14 @@ def hashes_alike(written: TableSchema, current: TableSchema) -> bool:
     if any(field.initial_default is not None for field in added):
         return False
     return _hashed(written) == [item for item in _hashed(current) if item[0] in known]
+
+
+def moved_schemas(schemas: SchemaStore, ids: Iterable[int], current: TableSchema) -> frozenset[int]:
+    """Return which of these schemas' files may hold rows of other buckets than today's."""
+    if current.primary_key or StorageSettings.of(current).bucket_count == 1:
+        return frozenset()
+    others = set(ids) - {current.id}
+    return frozenset(i for i in others if not hashes_alike(schemas.get(i), current))
 
 
 def bags(buckets: Sequence[BucketFiles], moved: Collection[int]) -> tuple[BucketFiles, ...]:

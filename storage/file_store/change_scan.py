@@ -24,6 +24,7 @@ from table_store.storage.file_store.manifest_file import MetadataReader
 from table_store.storage.file_store.scan_planner import share_bytes
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.snapshot import Snapshot
+from table_store.storage.file_store.split_reader import under_schema
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.predicate import Predicate
 from table_store.storage.kernel.types import arrow_field
@@ -111,12 +112,8 @@ class ChangeScan:
         """Yield all change rows, split after split."""
         reader = self.reader()
         for split in self.splits():
-            for batch in reader.read(split, self.columns, self.predicate):
-                yield (
-                    pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow_schema)
-                    if batch.num_columns
-                    else batch
-                )
+            found = reader.read(split, self.columns, self.predicate)
+            yield from under_schema(found, self.arrow_schema)
 
     def to_arrow(self) -> pa.Table:
         """Return all change rows as one table, in no promised order."""

@@ -2,7 +2,7 @@
 
 Layout (little endian), fixed in storage/FORMAT.md:
 
-    magic "TSCF" | format version u16 | content kind u16 | CRC-32 of the body u32 |
+    magic "TSCF" | format version u16 | content kind u16 | CRC-32 of all the rest u32 |
     size of the uncompressed body u64 | body: zstd of one Arrow IPC stream
 
 The body is compressed as a whole: manifests have many short columns, which share most of
@@ -41,7 +41,8 @@ def encode_columnar(table: pa.Table, kind: ContentKind) -> bytes:
         writer.write_table(table.combine_chunks())
     raw = sink.getvalue()
     body: bytes = pa.compress(raw, codec=_CODEC, asbytes=True)
-    return _HEADER.pack(MAGIC, COLUMNAR_VERSION, kind, zlib.crc32(body), raw.size) + body
+    checksum = _checksum(_HEADER.pack(MAGIC, COLUMNAR_VERSION, kind, 0, raw.size), body)
+    return _HEADER.pack(MAGIC, COLUMNAR_VERSION, kind, checksum, raw.size) + body
 
 
 def decode_columnar(
@@ -62,16 +63,21 @@ def decode_columnar(
     magic, version, found_kind, checksum, raw_size = _HEADER.unpack_from(data)
     if magic != MAGIC:
         raise corrupt(f"it does not begin with {MAGIC.decode()}")
+    body = memoryview(data)[_HEADER.size :]
+    if checksum != _checksum(_HEADER.pack(magic, version, found_kind, 0, raw_size), body):
+        raise corrupt("its checksum does not match: changed or cut off")
     if version > COLUMNAR_VERSION:
         raise FormatVersionError(path=path, found=version, supported=COLUMNAR_VERSION)
     if found_kind != kind:
         raise corrupt(f"it holds content {found_kind} where {kind.name} ({kind}) belongs")
-    body = memoryview(data)[_HEADER.size :]
-    if zlib.crc32(body) != checksum:
-        raise corrupt("its checksum does not match: changed or cut off")
     try:
         raw = pa.decompress(pa.py_buffer(body), decompressed_size=raw_size, codec=_CODEC)
         with pa.ipc.open_stream(raw) as reader:
             return reader.read_all()
     except (pa.ArrowException, OSError) as error:
         raise corrupt(f"its body cannot be read ({error})") from error
+
+
+def _checksum(header: bytes, body: bytes | memoryview) -> int:
+    """Return the CRC-32 of a file whose header has 0 in the place of it."""
+    return zlib.crc32(body, zlib.crc32(header))

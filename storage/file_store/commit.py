@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_store.catalog_lock import TableLock
+from table_store.storage.file_store.commit_outcome import Committed, LostRace, NoChange, Unknown
 from table_store.storage.file_store.commit_plan import Changes, CommitPlanner, Delta
 from table_store.storage.file_store.conflict import Conflict
 from table_store.storage.file_store.data_file import CommitMessage
@@ -23,6 +23,7 @@ from table_store.storage.file_store.manifest_file import (
     MetadataReader,
 )
 from table_store.storage.file_store.manifest_writer import ManifestWriter
+from table_store.storage.file_store.retry_policy import RetryPolicy
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.file_store.scope import Scope
@@ -32,6 +33,7 @@ from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import (
     CommitConflictError,
     CommitStateUnknownError,
+    CorruptFileError,
     FileAccessError,
     SnapshotNotFoundError,
     TableStoreError,
@@ -45,51 +47,6 @@ COMMIT_USERS_MAX = 1000
 BATCH_LOOKBACK = 10
 """Snapshots that are searched for an earlier commit of a batch statement which does not say when
 it began. More: commits get slower with the length of the history."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Committed:
-    """The commit is durable and visible; `repeated` when an earlier call had made it."""
-
-    snapshot: Snapshot
-    repeated: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoChange:
-    """There was nothing to commit, or it had been committed and its snapshot has expired."""
-
-    snapshot: Snapshot | None
-
-
-@dataclass(frozen=True, slots=True)
-class LostRace:
-    """Another commit took the snapshot id; nothing is left of this attempt."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """The store failed while publishing; the snapshot may be there or not."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
-    """How often and how patiently a commit is attempted again."""
-
-    max_retries: int = 10
-    min_wait_ms: int = 10
-    max_wait_ms: int = 10_000
-
-    def wait_ms(self, attempt: int, chance: int) -> int:
-        """Return the pause after the attempt with this number (from 0).
-
-        `chance` is any number: half of the pause depends on it, so that writers which met once do
-        not meet again.
-        """
-        longest = min(self.max_wait_ms, self.min_wait_ms << min(attempt, 20))
-        return longest // 2 + chance % (longest // 2 + 1)
 
 
 class TableCommit:
@@ -212,6 +169,7 @@ class TableCommit:
                 commit_user=commit_user,
                 commit_identifier=commit_identifier,
                 rollback_to=snapshot_id,
+                allow_empty=self._is_newest_damaged(),
                 track_changes=track_changes,
                 operation="ROLLBACK",
             ),
@@ -255,7 +213,7 @@ class TableCommit:
         return LostRace()
 
     def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
-        latest = self._snapshots.latest()
+        latest = self._base(changes)
         done = self._earlier_commit(latest, changes, since)
         if done is not None:
             return done
@@ -273,7 +231,7 @@ class TableCommit:
                 self._retry.wait_ms(number, zlib.crc32(self._ids.unique().encode()))
             )
             try:
-                latest = self._snapshots.latest()
+                latest = self._base(changes)
                 own = self._find_own(latest, changes, 0 if base is None else base.id)
             except TableStoreError as error:
                 raise self._unknown_error(changes, unknown, str(error)) from error
@@ -289,6 +247,30 @@ class TableCommit:
                 snapshot=latest,
             )
         )
+
+    def _is_newest_damaged(self) -> bool:
+        try:
+            self._snapshots.latest()
+        except CorruptFileError:
+            return True
+        return False
+
+    def _base(self, changes: Changes) -> Snapshot | None:
+        """Return what the next snapshot follows.
+
+        For a rollback, which leads out of damage, that is the newest snapshot that can be read,
+        under the id of the newest.
+        """
+        newest = self._snapshots.latest_id()
+        if newest is None:
+            return None
+        for snapshot_id in range(newest, 0, -1):
+            try:
+                return replace(self._snapshots.get(snapshot_id), id=newest)
+            except CorruptFileError:
+                if changes.rollback_to is None:
+                    raise
+        return None
 
     def _attempt_locked(
         self, base: Snapshot | None, changes: Changes
@@ -325,12 +307,14 @@ class TableCommit:
         if self._own(latest, changes):
             return latest
         for snapshot_id in range(latest.id - 1, after_id, -1):
-            with suppress(SnapshotNotFoundError):
+            try:
                 snapshot = self._snapshots.get(snapshot_id)
-                if self._own(snapshot, changes):
-                    return snapshot
-                continue
-            return None
+            except SnapshotNotFoundError:
+                return None
+            except CorruptFileError:
+                continue  # whoever wrote it: a rollback has passed over it
+            if self._own(snapshot, changes):
+                return snapshot
         return None
 
     @staticmethod

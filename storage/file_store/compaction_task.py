@@ -24,6 +24,7 @@ from table_store.storage.file_store.data_file import (
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.data_file_writer import DataFileWriter
 from table_store.storage.file_store.interval_partition import interval_partition
+from table_store.storage.file_store.live_files import LiveFiles
 from table_store.storage.file_store.merge import newest_per_key
 from table_store.storage.file_store.merge_slices import RunRows, merge_slices
 from table_store.storage.file_store.sorted_run import SortedRun, age
@@ -191,3 +192,23 @@ def _write(writer: DataFileWriter, rows: pa.Table, columns: Sequence[str]) -> No
         kinds=kinds if kinds.any() else None,
         sequences=rows[SEQUENCE_COLUMN].to_numpy(),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionResult:
+    """What a compaction did to the number and size of a table's files."""
+
+    files_before: int
+    files_after: int
+    bytes_before: int
+    bytes_after: int
+
+    @classmethod
+    def of(cls, before: LiveFiles, after: LiveFiles) -> CompactionResult:
+        """Compare two selections of live files."""
+        return cls(
+            files_before=before.file_count,
+            files_after=after.file_count,
+            bytes_before=before.size_bytes,
+            bytes_after=after.size_bytes,
+        )

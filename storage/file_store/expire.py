@@ -81,9 +81,19 @@ def first_retained(snapshots: SnapshotStore, options: ExpireOptions) -> int | No
         least_stop = min(least_stop, options.needed_from_id)
     stop = min(stop, earliest + options.expire_max)
     kept = max(earliest, min(least_stop, stop))
-    while kept < stop and snapshots.get(kept).time_ms < options.older_than_ms:
+    while kept < stop and _time_ms(snapshots, kept, latest) < options.older_than_ms:
         kept += 1
     return kept
+
+
+def _time_ms(snapshots: SnapshotStore, snapshot_id: int, latest: int) -> int:
+    """Return when the snapshot was committed; of a damaged one, when the one after it was."""
+    try:
+        return snapshots.get(snapshot_id).time_ms
+    except CorruptFileError:
+        if snapshot_id == latest:
+            raise
+        return _time_ms(snapshots, snapshot_id + 1, latest)
 
 
 class SnapshotExpiry:
@@ -120,15 +130,16 @@ class SnapshotExpiry:
         first = first_retained(self._snapshots, options)
         if earliest is None or first is None or first <= earliest:
             return ExpireResult()
-        expired = [self._snapshots.get(i) for i in range(earliest, first)]
-        retained = self._snapshots.get(first)
+        expired = [s for i in range(earliest, first) if (s := self._readable(i)) is not None]
+        retained = self._first_readable(first)
         schema = self._schemas.latest()
-        gone = self._deleted_entries([*expired[1:], retained], schema)
+        after_first = [s for s in expired if s.id > earliest]
+        gone = self._deleted_entries([*after_first, retained], schema)
         metadata = self._metadata_names(expired) - self._metadata_names([retained])
 
         self._snapshots.write_hint(EARLIEST_HINT, first)
-        for snapshot in expired:
-            self._snapshots.delete(snapshot.id)
+        for snapshot_id in range(earliest, first):
+            self._snapshots.delete(snapshot_id)
         self._clock.sleep_ms(ROLLBACK_GRACE_MS)
         gone = self._not_needed(gone, retained, schema)
         files = {
@@ -140,10 +151,25 @@ class SnapshotExpiry:
         for name in sorted(metadata):
             self._file_io.delete(join_path(self._table_path, MANIFEST_FOLDER, name))
         return ExpireResult(
-            snapshot_ids=tuple(s.id for s in expired),
+            snapshot_ids=tuple(range(earliest, first)),
             data_files=len(files),
             metadata_files=len(metadata),
         )
+
+    def _first_readable(self, snapshot_id: int) -> Snapshot:
+        newest = self._snapshots.latest_id() or snapshot_id
+        for later in range(snapshot_id, newest):
+            snapshot = self._readable(later)
+            if snapshot is not None:
+                return snapshot
+        return self._snapshots.get(newest)
+
+    def _readable(self, snapshot_id: int) -> Snapshot | None:
+        """Return the snapshot; None for a damaged one, whose files the orphan cleaner finds."""
+        try:
+            return self._snapshots.get(snapshot_id)
+        except CorruptFileError:
+            return None
 
     def _deleted_entries(self, snapshots: list[Snapshot], schema: TableSchema) -> pa.Table:
         """Return entries of the files these commits deleted; a damaged commit has none."""
@@ -160,15 +186,22 @@ class SnapshotExpiry:
         """Return the entries whose file is live in no snapshot from `retained` on.
 
         A file that is not live at `retained` can only come back by a later commit that adds
-        it again (a rollback), so live files of one snapshot and later additions say it all.
+        it again (a rollback), so live files of one snapshot and later additions say it all;
+        behind a damaged snapshot, live files again.
         """
         if not gone.num_rows:
             return gone
         needed = [read_live_files(self._reader, retained, schema).entries["name"]]
         newest = self._snapshots.latest_id() or retained.id
+        before: Snapshot | None = retained
         for snapshot_id in range(retained.id + 1, newest + 1):
-            delta = read_delta(self._reader, self._snapshots.get(snapshot_id), schema)
-            needed.append(delta.filter(pc.equal(delta["kind"], FileKind.ADD.value))["name"])
+            snapshot = self._readable(snapshot_id)
+            if snapshot is not None and before is not None:
+                delta = read_delta(self._reader, snapshot, schema)
+                needed.append(delta.filter(pc.equal(delta["kind"], FileKind.ADD.value))["name"])
+            elif snapshot is not None:
+                needed.append(read_live_files(self._reader, snapshot, schema).entries["name"])
+            before = snapshot
         names = pa.chunked_array(
             [chunk for column in needed for chunk in column.chunks], pa.string()
         )

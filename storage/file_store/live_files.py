@@ -84,6 +84,11 @@ class LiveFiles:
         """Bytes of all files."""
         return self._sum("size_bytes")
 
+    @property
+    def schema_ids(self) -> frozenset[int]:
+        """Ids of the definitions that the files were written under."""
+        return frozenset(self.entries["schema_id"].unique().to_pylist())
+
     def names(self) -> list[str]:
         """Return the file names."""
         names: list[str] = self.entries["name"].to_pylist()

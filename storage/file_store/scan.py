@@ -13,7 +13,7 @@ from table_store.storage.file_store.live_files import LiveFiles
 from table_store.storage.file_store.scan_planner import plan_splits
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.split import Split
-from table_store.storage.file_store.split_reader import SplitReader
+from table_store.storage.file_store.split_reader import SplitReader, under_schema
 from table_store.storage.kernel.predicate import Predicate
 from table_store.storage.kernel.types import arrow_field
 
@@ -47,13 +47,8 @@ class Scan:
         """Yield all rows, split after split."""
         reader = self.reader()
         for split in self.splits():
-            for batch in reader.read(split, self.columns, self.predicate):
-                # No cast: the types are right, and a cast refuses the NULL parts of a NULL variant.
-                yield (
-                    pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow_schema)
-                    if batch.num_columns
-                    else batch
-                )
+            found = reader.read(split, self.columns, self.predicate)
+            yield from under_schema(found, self.arrow_schema)
 
     def to_arrow(self) -> pa.Table:
         """Return all rows as one table."""

@@ -8,10 +8,12 @@ from typing import Final
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.snapshot_store import SNAPSHOT_FOLDER
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     FileAccessError,
     InvalidSchemaError,
+    MissingFileError,
     NotFoundError,
 )
 
@@ -30,32 +32,39 @@ class SchemaStore:
         self._table_path = table_path
         self._folder = join_path(table_path, SCHEMA_FOLDER)
         self._known: dict[int, TableSchema] = {}
-        self._latest_id = 0
+        self._latest_id = -1
 
     def path(self, schema_id: int) -> str:
         """Return the path of one schema file."""
         return join_path(self._folder, f"{_PREFIX}{schema_id}")
 
-    def exists(self) -> bool:
-        """Return whether the table has a schema, that is, exists."""
-        return self._file_io.exists(self.path(0))
+    def latest(self, *, at_least: int = 0) -> TableSchema:
+        """Return the newest schema; see `latest_id`.
 
-    def latest(self) -> TableSchema:
-        """Return the newest schema; looks at one absent name when nothing changed.
+        Raises:
+            CorruptFileError: the schema file is damaged.
+        """
+        return self.get(self.latest_id(at_least=at_least))
+
+    def latest_id(self, *, at_least: int = 0) -> int:
+        """Return the id of the newest schema; one listing at first, later a look at two names.
+
+        Args:
+            at_least: an id that is known to be there, as a snapshot was committed with it.
 
         Raises:
             NotFoundError: the table does not exist.
-            CorruptFileError: the schema file is damaged.
+            MissingFileError: a schema up to the newest is lost.
         """
-        if not self._file_io.exists(self.path(self._latest_id)):
+        if self._latest_id < 0 or not self._file_io.exists(self.path(self._latest_id)):
             # Also when another table took this one's place meanwhile.
             self._known.clear()
-            self._latest_id = 0
-            if not self.exists():
-                raise NotFoundError(kind="table", name=self._table_path)
+            self._latest_id = self._newest_listed(at_least)
         while self._file_io.exists(self.path(self._latest_id + 1)):
             self._latest_id += 1
-        return self.get(self._latest_id)
+        if self._latest_id < at_least:
+            raise self._lost(self._latest_id + 1)
+        return self._latest_id
 
     def get(self, schema_id: int) -> TableSchema:
         """Return the schema of this id.
@@ -71,6 +80,28 @@ class SchemaStore:
                 raise CorruptFileError(path=path, reason=f"it holds schema {schema.id}")
             self._known[schema_id] = schema
         return self._known[schema_id]
+
+    def _newest_listed(self, at_least: int) -> int:
+        names = {status.name for status in self._file_io.list(self._folder)}
+        ids = {
+            int(name[len(_PREFIX) :])
+            for name in names
+            if name.startswith(_PREFIX) and name[len(_PREFIX) :].isdecimal()
+        }
+        newest = max(ids, default=-1)
+        snapshots = join_path(self._table_path, SNAPSHOT_FOLDER)
+        if not ids and not at_least and not self._file_io.list(snapshots):
+            raise NotFoundError(kind="table", name=self._table_path)
+        gaps = set(range(max(newest, at_least) + 1)) - ids
+        if gaps or not ids:
+            raise self._lost(min(gaps, default=0))
+        return newest
+
+    def _lost(self, schema_id: int) -> MissingFileError:
+        return MissingFileError(
+            path=self.path(schema_id),
+            remedy="It holds the table's definition: restore it from a copy",
+        )
 
     def all(self) -> tuple[TableSchema, ...]:
         """Return every schema, oldest first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final
@@ -142,6 +142,15 @@ def in_batches(rows: pa.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatc
         yield from rows.select(list(columns)).combine_chunks().to_batches(BATCH_ROWS)
     else:
         yield from _lengths(rows.num_rows)
+
+
+def under_schema(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the batches as rows of `schema`; those that only have a length as they are."""
+    for batch in batches:
+        # No cast: the types are right, and a cast refuses the NULL parts of a NULL variant.
+        yield (
+            pa.RecordBatch.from_arrays(batch.columns, schema=schema) if batch.num_columns else batch
+        )
 
 
 def _lengths(count: int) -> Iterator[pa.RecordBatch]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from table_store.storage.file_store.commit import RetryPolicy
 from table_store.storage.file_store.compaction_picker import PickerOptions
 from table_store.storage.file_store.data_file_writer import DataFileOptions
+from table_store.storage.file_store.retry_policy import RetryPolicy
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.options import OptionValues, Scope
 from table_store.storage.table_options import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,20 +10,21 @@ import pyarrow as pa
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
-from table_store.storage.file_store.bag_place import bags, hashes_alike, moves_rows
+from table_store.storage.file_store.bag_place import bags, moved_schemas, moves_rows
 from table_store.storage.file_store.catalog_lock import TableLock
 from table_store.storage.file_store.change_labels import CHANGE_LABELS
 from table_store.storage.file_store.change_range import ChangeBound, ChangeHistory, as_bound
 from table_store.storage.file_store.change_scan import ChangeScan, check_labels
 from table_store.storage.file_store.change_split import ChangeMode
-from table_store.storage.file_store.commit import Committed, NoChange, TableCommit
+from table_store.storage.file_store.commit import TableCommit
+from table_store.storage.file_store.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.compaction_picker import (
     CompactionUnit,
     PickerOptions,
     pick_compaction,
     pick_full_compaction,
 )
-from table_store.storage.file_store.compaction_task import CompactionTask
+from table_store.storage.file_store.compaction_task import CompactionResult, CompactionTask
 from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage, DataFile
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.levels import Levels, levels_of
@@ -40,32 +41,12 @@ from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table_writer import TableWriter, WriterContext
 from table_store.storage.kernel.clock import Clock, SystemClock
-from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
+from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.predicate import Predicate
 from table_store.storage.kernel.types import arrow_field
 
 Pick = Callable[[Levels, PickerOptions], CompactionUnit | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionResult:
-    """What a compaction did to the number and size of a table's files."""
-
-    files_before: int
-    files_after: int
-    bytes_before: int
-    bytes_after: int
-
-    @classmethod
-    def of(cls, before: LiveFiles, after: LiveFiles) -> CompactionResult:
-        """Compare two selections of live files."""
-        return cls(
-            files_before=before.file_count,
-            files_after=after.file_count,
-            bytes_before=before.size_bytes,
-            bytes_after=after.size_bytes,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +65,10 @@ class FileStoreTable:
 
         Raises:
             NotFoundError: there is none.
+            MissingFileError: its definition is lost.
         """
         table = FileStoreTable(file_io or file_io_for(path), path)
-        if not table.schema_store.exists():
-            raise NotFoundError(kind="table", name=path)
+        table.schema_store.latest_id()
         return table
 
     @staticmethod
@@ -182,7 +163,7 @@ class FileStoreTable:
             columns=tuple(schema.field_named(name).name for name in names),
             predicate=predicate,
             target_bytes=StorageSettings.of(schema).split_target_bytes,
-            moved_schemas=self._moved_schemas(_schema_ids(live), schema),
+            moved_schemas=moved_schemas(self.schema_store, live.schema_ids, schema),
         )
 
     def changes(
@@ -237,7 +218,7 @@ class FileStoreTable:
             predicate=predicate,
             labels=labels,
             skips_untracked=skips_untracked,
-            moved_schemas=self._moved_schemas(range(schema.id + 1), schema),
+            moved_schemas=moved_schemas(self.schema_store, range(schema.id + 1), schema),
             target_bytes=StorageSettings.of(schema).split_target_bytes,
         )
 
@@ -325,7 +306,7 @@ class FileStoreTable:
         options = StorageSettings.of(schema).picker
         context = self.writer_context(schema)
         files = self.file_reader(schema)
-        moved = self._moved_schemas(_schema_ids(live), schema)
+        moved = moved_schemas(self.schema_store, live.schema_ids, schema)
         picked = ((b, pick(levels_of(b.files), options)) for b in bags(live.by_bucket(), moved))
         return tuple(
             CompactionTask(
@@ -374,13 +355,6 @@ class FileStoreTable:
         after = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
         return CompactionResult.of(before, after)
 
-    def _moved_schemas(self, ids: Iterable[int], schema: TableSchema) -> frozenset[int]:
-        """Return which of these schemas' files may hold rows of other buckets."""
-        if schema.primary_key or StorageSettings.of(schema).bucket_count == 1:
-            return frozenset()
-        others = set(ids) - {schema.id}
-        return frozenset(i for i in others if not hashes_alike(self.schema_store.get(i), schema))
-
     def data_path(self, file: DataFile) -> str:
         """Return the full path of a data file."""
         return data_file_path(self.path, self.schema.partition_keys, file)
@@ -399,8 +373,3 @@ class FileStoreTable:
             schema_store=self.schema_store,
             schema=schema,
         )
-
-
-def _schema_ids(live: LiveFiles) -> list[int]:
-    ids: list[int] = live.entries["schema_id"].unique().to_pylist()
-    return ids

@@ -34,10 +34,21 @@ class Fault(Enum):
 
 
 class FailingFileIO:
-    """Implements `FileIO` over another one; operations count from 1, `fail_at` 0 is never."""
+    """Implements `FileIO` over another one; operations count from 1, `fail_at` 0 is never.
 
-    def __init__(self, inner: FileIO, fail_at: int = 0, fault: Fault = Fault.KILL_BEFORE) -> None:
+    Of the writes to an output file only the first is an operation, unless `counts_writes`.
+    """
+
+    def __init__(
+        self,
+        inner: FileIO,
+        fail_at: int = 0,
+        fault: Fault = Fault.KILL_BEFORE,
+        *,
+        counts_writes: bool = False,
+    ) -> None:
         self._inner = inner
+        self.counts_writes = counts_writes
         self._fail_at = fail_at
         self._fault = fault
         self.is_dead = False
@@ -131,7 +142,7 @@ class FailingFileIO:
 
 
 class _CountedOutput:
-    """A file being written: its first write, torn when killed, and its close are operations."""
+    """A file being written: its writes, torn when killed, and its close are operations."""
 
     def __init__(self, owner: FailingFileIO, path: str, inner: OutputFile) -> None:
         self._owner = owner
@@ -147,7 +158,7 @@ class _CountedOutput:
         return self._inner.checksum
 
     def write(self, data: bytes | memoryview | pa.Buffer) -> int:
-        if self._inner.tell():
+        if self._inner.tell() and not self._owner.counts_writes:
             return self._inner.write(data)
         half = bytes(memoryview(data)[: memoryview(data).nbytes // 2])
         return self._owner.run(

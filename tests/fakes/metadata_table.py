@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.commit import RetryPolicy, TableCommit
+from table_store.storage.file_store.commit import TableCommit
 from table_store.storage.file_store.data_file import ColumnStats, CommitMessage, DataFile
 from table_store.storage.file_store.expire import SnapshotExpiry
 from table_store.storage.file_store.live_files import LiveFiles, read_live_files
 from table_store.storage.file_store.manifest_file import ManifestCache, MetadataReader
 from table_store.storage.file_store.partition_path import data_file_path
+from table_store.storage.file_store.retry_policy import RetryPolicy
 from table_store.storage.file_store.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.file_store.snapshot_store import SnapshotStore

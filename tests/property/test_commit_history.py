@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_store.storage.file_store import manifest_file, manifest_list
-from table_store.storage.file_store.commit import Committed
+from table_store.storage.file_store.commit_outcome import Committed
 from table_store.storage.file_store.data_file import CommitMessage, DataFile
 from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.orphan_files import remove_orphan_files

@@ -19,7 +19,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store.storage.file_store.commit import Committed
+from table_store.storage.file_store.commit_outcome import Committed
 from table_store.storage.file_store.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.schema_evolution import (
     FIRST,

@@ -6,15 +6,19 @@ of file names.
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import pytest
 
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.catalog_lock import TableLock
-from table_store.storage.file_store.commit import Committed, NoChange, RetryPolicy, TableCommit
+from table_store.storage.file_store.commit import TableCommit
+from table_store.storage.file_store.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.data_file import CommitMessage
+from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.live_files import manifests_of
+from table_store.storage.file_store.retry_policy import RetryPolicy
 from table_store.storage.file_store.schema_evolution import change_options
 from table_store.storage.file_store.scope import Scope, partitions_of
 from table_store.storage.file_store.snapshot import CommitKind
@@ -442,17 +446,73 @@ def read_all(table: MetadataTable) -> None:
 
 def test_newer_formats_are_refused(tmp_path: Path) -> None:
     append(MetadataTable(str(tmp_path)).create(), "a")
-    for path, old, new in [
-        (tmp_path / "snapshot" / "snapshot-1", b'"version": 1', b'"version": 2'),
-        (tmp_path / "schema" / "schema-0", b'"version": 1', b'"version": 9'),
-        (next((tmp_path / "manifest").iterdir()), b"TSCF\x01", b"TSCF\x02"),
+    manifest = next((tmp_path / "manifest").iterdir())
+    newer = bytearray(manifest.read_bytes())
+    newer[4], newer[8:12] = 2, bytes(4)
+    newer[8:12] = zlib.crc32(newer).to_bytes(4, "little")
+    snapshot, schema = tmp_path / "snapshot" / "snapshot-1", tmp_path / "schema" / "schema-0"
+    for path, written in [
+        (snapshot, snapshot.read_bytes().replace(b'"version": 1', b'"version": 2')),
+        (schema, schema.read_bytes().replace(b'"version": 1', b'"version": 9')),
+        (manifest, bytes(newer)),
     ]:
         data = path.read_bytes()
-        path.write_bytes(data.replace(old, new))
+        path.write_bytes(written)
         fresh = MetadataTable(str(tmp_path))
         with pytest.raises(FormatVersionError, match="reads up to 1"):
             read_all(fresh)
         path.write_bytes(data)
+
+
+def test_a_changed_byte_of_a_manifest_is_damage(tmp_path: Path) -> None:
+    """Also in its header, where it looks like the file of another version."""
+    append(MetadataTable(str(tmp_path)).create(), "a")
+    path = max((tmp_path / "manifest").glob("manifest-list-*"), key=lambda p: p.stat().st_size)
+    data = path.read_bytes()
+    for position in range(24):
+        damaged = bytearray(data)
+        damaged[position] ^= 0x04
+        path.write_bytes(damaged)
+        with pytest.raises(CorruptFileError, match=path.name):
+            MetadataTable(str(tmp_path)).live()
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b'{"version": 1}'])
+def test_rollback_from_a_damaged_snapshot(tmp_path: Path, damage: bytes) -> None:
+    """The table can be written again, and the damaged snapshot expires with its neighbours."""
+    table = MetadataTable(str(tmp_path)).create()
+    for name in "abc":
+        append(table, name)
+    (tmp_path / "snapshot" / "snapshot-3").write_bytes(damage)
+    again = MetadataTable(str(tmp_path))
+    with pytest.raises(CorruptFileError, match="snapshot-3"):
+        append(again, "d")
+    result = again.commit.rollback(2, commit_user="r")
+    assert isinstance(result, Committed)
+    assert result.snapshot.id == 4
+    assert again.names() == {"a", "b"}
+    append(again, "e")
+    assert again.names() == {"a", "b", "e"}
+    expired = again.expiry.expire(ExpireOptions(older_than_ms=10**15, retain_min=1))
+    assert expired.snapshot_ids == (1, 2, 3, 4)
+    assert MetadataTable(str(tmp_path)).names() == {"a", "b", "e"}
+
+
+def test_expiry_around_a_damaged_snapshot(tmp_path: Path) -> None:
+    """A file that came back behind the damaged snapshot stays."""
+    table = MetadataTable(str(tmp_path)).create()
+    for name in "ab":
+        append(table, name)
+        table.write(make_file(name, partition=P1, keys=(0, 9)))
+    overwrite(table, "c", Scope(), read=2)
+    table.commit.rollback(2, commit_user="r")
+    append(table, "d")
+    (tmp_path / "snapshot" / "snapshot-4").write_bytes(b"")
+    again = MetadataTable(str(tmp_path))
+    expired = again.expiry.expire(ExpireOptions(older_than_ms=10**15, retain_min=3))
+    assert expired.snapshot_ids == (1, 2)
+    assert again.names() == {"a", "b", "d"}
+    assert {path.name for path in tmp_path.glob("p=*/bucket-0/*")} == {"a", "b"}
 
 
 def test_a_lost_newest_snapshot_is_no_older_table(tmp_path: Path) -> None:

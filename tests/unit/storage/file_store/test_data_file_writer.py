@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.data_file import ColumnStats
 from table_store.storage.file_store.data_file_writer import DataFileOptions
 from table_store.storage.kernel.arrow_types import from_arrow
@@ -26,7 +27,7 @@ from table_store.storage.kernel.types import (
     StructType,
 )
 from tests.fakes.data_file_folder import DataFileFolder, make_schema
-from tests.fakes.failing_output import FullDiskFileIO
+from tests.fakes.failing_file_io import FailingFileIO, Fault
 
 
 def test_describes_the_file(tmp_path: Path) -> None:
@@ -165,7 +166,9 @@ def test_refusal_of_the_store_arrives_and_abort_clears_up(tmp_path: Path, name: 
     fail_at = 0
     while True:
         fail_at += 1
-        failing = FullDiskFileIO(tmp_path, fail_at)
+        failing = FailingFileIO(
+            LocalFileIO(str(tmp_path)), fail_at, Fault.ERROR_BEFORE, counts_writes=True
+        )
         options = DataFileOptions(format=name, target_size_bytes=50_000)
         writer = folder.writer(schema, options, file_io=failing)
         try:
@@ -175,7 +178,7 @@ def test_refusal_of_the_store_arrives_and_abort_clears_up(tmp_path: Path, name: 
             writer.abort()
             assert list((tmp_path / "bucket-0").glob("*")) == []
             continue
-        assert not failing.was_full
+        assert not failing.reached
         break
     assert fail_at > 3
 

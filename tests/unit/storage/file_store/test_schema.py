@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     InvalidSchemaError,
+    MissingFileError,
     NotFoundError,
 )
 from table_store.storage.kernel.types import (
@@ -239,6 +241,21 @@ def test_a_damaged_schema_file_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "schema" / "schema-0").write_text(text)
     with pytest.raises(CorruptFileError, match="schema-0"):
         SchemaStore(LocalFileIO(str(tmp_path)), str(tmp_path)).latest()
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_a_lost_schema_file_is_named(tmp_path: Path, lost: int) -> None:
+    """Never an older definition, nor a table that is not there."""
+    io = LocalFileIO(str(tmp_path))
+    store = SchemaStore(io, str(tmp_path))
+    assert store.publish(rich())
+    for value in "ab":
+        change = partial(evolution.change_options, set_to={"option": value}, time_ms=1)
+        store.evolve(change)
+    (tmp_path / "schema" / f"schema-{lost}").unlink()
+    again = SchemaStore(io, str(tmp_path))
+    with pytest.raises(MissingFileError, match=f"schema-{lost}.*definition"):
+        again.latest(at_least=2)
 
 
 def test_two_changes_at_once_both_happen(tmp_path: Path) -> None:

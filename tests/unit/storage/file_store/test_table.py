@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from table_store.storage.file_store.commit import Committed, NoChange
+from table_store.storage.file_store.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.partition_path import data_file_path
 from table_store.storage.file_store.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.split import Split, SplitKind
@@ -249,3 +249,11 @@ def test_null_variants_and_odd_partitions(tmp_path: Path) -> None:
     table.commit(messages)
     found = table.scan().to_arrow()
     assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, rows.to_pylist() * 2))
+
+
+def test_the_only_definition_of_a_table_with_rows_is_lost(tmp_path: Path) -> None:
+    """It is not a table that was never there."""
+    FileStoreTable.create(str(tmp_path), keyed()).upsert(rows_of([1]))
+    (tmp_path / "schema" / "schema-0").unlink()
+    with pytest.raises(MissingFileError, match=r"schema-0.*definition"):
+        FileStoreTable.open(str(tmp_path))

@@ -1,0 +1,34 @@
+"""What became of a commit, or of one attempt at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from table_store.storage.file_store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """The commit is durable and visible; `repeated` when an earlier call had made it."""
+
+    snapshot: Snapshot
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoChange:
+    """There was nothing to commit, or it had been committed and its snapshot has expired."""
+
+    snapshot: Snapshot | None
+
+
+@dataclass(frozen=True, slots=True)
+class LostRace:
+    """Another commit took the snapshot id; nothing is left of this attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The store failed while publishing; the snapshot may be there or not."""
+
+    reason: str
