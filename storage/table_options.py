@@ -109,6 +109,22 @@ CHANGE_TYPE_COLUMN: Option[str | None] = Option(
     doc="Column of the INSERT's query that says what each row is: `insert`, `delete`, "
     "`update_preimage` or `update_postimage`. It is not stored.",
 )
+COMMIT_USER: Option[str | None] = Option(
+    key="commit-user",
+    type=TEXT,
+    default=None,
+    scopes=_WRITE,
+    doc="Who commits, such as the name of a job. With `commit-identifier`: what was committed "
+    "under both is not written again.",
+)
+COMMIT_IDENTIFIER: Option[int | None] = Option(
+    key="commit-identifier",
+    type=long(0),
+    default=None,
+    scopes=_WRITE,
+    doc="Number of what is committed, such as that of a micro-batch. Those of one `commit-user` "
+    "ascend: one that is not greater than the last is committed already.",
+)
 WRITE_BUFFER_SIZE = Option(
     key="write-buffer-size",
     type=memory_size(64 * 1024),
@@ -341,6 +357,8 @@ TABLE_OPTIONS = OptionSet(
         MERGE_ENGINE,
         CHANGE_TRACKING,
         CHANGE_TYPE_COLUMN,
+        COMMIT_USER,
+        COMMIT_IDENTIFIER,
         WRITE_BUFFER_SIZE,
         WRITE_ONLY,
         COMMIT_MAX_RETRIES,

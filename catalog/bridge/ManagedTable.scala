@@ -21,6 +21,7 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
   protected val handle: JObject = catalog ~ Json.ident(ident) ~ ("handle" -> definition \ "handle")
 
   override def name(): String = (definition \ "name").extract[String]
+  override def toString: String = s"TableStoreTable ${name()}"
   override def id(): String = (definition \ "id").extractOpt[String].orNull
   override def version(): String = (definition \ "version").extractOpt[String].orNull
   override val columns: Array[Column] = Json.toColumns(definition \ "columns")

@@ -2,6 +2,8 @@ package org.apache.spark.sql.tablestore
 
 import java.io.ByteArrayOutputStream
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.ProjectingInternalRow
@@ -11,21 +13,25 @@ import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.connector.write.streaming.StreamingWrite
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.arrow.{ArrowBatchStreamWriter, ArrowConverters}
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation, LeafV2CommandExec, V2CommandExec}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation, LeafV2CommandExec, V2CommandExec, WriteToDataSourceV2}
+import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
+import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.types.StructType
 import org.json4s._
 import org.json4s.JsonDSL._
 
 /** What is to be written and how; rows never pass through it: [[WriteStrategy]] gives the planner the whole query. */
-case class ManagedWrite(table: String, request: JObject) extends DeltaWrite {
+case class ManagedWrite(table: String, request: JObject, streaming: Option[StreamingWrite] = None) extends DeltaWrite {
+  override def toStreaming: StreamingWrite = streaming.orNull
   override def description(): String = s"TableStoreWrite $table"
   override def toString: String = description()
 }
 
 class ManagedWriteBuilder(handle: JObject, table: String, info: LogicalWriteInfo)
-    extends WriteBuilder with SupportsOverwriteV2 with SupportsDynamicOverwrite {
+    extends WriteBuilder with SupportsOverwriteV2 with SupportsDynamicOverwrite with SupportsStreamingUpdateAsAppend {
   private var mode: JObject = "mode" -> "append"
   override def overwrite(predicates: Array[Predicate]): WriteBuilder = {
     mode = ("mode" -> "overwrite") ~ ("predicates" -> predicates.toList.map(Json.expression))
@@ -33,8 +39,10 @@ class ManagedWriteBuilder(handle: JObject, table: String, info: LogicalWriteInfo
   }
   override def truncate(): WriteBuilder = overwrite(Array.empty)
   override def overwriteDynamicPartitions(): WriteBuilder = { mode = "mode" -> "overwrite_dynamic"; this }
+  private def streaming: StreamingWrite = new ManagedStreamingWrite(info.queryId, (mode \ "mode") != JString("append"),
+    info.options.asCaseSensitiveMap.asScala.toMap, handle)
   override def build(): Write = ManagedWrite(table, handle ~ mode ~
-    ("options" -> Json.strings(info.options.asCaseSensitiveMap)))
+    ("options" -> Json.strings(info.options.asCaseSensitiveMap)), Some(streaming))
 }
 
 class ManagedDeltaWriteBuilder(handle: JObject, table: String, command: String, info: LogicalWriteInfo)
@@ -51,12 +59,14 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
     case command: InsertOnlyMerge => planned(command, command.write, command.query, "command" -> "MERGE": JObject)
     case command: WriteDelta => planned(command, command.write, command.query,
       ("row" -> command.projections.rowProjection.map(ordinals)) ~ ("rowId" -> ordinals(command.projections.rowIdProjection)))
+    case WriteToDataSourceV2(_, batch: MicroBatchWrite, query, metrics) if batch.writeSupport.isInstanceOf[ManagedStreamingWrite] =>
+      new StreamWriteExec(batch, () => (), planLater(query), metrics, None) :: Nil
     case _ => Nil
   }
   private def ordinals(projection: ProjectingInternalRow): List[Int] = projection.colOrdinals.toList
   private def planned(command: V2WriteCommand, write: Option[Write], query: LogicalPlan, extra: JObject): Seq[SparkPlan] =
     write match {
-      case Some(ManagedWrite(table, request)) => WriteExec(table, request ~ extra, query, command.table) :: Nil
+      case Some(ManagedWrite(table, request, _)) => WriteExec(table, request ~ extra, query, command.table) :: Nil
       case _ => Nil
     }
 }
@@ -98,15 +108,16 @@ case class WriteExec(table: String, request: JObject, query: LogicalPlan, target
     extends V2CommandExec with LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"TableStoreWrite $table"
-  override protected def run(): Seq[InternalRow] = {
+  override protected def run(): Seq[InternalRow] = { write(); Nil }
+  def write(): JValue = {
     val active = session.asInstanceOf[classic.SparkSession]
-    PlannerProcess.ask("write", request, new WriteQuery(active, query), repeatable = false)
+    val answer = PlannerProcess.ask("write", request, new WriteQuery(active, query), repeatable = false)
     target match {
       // By name, as Spark's own writes do: the cached plan reads another snapshot than this one.
       case DataSourceV2Relation(_, _, Some(catalog), Some(ident), _, _) => active.sharedState.cacheManager
         .recacheTableOrView(active, catalog.name +: ident.namespace.toSeq :+ ident.name, includeTimeTravel = false)
       case other => active.sharedState.cacheManager.recacheByPlan(active, other)
     }
-    Nil
+    answer
   }
 }

@@ -16,6 +16,7 @@ from table_store.catalog.planner.maintenance import compact_after_write
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.overwrite import overwrite_scope, replace_condition, replaced_rows
 from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.stream_write_requests import stream_write_options
 from table_store.catalog.planner.write_plan import (
     DeltaColumns,
     at_writers,
@@ -23,10 +24,10 @@ from table_store.catalog.planner.write_plan import (
     inserted_rows,
 )
 from table_store.catalog.planner.write_task import ANSWER, WriteTask, messages_of, write_rows
-from table_store.catalog.write_options import WriteOptions
+from table_store.catalog.write_options import CommitName, WriteOptions
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope, partitions_of
-from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_store.storage.file_store.table_writer import WriterContext
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.table_options import CHANGE_TYPE_COLUMN
@@ -39,21 +40,26 @@ _BAD_CHANGE_TYPE = "table-store change type: "
 _BAD_CHANGE_TYPE_VALUE = re.compile(
     re.escape(_BAD_CHANGE_TYPE) + r"(.*?)(?: SQLSTATE: |$)", re.DOTALL
 )
+_OPERATIONS = {"append": "INSERT", "overwrite": "OVERWRITE", "overwrite_dynamic": "OVERWRITE"}
 _CHANGE_TYPES = {"insert": 0, "update_postimage": 0, "delete": 1, "update_preimage": 1}
 
 
-def write(session: PlannerSession, argument: Argument, data: Any) -> None:
+def write(session: PlannerSession, argument: Argument, data: Any) -> dict[str, int]:
     """Run a write statement's query and commit what it wrote, as one snapshot.
 
-    `data` is the JVM's `WriteQuery`.
+    `data` is the JVM's `WriteQuery`. The answer is the number of rows written.
     """
     opened = opened_table(argument)
-    options = WriteOptions.parse(argument["options"])
+    options = stream_write_options(argument["options"], argument.get("stream"))
+    named = options.commit
+    if named and opened.table.committer().has_committed(named.user, named.identifier):
+        return {"rows": 0}
     condition = replace_condition(opened.schema, argument.get("predicates", ()))
     context = replace(opened.table.writer_context(opened.schema), condition=condition)
     messages = _written(session, opened, context, argument, data)
     _commit(opened, argument, messages, options)
     compact_after_write(session, opened, messages)
+    return {"rows": sum(file.row_count for message in messages for file in message.added)}
 
 
 def _written(
@@ -150,8 +156,12 @@ def _commit(
     messages: tuple[CommitMessage, ...],
     options: WriteOptions,
 ) -> None:
-    mode = argument["mode"]
+    mode, is_stream = argument["mode"], "stream" in argument
     read = opened.snapshot_id or 0
+    command = argument.get("command")
+    named = options.commit or CommitName(
+        user=opened.table.ids.unique(), identifier=BATCH_IDENTIFIER
+    )
     overwrite = None
     if mode == "overwrite":
         overwrite = overwrite_scope(opened.schema, argument["predicates"])
@@ -165,13 +175,15 @@ def _commit(
     opened.table.committer().commit(
         messages,
         kind=CommitKind.APPEND if overwrite is None else CommitKind.OVERWRITE,
-        commit_user=opened.table.ids.unique(),
+        commit_user=named.user,
+        commit_identifier=named.identifier,
         overwrite=overwrite,
         # An INSERT changes nothing that it read; a MERGE that only inserts has read what is there.
-        read_snapshot_id=None if mode == "append" and "command" not in argument else read,
+        # A stream's whole result takes the place of whatever is there.
+        read_snapshot_id=None if is_stream or (mode == "append" and not command) else read,
         since_snapshot_id=read,
         track_changes=options.is_tracked,
-        operation=argument.get("command", "OVERWRITE" if mode.startswith("over") else "INSERT"),
+        operation="STREAM" if is_stream else command or _OPERATIONS[mode],
         expected_schema_id=opened.schema.id,
     )
 

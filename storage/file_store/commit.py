@@ -146,6 +146,12 @@ class TableCommit:
             since=since_snapshot_id if since_snapshot_id is not None else read_snapshot_id,
         )
 
+    def has_committed(self, commit_user: str, commit_identifier: int) -> bool:
+        """Whether the user, whose identifiers ascend, has committed this one or a later one."""
+        latest = self._snapshots.latest()
+        last = None if latest is None else latest.commit_identifiers.get(commit_user)
+        return last is not None and last >= commit_identifier
+
     def rollback(
         self,
         snapshot_id: int,

@@ -1,0 +1,78 @@
+package org.apache.spark.sql.tablestore
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.plans.logical.{AppendData, OverwriteByExpression}
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.TableWritePrivilege
+import org.apache.spark.sql.connector.catalog.transactions.Transaction
+import org.apache.spark.sql.connector.metric.CustomMetric
+import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
+import org.apache.spark.sql.execution.{CommandExecutionMode, SparkPlan}
+import org.apache.spark.sql.execution.datasources.v2.{StreamWriterCommitProgress, WriteToDataSourceV2Exec}
+import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
+import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.json4s._
+import org.json4s.JsonDSL._
+
+/** What the micro-batches of a stream are written with. Of Spark's own way it takes the number of the batch only: rows
+  * never pass through it, [[StreamWriteExec]] writes a batch as the INSERT that it amounts to. */
+class ManagedStreamingWrite(val query: String, val isComplete: Boolean, val options: Map[String, String],
+    val handle: JObject) extends StreamingWrite {
+  import Json.formats
+  val name: Seq[String] = (handle \ "catalog").extract[String] +: (handle \ "namespace").extract[Seq[String]] :+
+    (handle \ "name").extract[String]
+  override def commit(batch: Long, messages: Array[WriterCommitMessage]): Unit = messages.foreach {
+    case numbered: NumberedBatch => numbered.id = batch
+  }
+  override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
+    throw new UnsupportedOperationException("rows are written by StreamWriteExec")
+  override def abort(batch: Long, messages: Array[WriterCommitMessage]): Unit = ()
+}
+
+private class NumberedBatch extends WriterCommitMessage { var id: Long = -1 }
+
+/** Writes one micro-batch. It is a node of Spark's own kind, for there Spark looks for the rows written. */
+class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, metrics: Seq[CustomMetric], transaction: Option[Transaction])
+    extends WriteToDataSourceV2Exec(batch, refresh, rows, metrics, transaction) {
+  import Json.formats
+  private val write = batch.asInstanceOf[MicroBatchWrite].writeSupport.asInstanceOf[ManagedStreamingWrite]
+  override protected def withNewChildInternal(child: SparkPlan): StreamWriteExec =
+    new StreamWriteExec(batch, refresh, child, metrics, transaction)
+  override def simpleString(maxFields: Int): String = s"TableStoreStreamWrite ${write.name.mkString(".")}"
+
+  override protected def run(): Seq[InternalRow] = {
+    val stream: JObject = ("query" -> write.query) ~ ("batch" -> number)
+    val begun = PlannerProcess.ask("begin_stream_batch", write.handle ~ ("stream" -> stream))
+    if ((begun \ "isCommitted").extract[Boolean]) { if (isStateful) query.execute().foreach(_ => ()) }
+    else commitProgress = Some(StreamWriterCommitProgress((statement(stream).write() \ "rows").extract[Long]))
+    Nil
+  }
+
+  private def number: Long = {
+    val found = new NumberedBatch
+    batch.commit(Array[WriterCommitMessage](found))
+    found.id
+  }
+
+  /** State and watermark of the batch are made by running it, also where its rows are in the table already. */
+  private def isStateful: Boolean = query.exists(node =>
+    node.isInstanceOf[StateStoreWriter] || node.isInstanceOf[EventTimeWatermarkExec])
+
+  /** The batch as a statement: planned as any other, so that names, casts, defaults and computed columns are the same. */
+  private def statement(stream: JObject): WriteExec = {
+    val active = session.asInstanceOf[SparkSession]
+    val frame = active.internalCreateDataFrame(query.execute(), query.schema).logicalPlan
+    val table = UnresolvedRelation(write.name, new CaseInsensitiveStringMap(java.util.Map.of()), isStreaming = false)
+    val command =
+      if (write.isComplete) OverwriteByExpression.byName(table.requireWritePrivileges(
+        Set(TableWritePrivilege.INSERT, TableWritePrivilege.DELETE)), frame, Literal.TrueLiteral, write.options)
+      else AppendData.byName(table.requireWritePrivileges(Set(TableWritePrivilege.INSERT)), frame, write.options)
+    active.sessionState.executePlan(command, CommandExecutionMode.SKIP).sparkPlan match {
+      case exec: WriteExec => exec.copy(request = exec.request ~ ("stream" -> stream))
+    }
+  }
+}

@@ -1,0 +1,193 @@
+"""Goal: a stream writes each of its rows into a table once, whatever happens to it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, count, expr
+from pyspark.sql.functions import sum as total
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session
+
+pytestmark = [
+    pytest.mark.spark,
+    # pyspark's own sockets and its pandas warning.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("stream_writes"), OWN_NAME) as session:
+        yield session
+
+
+class Stream:
+    """Starts the same query again and again, each time until nothing is new."""
+
+    def __init__(self, folder: Path) -> None:
+        self.checkpoint = folder / "checkpoint"
+
+    def run(
+        self, frame: DataFrame, table: str, mode: str = "append", **options: str
+    ) -> StreamingQuery:
+        writer = frame.writeStream.outputMode(mode).options(**options)
+        writer = writer.option("checkpointLocation", str(self.checkpoint))
+        query = writer.trigger(availableNow=True).toTable(table)
+        query.awaitTermination()
+        return query
+
+    def forget(self, log: str, batch: int) -> None:
+        """As if the query had been killed before this entry of its checkpoint was written."""
+        for name in (f"{batch}", f".{batch}.crc"):
+            (self.checkpoint / log / name).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Stream:
+    return Stream(tmp_path)
+
+
+def rows(spark: SparkSession, query: str) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row) for row in spark.sql(query).collect()), key=repr)
+
+
+def test_append(spark: SparkSession, stream: Stream) -> None:
+    """Rows go to the columns of their names, with casts, defaults and computed columns."""
+    spark.sql("CREATE TABLE a_in (v STRING, id INT)")
+    spark.sql("CREATE TABLE a (id BIGINT, v STRING, w AS id * 2, x INT DEFAULT 7)")
+    spark.sql("INSERT INTO a_in VALUES ('a', 1), ('b', 2)")
+    query = stream.run(spark.readStream.table("a_in"), "a")
+    assert rows(spark, "SELECT * FROM a") == [(1, "a", 2, 7), (2, "b", 4, 7)]
+    progress = query.lastProgress
+    assert progress is not None
+    assert progress["numInputRows"] == progress["sink"]["numOutputRows"] == 2
+    assert progress["sink"]["description"] == "TableStoreTable table_store.default.a"
+    spark.sql("INSERT INTO a_in VALUES ('b', 2)")
+    stream.run(spark.readStream.table("a_in"), "a")
+    assert rows(spark, "SELECT id, v FROM a") == [(1, "a"), (2, "b"), (2, "b")]
+    kinds = "SELECT operation, commit_user, commit_identifier FROM a.snapshots"
+    assert rows(spark, kinds) == [("STREAM", query.id, 0), ("STREAM", query.id, 1)]
+
+
+def test_update(spark: SparkSession, stream: Stream) -> None:
+    """A running aggregate replaces the rows of the keys that changed, in every partition."""
+    spark.sql("CREATE TABLE u_in (k INT, v INT)")
+    spark.sql(
+        "CREATE TABLE u (k INT, n BIGINT, p INT, PRIMARY KEY (k, p) NOT ENFORCED) "
+        "PARTITIONED BY (p) WITH ('bucket' = '2')"
+    )
+    totals = spark.readStream.table("u_in").groupBy("k").agg(total("v").alias("n"))
+    with_parts = totals.withColumn("p", col("k") % 2)
+    spark.sql("INSERT INTO u_in VALUES (1, 1), (2, 2), (1, 10)")
+    stream.run(with_parts, "u", "update")
+    assert rows(spark, "SELECT * FROM u") == [(1, 11, 1), (2, 2, 0)]
+    spark.sql("INSERT INTO u_in VALUES (2, 20), (3, 3)")
+    query = stream.run(with_parts, "u", "update")
+    assert rows(spark, "SELECT * FROM u") == [(1, 11, 1), (2, 22, 0), (3, 3, 1)]
+    assert query.lastProgress is not None
+    assert query.lastProgress["sink"]["numOutputRows"] == 2
+
+
+def test_complete(spark: SparkSession, stream: Stream) -> None:
+    """The whole result takes the place of what the table held, whoever wrote it."""
+    spark.sql("CREATE TABLE c_in (k INT)")
+    spark.sql("CREATE TABLE c (k INT, n BIGINT)")
+    counts = spark.readStream.table("c_in").groupBy("k").agg(count("*").alias("n"))
+    spark.sql("INSERT INTO c_in VALUES (1), (2), (1)")
+    stream.run(counts, "c", "complete")
+    assert rows(spark, "SELECT * FROM c") == [(1, 2), (2, 1)]
+    spark.sql("INSERT INTO c VALUES (9, 9)")
+    spark.sql("INSERT INTO c_in VALUES (2)")
+    stream.run(counts, "c", "complete")
+    assert rows(spark, "SELECT * FROM c") == [(1, 2), (2, 2)]
+
+
+def test_a_batch_that_runs_again(spark: SparkSession, stream: Stream) -> None:
+    """It is not written twice; the state that a query keeps goes on from it all the same."""
+    spark.sql("CREATE TABLE g_in (k INT, at TIMESTAMP)")
+    spark.sql("CREATE TABLE g (k INT, n BIGINT)")
+    late = spark.readStream.table("g_in").withWatermark("at", "1 minute")
+    counts = late.groupBy("k").agg(count("*").alias("n"))
+    for number in range(3):
+        spark.sql(f"INSERT INTO g_in VALUES (1, current_timestamp()), ({number}, now())")
+        stream.run(counts, "g", "update")
+        stream.forget("commits", number)
+    stream.run(counts, "g", "update")
+    # Without key every version of a count stays: one for each batch in which it changed.
+    assert rows(spark, "SELECT * FROM g") == [(0, 1), (1, 1), (1, 3), (1, 4), (2, 1)]
+
+
+def test_change_types(spark: SparkSession, tmp_path: Path) -> None:
+    """A stream of changes, applied to a copy of the table, makes it equal after every batch."""
+    spark.sql("CREATE TABLE t_in (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("CREATE TABLE t_key (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("CREATE TABLE t_bag (id INT, v INT)")
+    changes = spark.readStream.table("t_in").select("v", "id", "_change_type")
+    copies = {name: Stream(tmp_path / name) for name in ("t_key", "t_bag")}
+    choice = random.Random(5)
+    model: dict[int, int] = {}
+    for _ in range(3):
+        for _ in range(3):
+            key, value = choice.randrange(8), choice.randrange(100)
+            if choice.random() < 0.3:
+                spark.sql(f"DELETE FROM t_in WHERE id < {key}")
+                model = {k: v for k, v in model.items() if k >= key}
+            else:
+                spark.sql(f"INSERT INTO t_in VALUES ({key}, {value}), ({key + 1}, {value})")
+                model |= {key: value, key + 1: value}
+        for name, stream in copies.items():
+            stream.run(changes, name, **{"change-type-column": "_change_type"})
+            assert rows(spark, f"SELECT * FROM {name}") == sorted(model.items(), key=repr)
+
+
+def test_foreach_batch(spark: SparkSession, stream: Stream) -> None:
+    """A function that names its commits may run twice for a batch; so may a MERGE by key."""
+    spark.sql("CREATE TABLE f_in (id INT)")
+    spark.sql("CREATE TABLE f_log (id INT)")
+    spark.sql("CREATE TABLE f_sum (id INT, n INT, PRIMARY KEY (id) NOT ENFORCED)")
+
+    def write(batch: DataFrame, number: int) -> None:
+        named = {"commit-user": "job f", "commit-identifier": str(number)}
+        batch.writeTo("f_log").options(**named).append()
+        changed = batch.selectExpr("id", "1 AS n")
+        merge = changed.alias("s").mergeInto("f_sum", expr("f_sum.id = s.id"))
+        merge.whenMatched().updateAll().whenNotMatched().insertAll().merge()
+
+    def run() -> None:
+        writer = spark.readStream.table("f_in").writeStream.foreachBatch(write)
+        writer = writer.option("checkpointLocation", str(stream.checkpoint))
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    spark.sql("INSERT INTO f_in VALUES (1), (2)")
+    run()
+    stream.forget("commits", 0)
+    run()
+    spark.sql("INSERT INTO f_in VALUES (3)")
+    run()
+    assert rows(spark, "SELECT * FROM f_log") == [(1,), (2,), (3,)]
+    assert rows(spark, "SELECT * FROM f_sum") == [(1, 1), (2, 1), (3, 1)]
+
+
+def test_commit_names(spark: SparkSession) -> None:
+    """Both halves of a name are needed, and its numbers ascend."""
+    spark.sql("CREATE TABLE n (id INT)")
+    insert = "INSERT INTO n WITH ('commit-user' = 'me', 'commit-identifier' = '{}') VALUES ({})"
+    for number, value in ((3, 1), (3, 2), (2, 3), (4, 4)):
+        spark.sql(insert.format(number, value))
+    assert rows(spark, "SELECT * FROM n") == [(1,), (4,)]
+    for options, other in (
+        ("'commit-user' = 'me'", "commit-identifier"),
+        ("'commit-identifier' = '1'", "commit-user"),
+    ):
+        with pytest.raises(Exception, match=f"says nothing without '{other}'"):
+            spark.sql(f"INSERT INTO n WITH ({options}) VALUES (1)")
+    with pytest.raises(Exception, match="is reserved"):
+        spark.sql(insert.format(2**63 - 1, 1))
