@@ -8,10 +8,11 @@ import org.apache.spark.api.python.{PythonFunction, SimplePythonFunction}
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connector.expressions.{Expression, NamedReference}
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate.{Aggregation, CountStar, Max, Min}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
@@ -95,7 +96,7 @@ class RowsScan(table: String, override val readSchema: StructType, plan: JValue)
 
 /** Planned when a batch first needs it: of a scan that becomes a stream every micro-batch is planned by itself. */
 class ManagedScan(request: JObject, table: String, override val readSchema: StructType, predicates: Array[Predicate],
-    planned: Option[JValue] = None) extends Scan with Batch with SupportsReportStatistics {
+    planned: Option[JValue] = None) extends Scan with Batch with SupportsReportStatistics with SupportsReportPartitioning {
   import Json.formats
   private lazy val plan = planned.getOrElse(PlannerProcess.ask("plan_scan", request))
   private lazy val splits = (plan \ "splits").children
@@ -120,12 +121,16 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
   private def known(number: String): OptionalLong =
     if (isStream) OptionalLong.empty else OptionalLong.of((plan \ number).extract[Long])
 
-  override def planInputPartitions(): Array[InputPartition] = splits.map(inputPartition).toArray
-
-  private def inputPartition(split: JValue): InputPartition = split \ "payload" match {
-    case JString(payload) => MergeSplit(Base64.getDecoder.decode(payload))
-    case _ => RawSplit((split \ "files").children.map(_.extract[FileRange]).toArray)
+  /** So that joins and aggregations by the key need no shuffle. Spark joins the splits of a bucket only where that
+    * saves one: a scan alone has them all. */
+  override def outputPartitioning(): Partitioning = plan \ "bucketedBy" match {
+    case by: JObject if !isStream =>
+      val count = (by \ "buckets").extract[Int]
+      new KeyGroupedPartitioning(Array(Expressions.bucket(count, (by \ "column").extract[String])), count)
+    case _ => new UnknownPartitioning(0)
   }
+
+  override def planInputPartitions(): Array[InputPartition] = splits.map(ManagedScan.inputPartition).toArray
 
   override def createReaderFactory(): PartitionReaderFactory =
     ManagedScan.readers(readSchema, predicates, plan, (plan \ "snapshot").extractOpt[Long])
@@ -133,6 +138,14 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
 
 object ManagedScan {
   import Json.formats
+
+  def inputPartition(split: JValue): InputPartition = {
+    val bucket = (split \ "bucket").extract[Int]
+    split \ "payload" match {
+      case JString(payload) => MergeSplit(bucket, Base64.getDecoder.decode(payload))
+      case _ => RawSplit(bucket, (split \ "files").children.map(_.extract[FileRange]).toArray)
+    }
+  }
 
   /** What reads splits on executors; `task` is what the planner says of its Python worker. */
   def readers(schema: StructType, predicates: Array[Predicate], task: JValue, snapshot: Option[Long]): PartitionReaderFactory = {
@@ -157,8 +170,13 @@ object ManagedScan {
 
 case class FileRange(path: String, start: Long, length: Long, size: Long)
 
-case class RawSplit(files: Array[FileRange]) extends InputPartition {
+/** Part of one bucket. */
+trait BucketSplit extends InputPartition with HasPartitionKey {
+  def bucket: Int
+  override def partitionKey(): InternalRow = InternalRow(bucket)
+}
+case class RawSplit(bucket: Int, files: Array[FileRange]) extends BucketSplit {
   def partitioned: Iterator[PartitionedFile] = files.iterator.map(file => PartitionedFile(InternalRow.empty,
     SparkPath.fromPathString(file.path), file.start, file.length, fileSize = file.size))
 }
-case class MergeSplit(payload: Array[Byte]) extends InputPartition
+case class MergeSplit(bucket: Int, payload: Array[Byte]) extends BucketSplit

@@ -2,7 +2,6 @@ package org.apache.spark.sql.tablestore
 
 import java.io.{InputStream, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.Base64
 
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
@@ -48,7 +47,7 @@ class ManagedStream(request: JObject, table: String, checkpoint: String, readers
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val parallelism = SparkSession.active.leafNodeDefaultParallelism
     ask("plan_stream", ("start" -> start.json) ~ ("end" -> end.json) ~ ("parallelism" -> parallelism)).children
-      .map(split => MergeSplit(Base64.getDecoder.decode((split \ "payload").extract[String])): InputPartition).toArray
+      .map(ManagedScan.inputPartition).toArray
   }
   override lazy val createReaderFactory: PartitionReaderFactory = readers(ask("stream_task"))
 

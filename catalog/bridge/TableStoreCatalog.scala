@@ -14,7 +14,8 @@ import org.json4s._
 import org.json4s.JsonDSL._
 
 /** The catalog of managed tables and views. Every method is one request to the planner. */
-class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with SupportsNamespaces with ProcedureCatalog {
+class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with SupportsNamespaces with ProcedureCatalog
+    with BucketFunctions {
   import Json.formats
   private var catalog: JObject = _
   private var catalogName: String = _

@@ -53,7 +53,10 @@ def plan_changes(argument: Argument) -> dict[str, Any]:
 
 def payloads(splits: Sequence[ChangeSplit]) -> list[dict[str, Any]]:
     """Splits as the bridge takes them."""
-    return [{"payload": base64.b64encode(split.to_bytes()).decode()} for split in splits]
+    return [
+        {"bucket": split.bucket, "payload": base64.b64encode(split.to_bytes()).decode()}
+        for split in splits
+    ]
 
 
 def change_task(scan: ChangeScan, argument: Argument) -> dict[str, str]:

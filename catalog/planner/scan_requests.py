@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from table_store.catalog.planner.arrow_answer import arrow_answer
+from table_store.catalog.planner.bucketing import bucketed_by
 from table_store.catalog.planner.change_plan import plan_changes
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.jvm_schema import jvm_rows, jvm_schema
@@ -53,10 +54,11 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     if is_small and columns:
         return arrow_answer(jvm_rows(scan.to_arrow(), columns_from_spark(argument["schema"])))
     options = read_options(argument)
+    parallelism = argument.get("parallelism", 1)
+    by = bucketed_by(scan, parallelism)
     if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
         scan = replace(scan, target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE))
     else:
-        parallelism = argument.get("parallelism", 1)
         target = share_bytes(scan.live.size_bytes, parallelism, scan.target_bytes)
         scan = replace(scan, target_bytes=target)
     splits = scan.splits()
@@ -77,6 +79,7 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         "files": sum(len(run) for split in splits for run in split.runs),
         "rows": sum(file.row_count for file in _files(splits)),
         "sizeBytes": sum(file.size_bytes for file in _files(splits)),
+        "bucketedBy": by,
         **python_task(task, argument["schema"]),
     }
 
@@ -97,8 +100,9 @@ def _parts(
 ) -> Iterator[dict[str, Any]]:
     """The split as the bridge takes it; a large file that is read as it is becomes several."""
     files = raw.files_of(split)
+    bucket = {"bucket": split.bucket}
     if files is None:
-        yield {"payload": base64.b64encode(split.to_bytes()).decode()}
+        yield {**bucket, "payload": base64.b64encode(split.to_bytes()).decode()}
         return
     ranges = [
         {"path": opened.table.data_path(file), "start": start, "length": length}
@@ -109,6 +113,6 @@ def _parts(
         )
     ]
     if len(ranges) == len(files):
-        yield {"files": ranges}
+        yield {**bucket, "files": ranges}
     else:
-        yield from ({"files": [part]} for part in ranges)
+        yield from ({**bucket, "files": [part]} for part in ranges)

@@ -1,4 +1,4 @@
-"""What a statement costs, in counted things: requests to the planner, and Spark jobs.
+"""What a statement costs, in counted things: requests to the planner, Spark jobs, shuffles.
 
 Times differ from machine to machine; these counts do not, and a statement that needs one more
 round trip or one more job is slower everywhere.
@@ -21,14 +21,21 @@ import json, sys
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.master("local[2]").getOrCreate()
+spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+spark.conf.set("spark.sql.shuffle.partitions", "4")
 requests = spark._jvm.org.apache.spark.sql.tablestore.PlannerProcess.requests()
 costs = {}
 for name, sql in json.loads(sys.argv[1]):
     requests.clear()
     spark.sparkContext.setJobGroup(name, name)
-    spark.sql(sql).collect()
-    jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup(name))
-    costs[name] = {"jobs": jobs, **{key: int(requests[key]) for key in requests}}
+    answer = spark.sql(sql)
+    rows = sorted(map(list, answer.collect()), key=str)
+    costs[name] = {
+        "jobs": len(spark.sparkContext.statusTracker().getJobIdsForGroup(name)),
+        "shuffles": answer._jdf.queryExecution().executedPlan().toString().count("Exchange hash"),
+        "rows": rows,
+        "requests": {key: int(requests[key]) for key in requests},
+    }
 print("costs:" + json.dumps(costs))
 """
 
@@ -42,12 +49,34 @@ STATEMENTS = [
     ("count", "SELECT count(*), max(v) FROM k"),
 ]
 
+# Two tables of three buckets, in several splits each; of `few` two buckets are empty.
+_BUCKETS = "PRIMARY KEY (id) NOT ENFORCED) TBLPROPERTIES ('bucket' = '3', 'write-only' = 'true')"
+BUCKETED = [
+    ("create many", f"CREATE TABLE many (id BIGINT, v INT, {_BUCKETS}"),
+    ("create some", f"CREATE TABLE some (id BIGINT, v INT, {_BUCKETS}"),
+    ("create few", f"CREATE TABLE few (id BIGINT, v INT, {_BUCKETS}"),
+    ("create short", f"CREATE TABLE short (id INT, v INT, {_BUCKETS}"),
+    ("create five", f"CREATE TABLE five (id BIGINT, v INT, {_BUCKETS.replace('3', '5')}"),
+    ("many 1", "INSERT INTO many SELECT id, 1 FROM range(0, 60)"),
+    ("many 2", "INSERT INTO many SELECT id, 2 FROM range(40, 100)"),
+    ("some 1", "INSERT INTO some SELECT id, 10 FROM range(50, 150)"),
+    ("few 1", "INSERT INTO few VALUES (7, 100)"),
+    ("short 1", "INSERT INTO short SELECT id, 1000 FROM range(90, 110)"),
+    ("five 1", "INSERT INTO five SELECT id, 10000 FROM range(90, 110)"),
+    ("join", "SELECT sum(m.v), sum(s.v), count(*) FROM many m JOIN some s ON m.id = s.id"),
+    ("outer join", "SELECT f.v, count(*) FROM many m LEFT JOIN few f ON m.id = f.id GROUP BY 1"),
+    ("group by", "SELECT count(*), sum(v) FROM (SELECT id, sum(v) AS v FROM many GROUP BY id)"),
+    ("join and group by", "SELECT m.id, sum(m.v) FROM many m, some s WHERE m.id = s.id GROUP BY 1"),
+    ("other type", "SELECT count(*) FROM many m JOIN short s ON m.id = s.id"),
+    ("other count", "SELECT count(*) FROM many m JOIN five f ON m.id = f.id"),
+]
+
 
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Requests by name, and jobs, of each of `STATEMENTS`."""
+    """Answer, jobs, shuffles and requests by name of each of the statements."""
     folder: Path = tmp_path_factory.mktemp("costs")
-    command = [sys.executable, "-c", PROGRAM, json.dumps(STATEMENTS)]
+    command = [sys.executable, "-c", PROGRAM, json.dumps([*STATEMENTS, *BUCKETED])]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]
     (line,) = (x for x in ended.stdout.splitlines() if x.startswith("costs:"))
@@ -57,32 +86,63 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.mark.parametrize("name", ["insert values", "insert one row"])
 def test_rows_that_are_known_need_no_job(costs: Any, name: str) -> None:
     """The statement is parsed, its table looked up, its rows written: no Spark job."""
-    assert costs[name] == {"jobs": 0, "parse": 1, "load_table": 1, "write": 1}
+    assert costs[name]["jobs"] == 0
+    assert costs[name]["requests"] == {"parse": 1, "load_table": 1, "write": 1}
 
 
 def test_select_is_one_plan(costs: Any) -> None:
     """Spark resolves the table and looks again just before it runs; the scan is planned once."""
-    cost = dict(costs["select"])
-    assert cost.pop("jobs") == 1
-    assert cost == {"load_relation": 1, "load_table": 1, "plan_scan": 1}
+    assert costs["select"]["jobs"] == 1
+    assert costs["select"]["requests"] == {"load_relation": 1, "load_table": 1, "plan_scan": 1}
 
 
 def test_update_plans_one_scan_and_one_write(costs: Any) -> None:
     """One job reads and writes (its shuffle included)."""
-    cost = dict(costs["update"])
-    assert cost.pop("jobs") <= 2
+    assert costs["update"]["jobs"] <= 2
+    requests = dict(costs["update"]["requests"])
     # Spark may look again whether the table has changed since it was resolved.
-    assert cost.pop("load_table") <= 2
-    assert cost == {"plan_scan": 1, "write": 1}
+    assert requests.pop("load_table") <= 2
+    assert requests == {"plan_scan": 1, "write": 1}
 
 
 def test_count_and_max_after_compaction_read_nothing(costs: Any) -> None:
     """The manifests answer, so no scan is planned; Spark's one job is over that one row."""
-    cost = dict(costs["count"])
-    assert cost.pop("jobs") <= 1
-    assert cost == {"load_relation": 1, "load_table": 1, "exact_aggregates": 1}
+    assert costs["count"]["jobs"] <= 1
+    assert costs["count"]["requests"] == {
+        "load_relation": 1,
+        "load_table": 1,
+        "exact_aggregates": 1,
+    }
 
 
 def test_compaction_of_little_is_done_by_the_planner(costs: Any) -> None:
     """A Spark job would cost more than the compaction."""
-    assert costs["compact"] == {"jobs": 0, "parse": 1, "run_statement": 1}
+    assert costs["compact"]["jobs"] == 0
+    assert costs["compact"]["requests"] == {"parse": 1, "run_statement": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "shuffles"),
+    [
+        ("join", [[100, 500, 50]], 0),
+        ("group by", [[100, 160]], 0),
+        ("join and group by", [[i, 2] for i in range(50, 100)], 0),
+        # Of these every table is shuffled: 1 as INT has another hash than as BIGINT.
+        ("other type", [[10]], 2),
+        ("other count", [[10]], 2),
+    ],
+)
+def test_tables_of_the_same_buckets_are_joined_and_grouped_where_they_are(
+    costs: Any, name: str, rows: list[list[int]], shuffles: int
+) -> None:
+    """Spark knows what bucket a key is in, also where a bucket of the other table is empty."""
+    assert costs[name]["rows"] == rows
+    # A plan that has ended shows each shuffle as it was planned and as it ran.
+    assert costs[name]["shuffles"] <= 2 * shuffles
+    assert (costs[name]["shuffles"] > 0) == (shuffles > 0)
+
+
+def test_outer_join_with_a_table_of_one_full_bucket(costs: Any) -> None:
+    """Rows of buckets that the other table has none of are there; the one shuffle is by `f.v`."""
+    assert costs["outer join"]["rows"] == [[100, 1], [None, 99]]
+    assert costs["outer join"]["shuffles"] <= 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from table_store.catalog.planner.aggregate_requests import exact_aggregates
+from table_store.catalog.planner.bucketing import bucketed_by
 from table_store.catalog.planner.raw_split import byte_ranges
 from table_store.catalog.planner.scan_requests import plan_scan
 from table_store.catalog.planner.session import PlannerSession
@@ -181,3 +183,19 @@ def test_no_other_bucket_is_opened_for_a_key(tmp_path: Path) -> None:
                 continue
         assert 0 < found < 100
         shutil.rmtree(Path(table.path) / name)
+
+
+def test_buckets_are_told_where_they_keep_the_cores_busy(tmp_path: Path) -> None:
+    """As tasks they replace a shuffle: few small ones, or half as many as there are cores."""
+    four = _table(tmp_path / "four", ("id",), bucket="4")
+    four.append(_rows(*range(100)))
+    assert _scan(four)["bucketedBy"] == {"column": "id", "buckets": 4}
+    assert {split["bucket"] for split in _scan(four)["splits"]} == {0, 1, 2, 3}
+    scan = four.scan(columns=("id",))
+    assert bucketed_by(scan, 100) is not None
+    scan = replace(scan, target_bytes=1)
+    assert (bucketed_by(scan, 8) is None, bucketed_by(scan, 9) is None) == (False, True)
+    for key, count in ((("id",), "1"), (("id", "s"), "4"), ((), "4")):
+        table = _table(tmp_path / "-".join([*key, count]), key, bucket=count)
+        table.append(_rows(1, 2, 3))
+        assert _scan(table)["bucketedBy"] is None

@@ -1,0 +1,37 @@
+package org.apache.spark.sql.tablestore
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException
+import org.apache.spark.sql.catalyst.expressions.Murmur3HashFunction
+import org.apache.spark.sql.connector.catalog.{FunctionCatalog, Identifier}
+import org.apache.spark.sql.connector.catalog.functions.{BoundFunction, ScalarFunction, UnboundFunction}
+import org.apache.spark.sql.types.{DataType, IntegerType, StringType, StructType}
+
+/** The function by which Spark knows what bucket a row is in: for plans alone, so no statement finds it by name. */
+trait BucketFunctions extends FunctionCatalog {
+  override def listFunctions(namespace: Array[String]): Array[Identifier] = Array.empty
+  override def functionExists(ident: Identifier): Boolean = false
+  override def loadFunction(ident: Identifier): UnboundFunction =
+    if (ident.namespace.isEmpty && ident.name == "bucket") UnboundBucket else throw new NoSuchFunctionException(ident)
+}
+
+private object UnboundBucket extends UnboundFunction {
+  override def name(): String = "bucket"
+  override def description(): String = "bucket(count, key): pmod(hash(key), count)"
+  override def bind(input: StructType): BoundFunction = input.map(_.dataType) match {
+    case Seq(IntegerType, text: StringType) if !text.isUTF8BinaryCollation =>
+      throw new UnsupportedOperationException("Equal texts of such a collation may be in different buckets.")
+    case Seq(IntegerType, key) => Bucket(key)
+    case _ => throw new UnsupportedOperationException(description())
+  }
+}
+
+/** Its name has the type, since the hashes of 1 as INT and as BIGINT differ. */
+private case class Bucket(key: DataType) extends ScalarFunction[Int] {
+  override def inputTypes(): Array[DataType] = Array(IntegerType, key)
+  override def resultType(): DataType = IntegerType
+  override def name(): String = "bucket"
+  override def canonicalName(): String = s"table_store.bucket(${key.catalogString})"
+  override def produceResult(row: InternalRow): Int =
+    Math.floorMod(Murmur3HashFunction.hash(row.get(1, key), key, 42L).toInt, row.getInt(0))
+}
