@@ -18,20 +18,13 @@ from table_store.catalog.lifecycle import ManagedTable, TableLifecycle
 from table_store.catalog.name_record import RelationKind
 from table_store.catalog.procedure import Arguments, Procedure, ProcedureParameter
 from table_store.catalog.table_name import parse_table_name
-from table_store.storage.file_store.expire import ExpireOptions, SnapshotExpiry
+from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.orphan_files import find_orphan_files, remove_orphan_files
+from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidOptionError, SnapshotNotFoundError
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.kernel.options import Scope
 from table_store.storage.kernel.types import BOOLEAN, INTEGER, LONG, STRING, DataType
-from table_store.storage.table_options import (
-    SNAPSHOT_EXPIRE_LIMIT,
-    SNAPSHOT_NUM_RETAINED_MAX,
-    SNAPSHOT_NUM_RETAINED_MIN,
-    SNAPSHOT_TIME_RETAINED,
-    TABLE_OPTIONS,
-)
 
 PROCEDURE_NAMESPACE: Final = "sys"
 
@@ -160,17 +153,10 @@ _ROLLBACK_RESULT: Final = pa.schema(
 def _expire_snapshots(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     managed = context.table(arguments)
     table = context.open(managed)
-    options = TABLE_OPTIONS.parse(managed.schema.options, Scope.TABLE)
-    retained_ms = int(options.get(SNAPSHOT_TIME_RETAINED).total_seconds() * 1000)
-    older_than_ms = context.time_ms(arguments, "older_than", table.clock.now_ms() - retained_ms)
-    asked_max, asked_min = (
-        arguments.optional_int("retain_max"),
-        arguments.optional_int("retain_min"),
-    )
-    retain_max = options.get(SNAPSHOT_NUM_RETAINED_MAX) if asked_max is None else asked_max
-    retain_min = (
-        min(options.get(SNAPSHOT_NUM_RETAINED_MIN), retain_max) if asked_min is None else asked_min
-    )
+    kept = StorageSettings.of(managed.schema).expiry(table.clock.now_ms())
+    older_than_ms = context.time_ms(arguments, "older_than", kept.older_than_ms)
+    retain_max = _or(arguments.optional_int("retain_max"), kept.retain_max)
+    retain_min = _or(arguments.optional_int("retain_min"), min(kept.retain_min, retain_max))
     for name, number in (("retain_max", retain_max), ("retain_min", retain_min)):
         if number < 1:
             raise InvalidOptionError(key=name, value=str(number), reason="the latest always stays")
@@ -178,13 +164,12 @@ def _expire_snapshots(context: ProcedureContext, arguments: Arguments) -> pa.Tab
         raise InvalidOptionError(
             key="retain_min", value=str(retain_min), reason=f"it exceeds retain_max = {retain_max}"
         )
-    limit = arguments.optional_int("max_deletes")
-    result = SnapshotExpiry(table.file_io, table.path, table.schema_store, table.clock).expire(
+    result = table.expire_snapshots(
         ExpireOptions(
             older_than_ms=older_than_ms,
             retain_min=retain_min,
             retain_max=retain_max,
-            expire_max=options.get(SNAPSHOT_EXPIRE_LIMIT) if limit is None else limit,
+            expire_max=_or(arguments.optional_int("max_deletes"), kept.expire_max),
         )
     )
     # What REPLACE TABLE left is history too.
@@ -196,6 +181,10 @@ def _expire_snapshots(context: ProcedureContext, arguments: Arguments) -> pa.Tab
         },
         schema=_EXPIRE_RESULT,
     )
+
+
+def _or(asked: int | None, default: int) -> int:
+    return default if asked is None else asked
 
 
 _EXPIRE_RESULT: Final = pa.schema(

@@ -138,7 +138,8 @@ WRITE_ONLY = Option(
     type=BOOLEAN,
     default=False,
     scopes=_TABLE,
-    doc="Writers do not compact; something else has to (ALTER TABLE … COMPACT, CALL sys.compact).",
+    doc="Writers do not compact, and let no snapshot expire; something else has to "
+    "(CALL sys.compact, CALL sys.expire_snapshots).",
 )
 COMMIT_MAX_RETRIES = Option(
     key="commit.max-retries",
@@ -215,30 +216,29 @@ SNAPSHOT_NUM_RETAINED_MIN = Option(
     type=integer(1),
     default=10,
     scopes=_TABLE,
-    doc="Newest snapshots that CALL sys.expire_snapshots never removes. Higher: longer time "
-    "travel, more files kept.",
+    doc="Newest snapshots that never expire. Higher: longer time travel, more files kept.",
 )
 SNAPSHOT_NUM_RETAINED_MAX = Option(
     key="snapshot.num-retained.max",
     type=integer(1),
     default=INTEGER_MAX,
     scopes=_TABLE,
-    doc="Snapshots beyond this number expire however young they are.",
+    doc="Snapshots beyond this number expire however young they are. Lower: fewer files kept.",
 )
 SNAPSHOT_TIME_RETAINED = Option(
     key="snapshot.time-retained",
     type=DURATION,
     default=timedelta(hours=1),
     scopes=_TABLE,
-    doc="Age from which on a snapshot may expire. It must exceed the longest read. Longer: longer "
-    "time travel, more files kept.",
+    doc="Age from which on a snapshot expires, after the next commit. It must exceed the longest "
+    "read. Longer: longer time travel, more files kept.",
 )
 SNAPSHOT_EXPIRE_LIMIT = Option(
     key="snapshot.expire.limit",
     type=integer(1),
     default=50,
     scopes=_TABLE,
-    doc="Snapshots that one CALL sys.expire_snapshots removes at most. Higher: longer calls.",
+    doc="Snapshots that expire at once, at most. Higher: longer calls of sys.expire_snapshots.",
 )
 MANIFEST_MERGE_MIN_COUNT = Option(
     key="manifest.merge-min-count",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from table_store.catalog.planner.background_expiry import EXPIRY
 from table_store.catalog.planner.catalog_access import end_sessions
 from table_store.catalog.planner.endpoint import PlannerEndpoint
 from table_store.catalog.planner.process import serve
@@ -16,8 +17,13 @@ def main() -> int:
     if "--check" in sys.argv[1:]:
         print("ready")
         return 0
-    serve(PlannerEndpoint({**REQUESTS, **STATEMENT_REQUESTS}, DATA_REQUESTS), end_sessions)
+    serve(PlannerEndpoint({**REQUESTS, **STATEMENT_REQUESTS}, DATA_REQUESTS), _end)
     return 0
+
+
+def _end() -> None:
+    EXPIRY.finish()
+    end_sessions()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from table_store.catalog.errors import ChangeTypeError
+from table_store.catalog.planner.background_expiry import EXPIRY
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.maintenance import compact_after_write
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
@@ -59,6 +60,7 @@ def write(session: PlannerSession, argument: Argument, data: Any) -> dict[str, i
     messages = _written(session, opened, context, argument, data)
     _commit(opened, argument, messages, options)
     compact_after_write(session, opened, messages)
+    EXPIRY.after_commit(opened.table, opened.schema)
     return {"rows": sum(file.row_count for message in messages for file in message.added)}
 
 
@@ -120,6 +122,7 @@ def delete_where(session: PlannerSession, argument: Argument) -> None:
         overwrite=scope,
         operation="DELETE" if argument["predicates"] else "TRUNCATE",
     )
+    EXPIRY.after_commit(opened.table, opened.schema)
 
 
 def _kind(argument: Argument) -> Column | None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from table_store.storage.file_store.compaction_picker import PickerOptions
 from table_store.storage.file_store.data_file_writer import DataFileOptions
+from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.retry_policy import RetryPolicy
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.options import OptionValues, Scope
@@ -22,6 +23,10 @@ from table_store.storage.table_options import (
     FILE_COMPRESSION_ZSTD_LEVEL,
     FILE_FORMAT,
     NUM_LEVELS,
+    SNAPSHOT_EXPIRE_LIMIT,
+    SNAPSHOT_NUM_RETAINED_MAX,
+    SNAPSHOT_NUM_RETAINED_MIN,
+    SNAPSHOT_TIME_RETAINED,
     SOURCE_SPLIT_TARGET_SIZE,
     TABLE_OPTIONS,
     TARGET_FILE_SIZE,
@@ -44,6 +49,10 @@ class StorageSettings:
     files: DataFileOptions
     picker: PickerOptions
     retry: RetryPolicy
+    snapshots_min: int
+    snapshots_max: int
+    snapshot_age_ms: int
+    expire_limit: int
 
     @classmethod
     def of(cls, schema: TableSchema) -> StorageSettings:
@@ -61,6 +70,19 @@ class StorageSettings:
                 min_wait_ms=_milliseconds(options.get(COMMIT_MIN_RETRY_WAIT)),
                 max_wait_ms=_milliseconds(options.get(COMMIT_MAX_RETRY_WAIT)),
             ),
+            snapshots_min=options.get(SNAPSHOT_NUM_RETAINED_MIN),
+            snapshots_max=options.get(SNAPSHOT_NUM_RETAINED_MAX),
+            snapshot_age_ms=_milliseconds(options.get(SNAPSHOT_TIME_RETAINED)),
+            expire_limit=options.get(SNAPSHOT_EXPIRE_LIMIT),
+        )
+
+    def expiry(self, now_ms: int) -> ExpireOptions:
+        """Return which snapshots are kept at a time, in milliseconds since 1970."""
+        return ExpireOptions(
+            older_than_ms=now_ms - self.snapshot_age_ms,
+            retain_min=min(self.snapshots_min, self.snapshots_max),
+            retain_max=self.snapshots_max,
+            expire_max=self.expire_limit,
         )
 
 

@@ -27,6 +27,7 @@ from table_store.storage.file_store.compaction_picker import (
 from table_store.storage.file_store.compaction_task import CompactionResult, CompactionTask
 from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage, DataFile
 from table_store.storage.file_store.data_file_reader import DataFileReader
+from table_store.storage.file_store.expire import ExpireOptions, ExpireResult, SnapshotExpiry
 from table_store.storage.file_store.levels import Levels, levels_of
 from table_store.storage.file_store.live_files import LiveFiles, read_live_files
 from table_store.storage.file_store.manifest_file import PROCESS_CACHE, MetadataReader
@@ -354,6 +355,18 @@ class FileStoreTable:
             self.commit_compaction([task.run() for task in tasks], schema)
         after = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
         return CompactionResult.of(before, after)
+
+    def expire_snapshots(self, options: ExpireOptions | None = None) -> ExpireResult:
+        """Remove old snapshots, and the files that only they needed.
+
+        Args:
+            options: which stay; None: as the table's options say.
+
+        Raises:
+            FileAccessError: the store refused; the rest is removed as orphans later.
+        """
+        kept = options or StorageSettings.of(self.schema).expiry(self.clock.now_ms())
+        return SnapshotExpiry(self.file_io, self.path, self.schema_store, self.clock).expire(kept)
 
     def data_path(self, file: DataFile) -> str:
         """Return the full path of a data file."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 
 from tests.integration.stock_shell import StockShell
@@ -392,6 +395,27 @@ def test_changes_that_are_not_there(shell: StockShell) -> None:
     assert "was replaced" in replaced
     shell.ok("CREATE VIEW cv AS SELECT 1 AS a")
     assert "is a view" in shell.run("SELECT * FROM cv CHANGES FROM VERSION 1").error
+
+
+def test_old_snapshots_expire_by_themselves(shell: StockShell, shell_folder: Path) -> None:
+    """After a commit, in the background; not where writers leave maintenance to others."""
+    kept = "'snapshot.num-retained.min' = 1, 'snapshot.num-retained.max' = 2"
+    shell.ok(f"CREATE TABLE ex (id INT, PRIMARY KEY (id) NOT ENFORCED) WITH ({kept})")
+    shell.ok(f"CREATE TABLE exw (id INT) WITH ({kept}, 'write-only' = true)")
+    for table in ("ex", "exw"):
+        for i in range(5):
+            shell.ok(f"INSERT INTO {table} VALUES ({i})")
+    folder = shell_folder / "spark-warehouse" / "default.db" / "ex"
+    for _ in range(2):
+        shell.ok("INSERT OVERWRITE ex SELECT * FROM ex")
+    deadline = time.monotonic() + 60
+    # The data files go last: the two left are those that each OVERWRITE wrote.
+    while len(list(folder.glob("bucket-0/data-*"))) > 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(list(folder.glob("bucket-0/data-*"))) == 2
+    assert len(list(folder.glob("snapshot/snapshot-*"))) == 2
+    assert shell.ok("SELECT count(*), sum(id) FROM ex") == (("5", "10"),)
+    assert shell.ok("SELECT count(*) FROM exw.snapshots") == (("5",),)
 
 
 def test_tables_of_changes(shell: StockShell) -> None:
