@@ -121,7 +121,10 @@ def _counted(rows: pa.Table, columns: Sequence[str], *, is_clipped: bool) -> _Co
 def _net(
     counts: _Counts, differences: IntArray, told: MaskArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return position, version and sum of the differences of each row where it is not zero."""
+    """Return position, version and difference of the changes that are left of each row.
+
+    Of the changes in the direction of their sum, the newest are left, until they make up the sum.
+    """
     if not told.any():
         nothing = np.zeros(0, np.int64)
         return nothing, nothing, nothing
@@ -130,11 +133,12 @@ def _net(
     )
     is_first = np.ones(len(group), np.bool_)
     is_first[1:] = group[1:] != group[:-1]
-    net = np.add.reduceat(differences, np.flatnonzero(is_first))
+    starts = np.flatnonzero(is_first)
     number = np.cumsum(is_first) - 1
-    # The newest commit that changed the number in the same direction.
-    agrees = np.sign(differences) == np.sign(net)[number]
-    newest = np.zeros(len(net), np.int64)
-    newest[number[agrees]] = version[agrees]
-    is_changed = net != 0
-    return position[is_first][is_changed], newest[is_changed], net[is_changed]
+    net = np.add.reduceat(differences, starts)[number]
+    agreeing = np.where(np.sign(differences) == np.sign(net), np.abs(differences), 0)
+    up_to_here = np.cumsum(agreeing)
+    of_newer = (up_to_here[[*(starts[1:] - 1), -1]])[number] - up_to_here
+    left = np.clip(np.abs(net) - of_newer, 0, agreeing)
+    is_left = left > 0
+    return position[is_left], version[is_left], (np.sign(net) * left)[is_left]

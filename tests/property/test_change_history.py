@@ -282,6 +282,21 @@ def schema_of(has_key: bool, is_partitioned: bool, buckets: int) -> TableSchema:
     mode=ChangeMode(),
     predicate=0,
 )
+# Equal rows of two commits, of which only one replaces files: which commit is each row's?
+@example(
+    steps=[
+        ("write", [(6, "p", -1, 0.0, False)] * 2),
+        ("overwrite", [(0, "p", -1, 0.0, False)]),
+        ("write", [(0, "p", -1, 0.0, False)]),
+    ],
+    has_key=False,
+    is_partitioned=False,
+    buckets=1,
+    does_spill=False,
+    ends=(0, 0),
+    mode=ChangeMode(deduplication=Deduplication.NET_CHANGES),
+    predicate=0,
+)
 @settings(max_examples=80, deadline=None)
 @given(
     steps=STEPS,
