@@ -62,6 +62,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     case definition => foreign.load(ident, ForeignDefinition(definition),
       (travel \ "version").extractOpt[String], (travel \ "timestamp_us").extractOpt[Long])
   }
+  override def tableExists(ident: Identifier): Boolean = ask("table_exists", Json.ident(ident)).extract[Boolean]
   override def loadTable(ident: Identifier): Table = load(ident, JObject())
   override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table =
     load(ident, "privileges" -> privileges.asScala.map(_.toString).toList)

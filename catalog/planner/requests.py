@@ -30,6 +30,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     namespace_requests.alter_namespace,
     namespace_requests.drop_namespace,
     table_requests.list_tables,
+    table_requests.table_exists,
     table_requests.load_table,
     table_requests.load_relation,
     table_requests.create_table,

@@ -72,6 +72,18 @@ def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | 
     return _loaded(access, found, identifier, argument, change_type)
 
 
+def table_exists(session: PlannerSession, argument: Argument) -> bool:
+    """Whether a table has the name, be it damaged: then it can still be dropped."""
+    access = CatalogAccess.of(session, argument)
+    if system_table_name(session, access, argument) is not None:
+        return True
+    identifier = identifier_of(argument)
+    if identifier is None:
+        return False
+    found = find_relation(session, access, identifier, argument)
+    return isinstance(found, TableLifecycle | NameRecord)
+
+
 def load_relation(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
     """A table or a view; None where the name stands for neither."""
     access = CatalogAccess.of(session, argument)

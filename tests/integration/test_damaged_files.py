@@ -74,8 +74,16 @@ def test_metadata_files(shell: StockShell, tables: dict[str, Path], pattern: str
     shell.ok("SELECT * FROM meta")
 
 
-@pytest.mark.parametrize("damaged", [b"", None])
-@pytest.mark.parametrize("pattern", ["bucket-0/data-*", "manifest/*"])
+@pytest.mark.parametrize(
+    ("pattern", "damaged"),
+    [
+        ("bucket-0/data-*", b""),
+        ("bucket-0/data-*", None),
+        ("manifest/*", b""),
+        ("manifest/*", None),
+        ("snapshot/snapshot-*", b""),
+    ],
+)
 def test_the_way_out(
     shell: StockShell, tables: dict[str, Path], pattern: str, damaged: bytes | None
 ) -> None:
@@ -95,3 +103,32 @@ def test_the_way_out(
     assert shell.ok("SELECT * FROM way_out") == (("1",),)
     shell.ok("INSERT INTO way_out VALUES (3)")
     assert shell.run("SELECT * FROM way_out").sorted() == [("1",), ("3",)]
+
+
+@pytest.mark.parametrize("name", ["schema/schema-0", "snapshot/snapshot-1"])
+def test_what_is_damaged_can_be_dropped(
+    shell: StockShell, tables: dict[str, Path], name: str
+) -> None:
+    shell.ok("CREATE TABLE beyond_help (a INT)")
+    shell.ok("INSERT INTO beyond_help VALUES (1)")
+    folder = tables["raw"].parent / "beyond_help"
+    (folder / name).write_bytes(b"")
+    assert "TABLE_STORE_CORRUPT_FILE" in shell.run("SELECT * FROM beyond_help").error
+    shell.ok("DROP TABLE beyond_help")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_lost_definition(shell: StockShell, tables: dict[str, Path], lost: int) -> None:
+    """Named, rather than a table that is not there or an older one; the table can be dropped."""
+    shell.ok("CREATE TABLE no_schema (a INT)")
+    shell.ok("ALTER TABLE no_schema ADD COLUMN b STRING")
+    shell.ok("INSERT INTO no_schema VALUES (1, 'x')")
+    (tables["raw"].parent / "no_schema" / "schema" / f"schema-{lost}").unlink()
+    for statement in ("SELECT * FROM no_schema", "INSERT INTO no_schema VALUES (2, 'y')"):
+        said = shell.run(statement).error
+        assert said.startswith("[TABLE_STORE_MISSING_FILE] File '"), said
+        assert f"schema-{lost}' does not exist" in said
+        assert "\n" not in said
+    shell.ok("DROP TABLE no_schema")
+    assert shell.run("SHOW TABLES LIKE 'no_schema'").ok() == ()
