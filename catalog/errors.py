@@ -171,3 +171,38 @@ class LockTimeoutError(TableStoreError):
             f"Lock {lock!r} was still held by {holder} after {waited_ms} ms. Nothing was done; "
             "run the statement again, or end that process if it hangs."
         )
+
+
+class StreamWriterExistsError(TableStoreError):
+    """A second streaming query would write a table."""
+
+    condition = "TABLE_STORE_STREAM_WRITER_EXISTS"
+    sql_state = "55006"
+
+    def __init__(self, *, table: str, query: str, pid: int, host: str) -> None:
+        self.table = table
+        self.query = query
+        super().__init__(
+            f"{table} is being written by streaming query {query} of process {pid} on "
+            f"{host.partition(' ')[0]}, and a table has one streaming writer at a time. Stop that "
+            "query first, or write to another table; statements such as INSERT and MERGE may run "
+            "beside it."
+        )
+
+
+class StreamCheckpointLostError(TableStoreError):
+    """A checkpoint lacks batches that the table has, and the table forgot what they had read."""
+
+    condition = "TABLE_STORE_STREAM_CHECKPOINT_LOST"
+    sql_state = "55000"
+
+    def __init__(self, *, table: str, query: str, batch: int, last: int) -> None:
+        self.table = table
+        self.query = query
+        self.batch = batch
+        super().__init__(
+            f"Batch {batch} of streaming query {query} is in {table}, but its checkpoint ends with "
+            f"batch {last}, and the snapshot that knew where batch {batch} ended has expired. "
+            "Restore the checkpoint from a copy, or start the query with a new one, after what "
+            "the table has already."
+        )

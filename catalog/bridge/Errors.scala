@@ -61,6 +61,12 @@ object Errors {
     s"[TABLE_STORE_INVALID_OPTION] Option 'change-type-column' = '$name' is not valid: the query has no such column, " +
       s"only ${columns.mkString(", ")}. SQLSTATE: 42616", "TABLE_STORE_INVALID_OPTION", "42616")
 
+  def noCheckpoint(table: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_NO_CHECKPOINT] A stream that writes $table needs a checkpoint: its rows become visible with each " +
+      "checkpoint, without one there would be no output, or rows twice after a restart. Set option " +
+      "'checkpointLocation' to a folder of this query's own, or spark.sql.streaming.checkpointLocation. SQLSTATE: 42000",
+    "TABLE_STORE_NO_CHECKPOINT", "42000")
+
   def noSuchProcedure(catalog: String, ident: Identifier): Throwable = new TableStoreException(
     s"[TABLE_STORE_PROCEDURE_NOT_FOUND] There is no procedure ${ident.name} in $catalog.${ident.namespace.mkString(".")}. " +
       s"SHOW PROCEDURES IN $catalog.sys lists them. SQLSTATE: 42883", "TABLE_STORE_PROCEDURE_NOT_FOUND", "42883")

@@ -18,7 +18,7 @@ import org.json4s.JsonDSL._
 class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
     extends Table with SupportsRead with SupportsWrite with SupportsRowLevelOperations with SupportsMetadataColumns {
   import Json.formats
-  protected val handle: JObject = catalog ~ Json.ident(ident) ~ ("handle" -> definition \ "handle")
+  val handle: JObject = catalog ~ Json.ident(ident) ~ ("handle" -> definition \ "handle")
 
   override def name(): String = (definition \ "name").extract[String]
   override def toString: String = s"TableStoreTable ${name()}"

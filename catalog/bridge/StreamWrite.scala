@@ -45,7 +45,8 @@ class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, m
   override def simpleString(maxFields: Int): String = s"TableStoreStreamWrite ${write.name.mkString(".")}"
 
   override protected def run(): Seq[InternalRow] = {
-    val stream: JObject = ("query" -> write.query) ~ ("batch" -> number)
+    val running = StreamWriters.of(session, write)
+    val stream = running.stream ~ ("batch" -> number) ~ ("offsets" -> running.offsets(number))
     val begun = PlannerProcess.ask("begin_stream_batch", write.handle ~ ("stream" -> stream))
     if ((begun \ "isCommitted").extract[Boolean]) { if (isStateful) query.execute().foreach(_ => ()) }
     else commitProgress = Some(StreamWriterCommitProgress((statement(stream).write() \ "rows").extract[Long]))

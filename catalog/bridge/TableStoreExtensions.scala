@@ -19,6 +19,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(session => new TemporaryTables(session))
     extensions.injectHintResolutionRule(session => new DefaultSourceElsewhere(session))
     extensions.injectHintResolutionRule(session => new WriteTargets(session))
+    extensions.injectHintResolutionRule(session => new StreamWriters(session))
     extensions.injectHintResolutionRule(session => new CatalogListing(session))
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
     extensions.injectPlannerStrategy(_ => SessionViewStrategy)

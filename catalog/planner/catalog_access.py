@@ -57,7 +57,7 @@ class CatalogAccess:
             temporary=TemporaryTables(
                 warehouse=warehouse,
                 session_id=session.id,
-                owner=_jvm(),
+                owner=jvm_process(),
                 listeners=listeners,
             ),
         )
@@ -85,7 +85,7 @@ def remove_temporary_tables(session: PlannerSession) -> None:
         TemporaryTables(
             warehouse=warehouse,
             session_id=session.id,
-            owner=_jvm(),
+            owner=jvm_process(),
             listeners=installed_listeners(),
         ).end()
 
@@ -94,7 +94,7 @@ def end_sessions() -> None:
     """Remove the temporary tables of all sessions, for the JVM ends."""
     for warehouse in _opened:
         try:
-            remove_sessions_of(_jvm(), warehouse, installed_listeners())
+            remove_sessions_of(jvm_process(), warehouse, installed_listeners())
         except TableStoreError as error:
             _log.warning("temporary tables stay in %s: %s", warehouse.root, error)
 
@@ -120,6 +120,6 @@ def _warehouse(root: str, allowed_roots: str) -> Warehouse:
 
 
 @lru_cache(maxsize=1)
-def _jvm() -> ProcessIdentity:
-    """The JVM of the sessions, which started this process."""
+def jvm_process() -> ProcessIdentity:
+    """Return the JVM of the sessions, which started this process."""
     return identity_of(os.getppid())

@@ -1,26 +1,87 @@
-"""Requests of a stream that writes a table: what is known of a micro-batch before it is written."""
+"""Requests of a stream that writes a table: its start, what goes before a micro-batch, its end."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+from table_store.catalog.errors import StreamCheckpointLostError
+from table_store.catalog.planner.catalog_access import jvm_process
 from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.stream_writer_claim import StreamWriter, StreamWriterClaim
 from table_store.catalog.write_options import CommitName, WriteOptions
-from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.file_store.snapshot import Snapshot
+from table_store.storage.kernel.errors import InvalidOptionError, SnapshotNotFoundError
 from table_store.storage.table_options import COMMIT_USER
 
 # What `option` tells Spark of the stream itself, in small letters.
 _SPARK_S_OWN = frozenset({"checkpointlocation", "path"})
+# Property of a snapshot: entry of the checkpoint's log of offsets, by number of the batch.
+_OFFSETS = "stream.offsets."
+
+
+def start_stream_write(session: PlannerSession, argument: Argument) -> dict[str, str]:
+    """Entries that the checkpoint of a query has lost, by number of the batch.
+
+    A checkpoint that lost its newest entries would read other rows under numbers of batches that
+    are committed already; the table knows what they had read.
+
+    Raises:
+        InvalidOptionError: the table has no key by which to update.
+        StreamWriterExistsError: another query writes the table.
+        StreamCheckpointLostError: the table does not know either.
+    """
+    opened, stream = opened_table(argument), argument["stream"]
+    if argument["outputMode"] == "Update" and not opened.schema.primary_key:
+        raise InvalidOptionError(
+            key="outputMode",
+            value="update",
+            reason=f"it replaces rows by their key, and {opened.name} has no primary key; use "
+            "'append', or 'complete'",
+        )
+    query = stream.get("query")
+    _claim(opened).check(_writer(stream), stream["running"])
+    latest = opened.table.latest_snapshot()
+    last = None if latest is None or query is None else latest.commit_identifiers.get(query)
+    if latest is None or last is None or last <= stream["lastOffset"]:
+        return {}
+    found = _committed(opened, latest, CommitName(user=query, identifier=last))
+    entries = {
+        key.removeprefix(_OFFSETS): text
+        for key, text in (found.properties if found else {}).items()
+        if key.startswith(_OFFSETS)
+    }
+    if str(last) not in entries:
+        raise StreamCheckpointLostError(
+            table=opened.name, query=query, batch=last, last=stream["lastOffset"]
+        )
+    return {batch: text for batch, text in entries.items() if int(batch) > stream["lastOffset"]}
 
 
 def begin_stream_batch(session: PlannerSession, argument: Argument) -> dict[str, bool]:
-    """Whether the rows of a micro-batch are in the table already: then it must not be written."""
-    table = FileStoreTable.open(argument["handle"]["path"])
-    name = commit_name(argument["stream"])
-    return {"isCommitted": table.committer().has_committed(name.user, name.identifier)}
+    """Whether the rows of a micro-batch are in the table already: then it must not be written.
+
+    Raises:
+        StreamWriterExistsError: another query writes the table.
+    """
+    opened, stream = opened_table(argument), argument["stream"]
+    _claim(opened).take(_writer(stream), stream["running"])
+    name = commit_name(stream)
+    return {"isCommitted": opened.table.committer().has_committed(name.user, name.identifier)}
+
+
+def renew_stream_write(session: PlannerSession, argument: Argument) -> None:
+    """Say that a query which may have nothing to write still runs."""
+    stream = argument["stream"]
+    _claim(opened_table(argument)).take(_writer(stream), stream["running"])
+
+
+def end_stream_write(session: PlannerSession, argument: Argument) -> None:
+    """Let another query write the table that this one, which has ended, wrote."""
+    _claim(opened_table(argument)).give_back(_writer(argument["stream"]))
 
 
 def stream_write_options(
@@ -46,6 +107,37 @@ def stream_write_options(
     return replace(parsed, commit=commit_name(stream))
 
 
-def commit_name(stream: Mapping[str, object]) -> CommitName:
+def commit_name(stream: Mapping[str, Any]) -> CommitName:
     """Under which the micro-batch of a query is committed."""
-    return CommitName(user=str(stream["query"]), identifier=int(str(stream["batch"])))
+    return CommitName(user=stream["query"], identifier=stream["batch"])
+
+
+def commit_properties(stream: Mapping[str, Any] | None) -> dict[str, str]:
+    """What the snapshot of a micro-batch keeps of the query's checkpoint."""
+    offsets = {} if stream is None else stream["offsets"]
+    return {f"{_OFFSETS}{batch}": text for batch, text in offsets.items()}
+
+
+def _claim(opened: OpenedTable) -> StreamWriterClaim:
+    table = opened.table
+    return StreamWriterClaim(
+        file_io=table.file_io, path=table.path, name=opened.name, clock=table.clock
+    )
+
+
+def _writer(stream: Mapping[str, Any]) -> StreamWriter:
+    return StreamWriter(
+        query=stream.get("query", ""), run=stream.get("run", ""), holder=jvm_process()
+    )
+
+
+def _committed(opened: OpenedTable, latest: Snapshot, name: CommitName) -> Snapshot | None:
+    """The snapshot of a commit; None where it has expired."""
+    for version in range(latest.id, 0, -1):
+        try:
+            found = opened.table.snapshot_store.get(version)
+        except SnapshotNotFoundError:
+            return None
+        if (found.commit_user, found.commit_identifier) == (name.user, name.identifier):
+            return found
+    return None

@@ -17,7 +17,10 @@ from table_store.catalog.planner.maintenance import compact_after_write
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.overwrite import overwrite_scope, replace_condition, replaced_rows
 from table_store.catalog.planner.session import PlannerSession
-from table_store.catalog.planner.stream_write_requests import stream_write_options
+from table_store.catalog.planner.stream_write_requests import (
+    commit_properties,
+    stream_write_options,
+)
 from table_store.catalog.planner.write_plan import (
     DeltaColumns,
     at_writers,
@@ -188,6 +191,7 @@ def _commit(
         track_changes=options.is_tracked,
         operation="STREAM" if is_stream else command or _OPERATIONS[mode],
         expected_schema_id=opened.schema.id,
+        properties=commit_properties(argument.get("stream")),
     )
 
 

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, count, expr
 from pyspark.sql.functions import sum as total
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.killable_stream import SCHEMA, KillableStream
 from tests.integration.spark_session import spark_session
 
 pytestmark = [
@@ -24,8 +26,13 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with spark_session(tmp_path_factory.mktemp("stream_writes"), OWN_NAME) as session:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stream_writes")
+
+
+@pytest.fixture(scope="module")
+def spark(folder: Path) -> Iterator[SparkSession]:
+    with spark_session(folder, OWN_NAME) as session:
         yield session
 
 
@@ -191,3 +198,70 @@ def test_commit_names(spark: SparkSession) -> None:
             spark.sql(f"INSERT INTO n WITH ({options}) VALUES (1)")
     with pytest.raises(Exception, match="is reserved"):
         spark.sql(insert.format(2**63 - 1, 1))
+
+
+def test_what_is_refused_at_the_start(spark: SparkSession, stream: Stream) -> None:
+    """Before anything runs: no checkpoint, no key to update by, a second stream on the table."""
+    spark.sql("CREATE TABLE r_in (k INT)")
+    spark.sql("CREATE TABLE r (k INT)")
+    source = spark.readStream.table("r_in")
+    with pytest.raises(Exception, match=r"TABLE_STORE_NO_CHECKPOINT.*needs a checkpoint"):
+        source.writeStream.toTable("r")
+    with pytest.raises(Exception, match=r"default\.r has no primary key"):
+        stream.run(source, "r", "update")
+    spark.sql("INSERT INTO r_in VALUES (1)")
+    first = source.writeStream.option("checkpointLocation", str(stream.checkpoint)).toTable("r")
+    first.processAllAvailable()
+    second = source.writeStream.option("checkpointLocation", str(stream.checkpoint) + "2")
+    with pytest.raises(Exception, match=f"written by streaming query {first.id}"):
+        second.toTable("r")
+    spark.sql("INSERT INTO r VALUES (2)")
+    first.stop()
+    query = second.option("commit-usr", "x").trigger(availableNow=True).toTable("r")
+    with pytest.raises(StreamingQueryException, match="TABLE_STORE_UNKNOWN_OPTION"):
+        query.awaitTermination()
+    second = source.writeStream.option("checkpointLocation", str(stream.checkpoint) + "2")
+    second.trigger(availableNow=True).toTable("r").awaitTermination()
+    assert rows(spark, "SELECT * FROM r") == [(1,), (1,), (2,)]
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_checkpoint_that_lost_its_end(spark: SparkSession, stream: Stream, lost: int) -> None:
+    """The table knows what its newest batch had read, so rows that came since are no part of it."""
+    source, sink = f"l{lost}_in", f"l{lost}"
+    spark.sql(f"CREATE TABLE {source} (k INT)")
+    spark.sql(f"CREATE TABLE {sink} (k INT)")
+    for number in range(3):
+        spark.sql(f"INSERT INTO {source} VALUES ({number})")
+        stream.run(spark.readStream.table(source), sink)
+    for number in range(3 - lost, 3):
+        stream.forget("commits", number)
+        stream.forget("offsets", number)
+    spark.sql(f"INSERT INTO {source} VALUES (7)")
+    stream.run(spark.readStream.table(source), sink)
+    assert rows(spark, f"SELECT * FROM {sink}") == [(0,), (1,), (2,), (7,)]
+
+
+def test_killed(spark: SparkSession, folder: Path, stream: Stream, tmp_path: Path) -> None:
+    """Killed at any step and started again, a query delivers each row once."""
+    source = tmp_path / "source"
+    rows_in = spark.range(1200).selectExpr("cast(id AS INT) AS id", "'x' AS v")
+    rows_in.repartition(8).write.json(str(source))
+    spark.sql("CREATE TABLE k (id INT, v STRING)")
+    location = spark.sql("DESCRIBE TABLE EXTENDED k").where("col_name = 'Location'").first()
+    assert location is not None
+    table = Path(location["data_type"].removeprefix("file:"))
+    choice = random.Random(11)
+    written, published = choice.randrange(1, 3), choice.randrange(4, 7)
+    points = [
+        lambda: len(list(table.glob("bucket-0/data-*"))) > written,
+        lambda: (table / "snapshot" / f"snapshot-{published}").exists(),
+    ]
+    for point in points:
+        with KillableStream(folder, source, "k", stream.checkpoint) as running:
+            running.wait_until(point)
+    files = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(source))
+    stream.run(files, "k")
+    assert rows(spark, "SELECT count(*), count(DISTINCT id), sum(id) FROM k") == [
+        (1200, 1200, 1199 * 600)
+    ]
