@@ -333,6 +333,31 @@ STREAM_RETRACTIONS = Option(
     doc="What a stream that does not read `_change_type` does at a commit that changed or deleted "
     "rows: `fail`, or `ignore` what it took back.",
 )
+STREAM_MAX_FILES_PER_TRIGGER: Option[int | None] = Option(
+    key="stream.max-files-per-trigger",
+    type=integer(1),
+    default=None,
+    scopes=_TABLE_AND_READ,
+    derived_default="no limit",
+    doc="Data files of which a micro-batch reads changes. The first snapshot is divided, of "
+    "commits a batch has at least one. Also as Spark's `maxFilesPerTrigger`.",
+)
+STREAM_MAX_ROWS_PER_TRIGGER: Option[int | None] = Option(
+    key="stream.max-rows-per-trigger",
+    type=long(1),
+    default=None,
+    scopes=_TABLE_AND_READ,
+    derived_default="no limit",
+    doc="The same in stored rows; also as `maxRowsPerTrigger`. Higher: fewer and longer batches.",
+)
+STREAM_MAX_BYTES_PER_TRIGGER: Option[int | None] = Option(
+    key="stream.max-bytes-per-trigger",
+    type=memory_size(),
+    default=None,
+    scopes=_TABLE_AND_READ,
+    derived_default="no limit",
+    doc="The same in bytes of files; also as `maxBytesPerTrigger`.",
+)
 LOG_KAFKA_BOOTSTRAP_SERVERS: Option[str | None] = Option(
     key="log.kafka.bootstrap.servers",
     type=TEXT,
@@ -384,6 +409,9 @@ TABLE_OPTIONS = OptionSet(
         LOG_SCAN_TIMESTAMP_MILLS,
         UNTRACKED_CHANGES,
         STREAM_RETRACTIONS,
+        STREAM_MAX_FILES_PER_TRIGGER,
+        STREAM_MAX_ROWS_PER_TRIGGER,
+        STREAM_MAX_BYTES_PER_TRIGGER,
         LOG_KAFKA_BOOTSTRAP_SERVERS,
     ),
     prefixes=(LOG_KAFKA,),

@@ -2,10 +2,12 @@ package org.apache.spark.sql.tablestore
 
 import java.io.{InputStream, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util
+import java.util.Optional
 
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
-import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, SupportsTriggerAvailableNow}
+import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, ReportsSourceMetrics, SupportsTriggerAvailableNow}
 import org.apache.spark.sql.execution.streaming.checkpointing.HDFSMetadataLog
 import org.json4s._
 import org.json4s.JsonDSL._
@@ -15,14 +17,13 @@ case class PlannerOffset(override val json: String) extends Offset
 
 /** A table as a stream of micro-batches: the planner says where it starts, what is new, and what a batch reads. */
 class ManagedStream(request: JObject, table: String, checkpoint: String, readers: JValue => PartitionReaderFactory)
-    extends MicroBatchStream with SupportsTriggerAvailableNow {
+    extends MicroBatchStream with SupportsTriggerAvailableNow with ReportsSourceMetrics {
   import Json.formats
   private var last: Option[Offset] = None
   private var seen: Option[Offset] = None
 
   private def ask(name: String, argument: JObject = JObject()): JValue = PlannerProcess.ask(name, request ~ argument)
-  private def newest(start: Option[Offset], bound: Option[Offset] = None): Offset = PlannerOffset(
-    ask("stream_latest", ("start" -> start.map(_.json)) ~ ("bound" -> bound.map(_.json))).extract[String])
+  private def reached(answer: JValue, which: String): Offset = PlannerOffset((answer \ which).extract[String])
 
   /** Kept in the checkpoint: a start like "the latest" must stay the same until a first batch says more. */
   override def initialOffset(): Offset = starts.get(0).getOrElse {
@@ -35,12 +36,15 @@ class ManagedStream(request: JObject, table: String, checkpoint: String, readers
   }
   override def deserializeOffset(json: String): Offset = PlannerOffset(json)
   override def latestOffset(): Offset = throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called")
-  override def getDefaultReadLimit: ReadLimit = ReadLimit.allAvailable()
+  /** Limits are options, which the planner reads; where Spark wants all of it, this one does not come back. */
+  override def getDefaultReadLimit: ReadLimit = ReadLimit.maxFiles(Int.MaxValue)
 
-  override def prepareForTriggerAvailableNow(): Unit = last = Some(newest(None))
+  override def prepareForTriggerAvailableNow(): Unit = last = Some(reached(ask("stream_latest"), "latest"))
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
-    seen = Some(newest(Some(start)))
-    if (last.isEmpty) seen.get else newest(Some(start), last)
+    val answer = ask("stream_latest", ("start" -> start.json) ~ ("bound" -> last.map(_.json)) ~
+      ("isLimited" -> (limit == getDefaultReadLimit)))
+    seen = Some(reached(answer, "latest"))
+    reached(answer, "end")
   }
   override def reportLatestOffset(): Offset = seen.orNull
 
@@ -51,6 +55,8 @@ class ManagedStream(request: JObject, table: String, checkpoint: String, readers
   }
   override lazy val createReaderFactory: PartitionReaderFactory = readers(ask("stream_task"))
 
+  override def metrics(consumed: Optional[Offset]): util.Map[String, String] =
+    if (consumed.isEmpty) util.Map.of() else Json.toStrings(ask("stream_lag", "start" -> consumed.get.json))
   override def commit(end: Offset): Unit = ()
   override def stop(): Unit = ()
   override def toString: String = s"TableStoreStream $table"

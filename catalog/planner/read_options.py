@@ -7,7 +7,18 @@ from typing import Final
 from table_store.catalog.planner.endpoint import Argument
 from table_store.storage.kernel.options import OptionValues
 from table_store.storage.table_option_rules import parse_read_options
+from table_store.storage.table_options import (
+    STREAM_MAX_BYTES_PER_TRIGGER,
+    STREAM_MAX_FILES_PER_TRIGGER,
+    STREAM_MAX_ROWS_PER_TRIGGER,
+)
 
+# What Spark's own sources call them, in small letters.
+_SPARK_S_NAMES: Final = {
+    "maxfilespertrigger": STREAM_MAX_FILES_PER_TRIGGER.key,
+    "maxrowspertrigger": STREAM_MAX_ROWS_PER_TRIGGER.key,
+    "maxbytespertrigger": STREAM_MAX_BYTES_PER_TRIGGER.key,
+}
 _SPARK_S_OWN: Final = frozenset(
     """
     versionasof timestampasof path startingversion endingversion startingtimestamp endingtimestamp
@@ -24,4 +35,10 @@ def read_options(argument: Argument) -> OptionValues:
         InvalidOptionError: a value is not allowed, or the option is not one of a read.
     """
     given: dict[str, str] = argument.get("options", {})
-    return parse_read_options({k: v for k, v in given.items() if k.lower() not in _SPARK_S_OWN})
+    return parse_read_options(
+        {
+            _SPARK_S_NAMES.get(key.lower(), key): value
+            for key, value in given.items()
+            if key.lower() not in _SPARK_S_OWN
+        }
+    )

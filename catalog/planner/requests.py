@@ -62,6 +62,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     stream_requests.stream_latest,
     stream_requests.plan_stream,
     stream_requests.stream_task,
+    stream_requests.stream_lag,
     stream_write_requests.start_stream_write,
     stream_write_requests.begin_stream_batch,
     stream_write_requests.renew_stream_write,

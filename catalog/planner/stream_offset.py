@@ -18,16 +18,25 @@ class StreamOffset:
         version: 0 before the first snapshot.
         is_before_all: whether nothing is delivered yet, so that a whole snapshot comes first and
             not the changes since `version`.
+        parts: where the whole snapshot `version` is delivered in several batches, how many parts
+            of it are; None once it is.
+        part_bytes: size of these parts, which settles what each of them holds.
     """
 
     table: int
     version: int
     is_before_all: bool = False
+    parts: int | None = None
+    part_bytes: int | None = None
 
     def to_text(self) -> str:
         """Return the JSON of the checkpoint; equal offsets have equal texts."""
         item = {"table": self.table, "version": self.version}
-        return json.dumps(item | ({"beforeAll": True} if self.is_before_all else {}))
+        if self.is_before_all:
+            return json.dumps({**item, "beforeAll": True})
+        if self.parts is not None:
+            return json.dumps({**item, "parts": self.parts, "partBytes": self.part_bytes})
+        return json.dumps(item)
 
     @classmethod
     def from_text(cls, text: str) -> StreamOffset:
@@ -38,10 +47,13 @@ class StreamOffset:
         """
         try:
             item = json.loads(text)
+            has_parts = "parts" in item
             return cls(
                 table=int(item["table"]),
                 version=int(item["version"]),
                 is_before_all=bool(item.get("beforeAll", False)),
+                parts=int(item["parts"]) if has_parts else None,
+                part_bytes=int(item["partBytes"]) if has_parts else None,
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StreamSourceChangedError(

@@ -188,3 +188,90 @@ def test_labels_are_of_streams(spark: SparkSession) -> None:
     spark.sql("INSERT INTO lb VALUES (1)")
     with pytest.raises(Exception, match="read it in a stream"):
         spark.sql("SELECT a, _change_type FROM lb").collect()
+
+
+@pytest.mark.parametrize("option", ["stream.max-rows-per-trigger", "maxRowsPerTrigger"])
+def test_rate_limits(spark: SparkSession, sink: Sink, option: str) -> None:
+    """A whole snapshot comes in parts, commits one by one where two are too many; all comes."""
+    name = f"rate_{len(option)}"
+    spark.sql(f"CREATE TABLE {name} (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    for number in range(4):
+        spark.sql(f"INSERT INTO {name} SELECT id + {number * 50}, {number} FROM range(100)")
+    stream = spark.readStream.option(option, 120).table(name)
+    before = spark.table(name)
+    assert sink.run(stream) == sorted((tuple(row) for row in before.collect()), key=repr)
+    parts = len(sink.batches)
+    assert parts > 1
+    for number in range(3):
+        spark.sql(f"INSERT INTO {name} SELECT 1000 + id + {number * 60}, 7 FROM range(60)")
+        spark.sql(f"ALTER TABLE {name} COMPACT")
+    assert len(sink.run(stream)) == 180
+    assert [len(rows) for rows in sink.batches[parts:]] == [120, 60]
+
+
+def test_rate_limits_over_restarts(spark: SparkSession, sink: Sink) -> None:
+    """The parts of the first snapshot stay what they are, whatever is committed meanwhile."""
+    spark.sql("CREATE TABLE ro (id INT)")
+    for number in range(3):
+        spark.sql(f"INSERT INTO ro VALUES ({number})")
+    limited = spark.readStream.option("maxFilesPerTrigger", 1).table("ro")
+
+    class StoppedError(Exception):
+        pass
+
+    def stop(batch: DataFrame, number: int) -> None:
+        sink.batches.append([tuple(row) for row in batch.collect()])
+        if number == 1:
+            raise StoppedError
+
+    writer = limited.writeStream.foreachBatch(stop).trigger(availableNow=True)
+    query = writer.option("checkpointLocation", sink.checkpoint).start()
+    with pytest.raises(StreamingQueryException, match="StoppedError"):
+        query.awaitTermination()
+    spark.sql("INSERT INTO ro VALUES (3)")
+    spark.sql("ALTER TABLE ro COMPACT")
+    assert len(sink.batches) == 2
+    sink.run(spark.readStream.table("ro"))
+    first, tried, *rest = sink.batches
+    assert rest[0] == tried
+    assert sorted([*first, *(row for rows in rest for row in rows)]) == [(0,), (1,), (2,), (3,)]
+
+
+def test_lag(spark: SparkSession, sink: Sink) -> None:
+    """The progress of a query tells how far it is behind."""
+    spark.sql("CREATE TABLE lag (id INT)")
+    for number in range(3):
+        spark.sql(f"INSERT INTO lag SELECT id FROM range({number + 1})")
+    limited = spark.readStream.option("log.scan", "latest").option("maxFilesPerTrigger", 1)
+    assert sink.run(limited.table("lag")) == []
+    for number in range(3):
+        spark.sql(f"INSERT INTO lag SELECT id FROM range({number + 1})")
+    writer = limited.table("lag").writeStream.format("noop").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", sink.checkpoint).start()
+    query.awaitTermination()
+    lags = [progress["sources"][0]["metrics"] for progress in query.recentProgress]
+    assert [lag["snapshotsBehindLatest"] for lag in lags][:3] == ["2", "1", "0"]
+    assert [lag["rowsBehindLatest"] for lag in lags][:3] == ["5", "3", "0"]
+    assert int(lags[0]["millisecondsBehindLatest"]) > 0
+    assert lags[2]["millisecondsBehindLatest"] == "0"
+
+
+def test_times_outside_of_the_history(spark: SparkSession, sink: Sink) -> None:
+    spark.sql("CREATE TABLE ti (a INT)")
+    spark.sql("INSERT INTO ti VALUES (1)")
+    since = spark.readStream.option("log.scan", "from-timestamp")
+    for millis in (1000, 99_999_999_999_999):
+        stream = since.option("log.scan.timestamp-mills", millis).table("ti")
+        with pytest.raises(StreamingQueryException, match="available are the versions 1 to 1"):
+            sink.run(stream)
+    with pytest.raises(Exception, match=r"it needs .log\.scan\.timestamp-mills"):
+        sink.run(spark.readStream.option("log.scan", "from-timestamp").table("ti"))
+
+
+def test_from_stream(spark: SparkSession, sink: Sink) -> None:
+    """SQL has streams, too, with options."""
+    spark.sql("CREATE TABLE fs (a INT)")
+    spark.sql("INSERT INTO fs VALUES (1), (2)")
+    assert sink.run(spark.sql("SELECT a + 1 AS b FROM STREAM fs WHERE a > 1")) == [(3,)]
+    latest = spark.sql("SELECT * FROM STREAM fs WITH ('log.scan' = 'latest')")
+    assert Sink(Path(sink.checkpoint + "2")).run(latest) == []

@@ -1,0 +1,226 @@
+"""A table that a stream reads: where it starts, how far a batch goes, and what the batch reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.catalog.planner.changelog import ChangelogHandle
+from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.read_options import read_options
+from table_store.catalog.planner.stream_limits import Amount, ReadLimits
+from table_store.catalog.planner.stream_offset import StreamOffset, identity_of
+from table_store.storage.file_store.change_labels import CHANGE_LABELS, CHANGE_TYPE
+from table_store.storage.file_store.change_range import ChangeBound, ChangeHistory, ChangeRange
+from table_store.storage.file_store.change_scan import ChangeScan
+from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit, Retractions
+from table_store.storage.file_store.live_files import read_delta
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import (
+    ChangesNotAvailableError,
+    SnapshotNotFoundError,
+    StreamSourceChangedError,
+)
+from table_store.storage.kernel.options import OptionValues
+from table_store.storage.table_options import (
+    LOG_SCAN,
+    LOG_SCAN_TIMESTAMP_MILLS,
+    STREAM_RETRACTIONS,
+    UNTRACKED_CHANGES,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSource:
+    """A table that a stream reads, as one request sees it."""
+
+    table: FileStoreTable
+    schema: TableSchema
+    name: str
+    columns: tuple[str, ...]
+    options: OptionValues
+    changes: ChangelogHandle | None
+
+    @classmethod
+    def of(cls, argument: Argument) -> StreamSource:
+        """Return the source of a request."""
+        handle = argument["handle"]
+        table = FileStoreTable.open(handle["path"])
+        return cls(
+            table=table,
+            schema=table.schema_store.get(handle["schema"]),
+            name=".".join([*argument["namespace"], argument["name"]]),
+            columns=tuple(argument["columns"]),
+            options=read_options(argument),
+            changes=ChangelogHandle.from_json(handle) if "changes" in handle else None,
+        )
+
+    def offset(self, version: int, *, is_before_all: bool = False) -> StreamOffset:
+        """Return the position behind snapshot `version`, or before everything."""
+        return StreamOffset(
+            table=identity_of(self.table), version=version, is_before_all=is_before_all
+        )
+
+    def start(self) -> int | None:
+        """The snapshot behind which a new stream begins; None where it begins with a whole one."""
+        if self.changes is not None:
+            self.changes.check_available(self.name)
+            return self.changes.range.first_id - 1 if self.changes.has_start else None
+        history = ChangeHistory(self.table.snapshot_store, self.name)
+        match self.options.get(LOG_SCAN):
+            case "latest":
+                return self.table.snapshot_store.latest_id() or 0
+            case "from-timestamp":
+                time_us = (self.options.get(LOG_SCAN_TIMESTAMP_MILLS) or 0) * 1000
+                return history.resolve(ChangeBound(timestamp_us=time_us), None).first_id - 1
+        return None
+
+    def mode(self) -> ChangeMode:
+        """Return how changes are told: as the query looks at their kind, or not."""
+        if self.changes is not None:
+            return self.changes.mode
+        if CHANGE_TYPE in self.columns:
+            return ChangeMode(computes_updates=True)
+        return ChangeMode(retractions=Retractions(self.options.get(STREAM_RETRACTIONS)))
+
+    def latest_version(self) -> int:
+        """The newest snapshot that the stream may read; 0 where there is none."""
+        latest = self.table.snapshot_store.latest_id() or 0
+        if self.changes is not None and self.changes.has_end:
+            latest = min(latest, self.changes.range.last_id)
+        return latest
+
+    def end(self, start: StreamOffset, latest: int, limits: ReadLimits) -> StreamOffset:
+        """Where a batch ends that begins at `start` and reads at most up to snapshot `latest`."""
+        if start.parts is not None:
+            return self._part_of_snapshot(start, limits)
+        if latest <= start.version:
+            return start
+        if limits.is_none:
+            return self.offset(latest)
+        if start.is_before_all:
+            whole = self._amount_of_snapshot(latest)
+            part_bytes = limits.part_bytes(whole, self._whole(latest).target_bytes)
+            begin = replace(self.offset(latest), parts=0, part_bytes=part_bytes)
+            return self._part_of_snapshot(begin, limits)
+        commits = range(start.version + 1, latest + 1)
+        return self.offset(start.version + limits.fitting(map(self._amount_of_commit, commits)))
+
+    def splits(
+        self, start: StreamOffset, end: StreamOffset, parallelism: int
+    ) -> tuple[ChangeSplit, ...]:
+        """What the tasks of the batch between two offsets read."""
+        part_bytes = end.part_bytes or start.part_bytes
+        if part_bytes is None:
+            return self.scan(start, end, parallelism).splits()
+        self._check_same_table(end)
+        return self._parts(end.version, part_bytes)[start.parts or 0 : end.parts]
+
+    def _part_of_snapshot(self, start: StreamOffset, limits: ReadLimits) -> StreamOffset:
+        assert start.parts is not None
+        assert start.part_bytes is not None
+        parts = self._parts(start.version, start.part_bytes)
+        rest = parts[start.parts :]
+        taken = len(rest) if limits.is_none else limits.fitting(map(_amount_of_part, rest))
+        if taken == len(rest):
+            return self.offset(start.version)
+        return replace(start, parts=start.parts + taken)
+
+    def _parts(self, version: int, part_bytes: int) -> tuple[ChangeSplit, ...]:
+        """A whole snapshot, always cut in the same way."""
+        try:
+            return replace(self._whole(version), target_bytes=part_bytes).splits()
+        except SnapshotNotFoundError as error:
+            asked = f"at version {version}, of which the stream has read a part"
+            available = f"available are the versions {error.earliest_id} to {error.latest_id}"
+            raise self._expired(asked, available) from error
+
+    def _whole(self, version: int) -> ChangeScan:
+        return self.scan(self.offset(0, is_before_all=True), self.offset(version), 1)
+
+    def _amount_of_snapshot(self, version: int) -> Amount:
+        live = self.table.live_files(self.table.snapshot_store.get(version), self.schema)
+        return _amount_of(live.entries)
+
+    def _amount_of_commit(self, version: int) -> Amount:
+        try:
+            snapshot = self.table.snapshot_store.get(version)
+        except SnapshotNotFoundError:
+            return Amount()  # the batch will say so
+        if snapshot.commit_kind is CommitKind.COMPACT:
+            return Amount()
+        return _amount_of(read_delta(self.table.metadata, snapshot, self.schema))
+
+    def scan(self, start: StreamOffset, end: StreamOffset, parallelism: int) -> ChangeScan:
+        """Return a read of all that lies between two offsets.
+
+        Raises:
+            ChangesNotAvailableError: snapshots that the stream has not read yet have expired.
+            StreamSourceChangedError: the table is another one, or has other columns.
+        """
+        self._check_same_table(end)
+        history = ChangeHistory(self.table.snapshot_store, self.name)
+        begins = start.is_before_all and end.version > 0
+        first = end.version if begins else start.version + 1
+        if not begins and first <= end.version:
+            bound = ChangeBound(version=start.version, is_inclusive=False)
+            try:
+                history.resolve(bound, ChangeBound(version=end.version))
+            except ChangesNotAvailableError as error:
+                asked = f"behind version {start.version}, up to which the stream has read it"
+                raise self._expired(asked, error.available) from error
+        scan = self.table.changes(
+            columns=self.columns,
+            mode=self.mode(),
+            labels=CHANGE_LABELS,
+            skips_untracked=self.options.get(UNTRACKED_CHANGES) == "skip",
+            schema=self.schema,
+        )
+        found = ChangeRange(first_id=first, last_id=end.version)
+        return replace(scan, range=found, begins_with_snapshot=begins, parallelism=parallelism)
+
+    def _expired(self, asked: str, available: str) -> ChangesNotAvailableError:
+        return ChangesNotAvailableError(
+            table=self.name,
+            asked=asked,
+            available=f"{available}. Start it anew with another checkpoint, and let "
+            "'snapshot.time-retained' exceed the time it may be away",
+        )
+
+    def _check_same_table(self, end: StreamOffset) -> None:
+        if end.table != identity_of(self.table):
+            raise StreamSourceChangedError(
+                table=self.name,
+                reason="it was replaced, or dropped and made again, since the checkpoint was "
+                "written; start the query with a new checkpoint",
+            )
+        if end.version:
+            written = self.table.snapshot(version=end.version)
+            schema_id = self.schema.id if written is None else written.schema_id
+            newer = schema_id > self.schema.id
+            if newer and self.table.schema_store.get(schema_id).fields != self.schema.fields:
+                raise StreamSourceChangedError(
+                    table=self.name,
+                    reason="its columns were altered while the query ran; start the query again "
+                    "with the same checkpoint, and it goes on with the columns of now",
+                )
+
+
+def _amount_of(entries: pa.Table) -> Amount:
+    return Amount(
+        files=entries.num_rows,
+        rows=pc.sum(entries["row_count"]).as_py() or 0,
+        size_bytes=pc.sum(entries["size_bytes"]).as_py() or 0,
+    )
+
+
+def _amount_of_part(split: ChangeSplit) -> Amount:
+    return Amount(
+        files=len(split.files),
+        rows=sum(file.row_count for file in split.files),
+        size_bytes=sum(file.size_bytes for file in split.files),
+    )
