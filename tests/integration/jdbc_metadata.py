@@ -10,8 +10,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import pyspark
 
@@ -63,15 +62,10 @@ class JdbcBrowser:
         """Keep the connection from now on, as a tree that stays open does."""
         self._ask("hold")
 
-    def __enter__(self) -> JdbcBrowser:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.communicate()  # ends it by the end of its input
 
 

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+
+from tests.integration.closed_at_exit import ClosedAtExit
 
 _START_S = 180
 
@@ -22,7 +22,7 @@ def free_port() -> int:
         return port
 
 
-class SparkServer:
+class SparkServer(ClosedAtExit):
     """One running server, which listens on `port` once it is made."""
 
     def __init__(
@@ -57,15 +57,8 @@ class SparkServer:
                 time.sleep(0.5)
         raise AssertionError(f"no server in {_START_S} s: {self.log.read_text()[-2000:]}")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Stop the server; kill it where it does not stop."""
         self.process.terminate()
         try:
             self.process.wait(30)

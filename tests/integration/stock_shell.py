@@ -11,8 +11,9 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO
+
+from tests.integration.closed_at_exit import ClosedAtExit
 
 _PROMPT = re.compile(r"^(spark-sql \([^)]*\)>|\s+>)(\s|$)")
 # No test fetches as many rows with one statement.
@@ -40,7 +41,7 @@ class Answer:
         return sorted(self.ok())
 
 
-class StockShell:
+class StockShell(ClosedAtExit):
     """One running `spark-sql`; statements run one after the other in its session."""
 
     def __init__(
@@ -130,17 +131,6 @@ class StockShell:
             pump.join(60)
         self._stream(self.process.stdout).close()
         self._stream(self.process.stderr).close()
-
-    def __enter__(self) -> StockShell:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _until(lines: queue.Queue[str | None], mark: str, timeout_s: float, *, times: int) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 
 from pyhive import hive
 
+from tests.integration.closed_at_exit import ClosedAtExit
 from tests.integration.spark_server import SparkServer, free_port
 
 
@@ -37,7 +37,7 @@ class ThriftServer(SparkServer):
         return ThriftSession(connection)
 
 
-class ThriftSession:
+class ThriftSession(ClosedAtExit):
     """One session of a server."""
 
     def __init__(self, connection: hive.Connection) -> None:
@@ -64,14 +64,3 @@ class ThriftSession:
     def close(self) -> None:
         """End the session."""
         self._connection.close()
-
-    def __enter__(self) -> ThriftSession:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
