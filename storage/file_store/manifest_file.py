@@ -104,19 +104,20 @@ def live_entries(entries: pa.Table) -> pa.Table:
 
 
 def merge_entries(entries: pa.Table, *, from_start: bool) -> pa.Table:
-    """Return the net effect of consecutive changes: at most one entry per name.
+    """Return the net effect of consecutive changes: per name at most a deletion and an addition.
 
     With `from_start` nothing came before, so only live files remain. Otherwise a deletion of
-    a file that was added before these changes stays.
+    a file that was added before these changes stays, also when they add the same name again
+    (a file that changed its level): without it, a later deletion would cancel that addition
+    alone, and the file of before would be live again.
     """
     if from_start:
         return live_entries(entries)
     first, last = _first_and_last(entries)
     kinds = _kinds(entries)
-    added = kinds[last] == FileKind.ADD
-    deleted_before = (kinds[last] == FileKind.DELETE) & (kinds[first] == FileKind.DELETE)
-    keep = np.sort(last[added | deleted_before])
-    return entries.take(pa.array(keep))
+    deleted_before = first[kinds[first] == FileKind.DELETE]
+    added = last[kinds[last] == FileKind.ADD]
+    return entries.take(pa.array(np.sort(np.concatenate([deleted_before, added]))))
 
 
 def split_entries(entries: pa.Table, partition_count: int) -> tuple[pa.Table, ...]:

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from table_store.storage.file_store import manifest_file, manifest_list
@@ -135,8 +135,22 @@ class History:
                 assert Path(fresh.file_path(file)).exists()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(steps)
+# A file changes its level twice and goes; its first entry must not come back when they merge.
+@example(
+    [
+        ("append", 1, "p"),
+        ("append", 2, "p"),
+        ("append", 3, "q"),
+        ("upgrade", 0, "p"),
+        ("append", 1, "p"),
+        ("upgrade", 0, "p"),
+        ("compact", 1, "p"),
+        ("compact", 1, "p"),
+        ("append", 1, "p"),
+    ]
+)
 def test_every_snapshot_holds_the_right_files(
     made: list[tuple[str, int, str]],
 ) -> None:
