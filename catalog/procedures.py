@@ -183,6 +183,20 @@ def _expire_snapshots(context: ProcedureContext, arguments: Arguments) -> pa.Tab
     )
 
 
+def _reset_consumer(context: ProcedureContext, arguments: Arguments) -> pa.Table:
+    consumers = context.open(context.table(arguments)).consumers
+    name, following = arguments.text("consumer_id"), arguments.optional_int("next_snapshot_id")
+    if following is None:
+        was_known = consumers.remove(name)
+    else:
+        was_known = any(consumer.id == name for consumer in consumers.all())
+        consumers.note(name, following)
+    return pa.table({"was_known": [was_known]}, schema=_RESET_RESULT)
+
+
+_RESET_RESULT: Final = pa.schema([("was_known", pa.bool_())])
+
+
 def _or(asked: int | None, default: int) -> int:
     return default if asked is None else asked
 
@@ -273,6 +287,22 @@ PROCEDURES: Final[Mapping[str, Procedure[ProcedureContext]]] = FrozenMap(
             ),
             result=_EXPIRE_RESULT,
             run=_expire_snapshots,
+        ),
+        Procedure(
+            name="reset_consumer",
+            description="Forgets a consumer, or sets how far it has read.",
+            parameters=(
+                _TABLE,
+                ProcedureParameter(
+                    name="consumer_id",
+                    type=STRING,
+                    is_required=True,
+                    description="The 'consumer-id' of a stream.",
+                ),
+                _optional("next_snapshot_id", LONG, "First snapshot it needs. None: forget it."),
+            ),
+            result=_RESET_RESULT,
+            run=_reset_consumer,
         ),
         Procedure(
             name="remove_orphan_files",

@@ -146,6 +146,23 @@ def _schema_rows(table: FileStoreTable, _: Snapshot | None) -> pa.Table:
     return pa.Table.from_pylist(found, schema=_SCHEMAS)
 
 
+_CONSUMERS: Final = _schema(
+    ("consumer_id", _TEXT), ("next_snapshot_id", _LONG), ("update_time", _TIME)
+)
+
+
+def _consumer_rows(table: FileStoreTable, _: Snapshot | None) -> pa.Table:
+    found = [
+        {
+            "consumer_id": consumer.id,
+            "next_snapshot_id": consumer.next_snapshot_id,
+            "update_time": consumer.time_ms * 1000,
+        }
+        for consumer in table.consumers.all()
+    ]
+    return pa.Table.from_pylist(found, schema=_CONSUMERS)
+
+
 _OPTIONS: Final = _schema(("key", _TEXT), ("value", _TEXT))
 
 
@@ -324,6 +341,7 @@ SYSTEM_TABLES: Final[Mapping[str, SystemTable]] = FrozenMap(
     for table in (
         SystemTable("snapshots", _SNAPSHOTS, _snapshot_rows),
         SystemTable("schemas", _SCHEMAS, _schema_rows),
+        SystemTable("consumers", _CONSUMERS, _consumer_rows),
         SystemTable("options", _OPTIONS, _option_rows),
         SystemTable("manifests", _MANIFESTS, _manifest_rows),
         SystemTable("files", _FILES, _file_rows),

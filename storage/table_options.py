@@ -22,6 +22,14 @@ from table_store.storage.kernel.options import (
     memory_size,
     one_of,
 )
+from table_store.storage.stream_options import (
+    CONSUMER_EXPIRATION_TIME,
+    CONSUMER_ID,
+    STREAM_MAX_BYTES_PER_TRIGGER,
+    STREAM_MAX_FILES_PER_TRIGGER,
+    STREAM_MAX_ROWS_PER_TRIGGER,
+    STREAM_RETRACTIONS,
+)
 
 _SESSION_AND_TABLE = frozenset({Scope.SESSION, Scope.TABLE})
 _TABLE = frozenset({Scope.TABLE})
@@ -325,39 +333,6 @@ UNTRACKED_CHANGES = Option(
     doc="What a reader of changes does at a commit without `change-tracking`: `fail`, or `skip` "
     "what it changed.",
 )
-STREAM_RETRACTIONS = Option(
-    key="stream.retractions",
-    type=one_of("fail", "ignore"),
-    default="fail",
-    scopes=_TABLE_AND_READ,
-    doc="What a stream that does not read `_change_type` does at a commit that changed or deleted "
-    "rows: `fail`, or `ignore` what it took back.",
-)
-STREAM_MAX_FILES_PER_TRIGGER: Option[int | None] = Option(
-    key="stream.max-files-per-trigger",
-    type=integer(1),
-    default=None,
-    scopes=_TABLE_AND_READ,
-    derived_default="no limit",
-    doc="Data files of which a micro-batch reads changes. The first snapshot is divided, of "
-    "commits a batch has at least one. Also as Spark's `maxFilesPerTrigger`.",
-)
-STREAM_MAX_ROWS_PER_TRIGGER: Option[int | None] = Option(
-    key="stream.max-rows-per-trigger",
-    type=long(1),
-    default=None,
-    scopes=_TABLE_AND_READ,
-    derived_default="no limit",
-    doc="The same in stored rows; also as `maxRowsPerTrigger`. Higher: fewer and longer batches.",
-)
-STREAM_MAX_BYTES_PER_TRIGGER: Option[int | None] = Option(
-    key="stream.max-bytes-per-trigger",
-    type=memory_size(),
-    default=None,
-    scopes=_TABLE_AND_READ,
-    derived_default="no limit",
-    doc="The same in bytes of files; also as `maxBytesPerTrigger`.",
-)
 LOG_KAFKA_BOOTSTRAP_SERVERS: Option[str | None] = Option(
     key="log.kafka.bootstrap.servers",
     type=TEXT,
@@ -412,6 +387,8 @@ TABLE_OPTIONS = OptionSet(
         STREAM_MAX_FILES_PER_TRIGGER,
         STREAM_MAX_ROWS_PER_TRIGGER,
         STREAM_MAX_BYTES_PER_TRIGGER,
+        CONSUMER_ID,
+        CONSUMER_EXPIRATION_TIME,
         LOG_KAFKA_BOOTSTRAP_SERVERS,
     ),
     prefixes=(LOG_KAFKA,),

@@ -6,12 +6,12 @@ from typing import Final
 
 from table_store.catalog.planner.endpoint import Argument
 from table_store.storage.kernel.options import OptionValues
-from table_store.storage.table_option_rules import parse_read_options
-from table_store.storage.table_options import (
+from table_store.storage.stream_options import (
     STREAM_MAX_BYTES_PER_TRIGGER,
     STREAM_MAX_FILES_PER_TRIGGER,
     STREAM_MAX_ROWS_PER_TRIGGER,
 )
+from table_store.storage.table_option_rules import parse_read_options
 
 # What Spark's own sources call them, in small letters.
 _SPARK_S_NAMES: Final = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from table_store.storage.kernel.options import OptionValues
-from table_store.storage.table_options import (
+from table_store.storage.stream_options import (
     STREAM_MAX_BYTES_PER_TRIGGER,
     STREAM_MAX_FILES_PER_TRIGGER,
     STREAM_MAX_ROWS_PER_TRIGGER,

@@ -34,7 +34,9 @@ def stream_latest(session: PlannerSession, argument: Argument) -> dict[str, str]
     if argument.get("bound") is not None:
         latest = min(latest, StreamOffset.from_text(argument["bound"]).version)
     limits = ReadLimits.of(source.options) if argument["isLimited"] else ReadLimits()
-    end = source.end(StreamOffset.from_text(argument["start"]), latest, limits)
+    start = StreamOffset.from_text(argument["start"])
+    end = source.end(start, latest, limits)
+    source.note_progress(start, end)
     return {**answer, "end": end.to_text()}
 
 

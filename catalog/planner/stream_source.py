@@ -26,10 +26,10 @@ from table_store.storage.kernel.errors import (
     StreamSourceChangedError,
 )
 from table_store.storage.kernel.options import OptionValues
+from table_store.storage.stream_options import CONSUMER_ID, STREAM_RETRACTIONS
 from table_store.storage.table_options import (
     LOG_SCAN,
     LOG_SCAN_TIMESTAMP_MILLS,
-    STREAM_RETRACTIONS,
     UNTRACKED_CHANGES,
 )
 
@@ -86,6 +86,14 @@ class StreamSource:
         if CHANGE_TYPE in self.columns:
             return ChangeMode(computes_updates=True)
         return ChangeMode(retractions=Retractions(self.options.get(STREAM_RETRACTIONS)))
+
+    def note_progress(self, start: StreamOffset, end: StreamOffset) -> None:
+        """Keep what a batch from `start` to `end` and all later ones need from expiring."""
+        name = self.options.get(CONSUMER_ID)
+        if name is None or end.version == 0:
+            return
+        is_begun = not start.is_before_all and start.parts is None
+        self.table.consumers.note(name, start.version + 1 if is_begun else end.version)
 
     def latest_version(self) -> int:
         """The newest snapshot that the stream may read; 0 where there is none."""
@@ -188,7 +196,7 @@ class StreamSource:
             table=self.name,
             asked=asked,
             available=f"{available}. Start it anew with another checkpoint, and let "
-            "'snapshot.time-retained' exceed the time it may be away",
+            "'snapshot.time-retained' exceed the time it may be away, or give it a 'consumer-id'",
         )
 
     def _check_same_table(self, end: StreamOffset) -> None:

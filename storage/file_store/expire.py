@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -53,6 +53,11 @@ class ExpireOptions:
     retain_max: int = 2**31 - 1
     needed_from_id: int | None = None
     expire_max: int = 50
+
+    def needing(self, snapshot_id: int | None) -> ExpireOptions:
+        """Return these options with one more reason to keep snapshots from `snapshot_id` on."""
+        needed = [i for i in (self.needed_from_id, snapshot_id) if i is not None]
+        return replace(self, needed_from_id=min(needed, default=None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

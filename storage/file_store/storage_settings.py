@@ -11,6 +11,7 @@ from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.retry_policy import RetryPolicy
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.options import OptionValues, Scope
+from table_store.storage.stream_options import CONSUMER_EXPIRATION_TIME
 from table_store.storage.table_options import (
     BUCKET,
     COMMIT_MAX_RETRIES,
@@ -53,6 +54,7 @@ class StorageSettings:
     snapshots_max: int
     snapshot_age_ms: int
     expire_limit: int
+    consumer_expiration_ms: int
 
     @classmethod
     def of(cls, schema: TableSchema) -> StorageSettings:
@@ -74,6 +76,7 @@ class StorageSettings:
             snapshots_max=options.get(SNAPSHOT_NUM_RETAINED_MAX),
             snapshot_age_ms=_milliseconds(options.get(SNAPSHOT_TIME_RETAINED)),
             expire_limit=options.get(SNAPSHOT_EXPIRE_LIMIT),
+            consumer_expiration_ms=_milliseconds(options.get(CONSUMER_EXPIRATION_TIME)),
         )
 
     def expiry(self, now_ms: int) -> ExpireOptions:

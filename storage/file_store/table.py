@@ -25,6 +25,7 @@ from table_store.storage.file_store.compaction_picker import (
     pick_full_compaction,
 )
 from table_store.storage.file_store.compaction_task import CompactionResult, CompactionTask
+from table_store.storage.file_store.consumer import ConsumerStore
 from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage, DataFile
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.expire import ExpireOptions, ExpireResult, SnapshotExpiry
@@ -94,6 +95,16 @@ class FileStoreTable:
     def snapshot_store(self) -> SnapshotStore:
         """The versions of the table's content."""
         return SnapshotStore(self.file_io, self.path)
+
+    @property
+    def consumers(self) -> ConsumerStore:
+        """The streams that read the table under a name of theirs."""
+        return ConsumerStore(
+            file_io=self.file_io,
+            path=self.path,
+            clock=self.clock,
+            expiration_ms=StorageSettings.of(self.schema).consumer_expiration_ms,
+        )
 
     @property
     def metadata(self) -> MetadataReader:
@@ -357,7 +368,7 @@ class FileStoreTable:
         return CompactionResult.of(before, after)
 
     def expire_snapshots(self, options: ExpireOptions | None = None) -> ExpireResult:
-        """Remove old snapshots, and the files that only they needed.
+        """Remove old snapshots that no consumer needs, and the files that only they needed.
 
         Args:
             options: which stay; None: as the table's options say.
@@ -366,6 +377,7 @@ class FileStoreTable:
             FileAccessError: the store refused; the rest is removed as orphans later.
         """
         kept = options or StorageSettings.of(self.schema).expiry(self.clock.now_ms())
+        kept = kept.needing(self.consumers.needed_from_id())
         return SnapshotExpiry(self.file_io, self.path, self.schema_store, self.clock).expire(kept)
 
     def data_path(self, file: DataFile) -> str:

@@ -275,3 +275,25 @@ def test_from_stream(spark: SparkSession, sink: Sink) -> None:
     assert sink.run(spark.sql("SELECT a + 1 AS b FROM STREAM fs WHERE a > 1")) == [(3,)]
     latest = spark.sql("SELECT * FROM STREAM fs WITH ('log.scan' = 'latest')")
     assert Sink(Path(sink.checkpoint + "2")).run(latest) == []
+
+
+def test_consumer(spark: SparkSession, sink: Sink) -> None:
+    """A stream with a name finds after any absence what it has not read."""
+    spark.sql("CREATE TABLE co (a INT)")
+    spark.sql("INSERT INTO co VALUES (1)")
+    named = spark.readStream.option("consumer-id", "mine").table("co")
+    assert sink.run(named) == [(1,)]
+    for number in range(2, 5):
+        spark.sql(f"INSERT INTO co VALUES ({number})")
+    expire = (
+        "CALL sys.expire_snapshots(table => 'co', retain_max => 1, retain_min => 1, "
+        "older_than => '2999-01-01 00:00:00')"
+    )
+    assert spark.sql(expire).collect()[0][0] == 0
+    consumers = spark.sql("SELECT consumer_id, next_snapshot_id FROM `co$consumers`")
+    assert [tuple(row) for row in consumers.collect()] == [("mine", 2)]
+    assert sink.run(named) == [(2,), (3,), (4,)]
+    assert spark.sql(expire).collect()[0][0] == 3
+    reset = "CALL sys.reset_consumer(table => 'co', consumer_id => 'mine')"
+    assert [spark.sql(reset).collect()[0][0] for _ in range(2)] == [True, False]
+    assert consumers.count() == 0

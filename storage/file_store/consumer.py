@@ -1,0 +1,94 @@
+"""Who reads a table's changes, and how far: what expiry must not take away from them.
+
+A file for each consumer beside the table, as Apache Paimon has them. It is written when a stream
+has got further, and now and then to say that it is still there.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.clock import Clock
+from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
+
+CONSUMER_FOLDER: Final = "consumer"
+_PREFIX: Final = "consumer-"
+_RENEWALS: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consumer:
+    """One reader: `next_snapshot_id` is the first whose changes it has not read."""
+
+    id: str
+    next_snapshot_id: int
+    time_ms: int
+
+    @property
+    def needed_from_id(self) -> int:
+        """The oldest snapshot it needs: changes are told from the one before, too."""
+        return max(1, self.next_snapshot_id - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerStore:
+    """The consumers of the table at `path`; silent for `expiration_ms` they count no longer."""
+
+    file_io: FileIO
+    path: str
+    clock: Clock
+    expiration_ms: int
+
+    def all(self) -> tuple[Consumer, ...]:
+        """Return the consumers that count, by name.
+
+        Raises:
+            CorruptFileError: a file is no consumer's.
+        """
+        found = []
+        for status in self.file_io.list(join_path(self.path, CONSUMER_FOLDER)):
+            if status.name.startswith(_PREFIX):
+                consumer = self._read(join_path(self.path, CONSUMER_FOLDER, status.name))
+                if consumer and consumer.time_ms + self.expiration_ms > self.clock.now_ms():
+                    found.append(consumer)
+        return tuple(sorted(found, key=lambda consumer: consumer.id))
+
+    def needed_from_id(self) -> int | None:
+        """Return the oldest snapshot that a consumer needs; None where none does."""
+        return min((consumer.needed_from_id for consumer in self.all()), default=None)
+
+    def note(self, consumer_id: str, next_snapshot_id: int) -> None:
+        """Note how far a consumer is. Nothing is written where that is known, and lately said."""
+        now_ms = self.clock.now_ms()
+        known = self._read(self._file(consumer_id))
+        is_new = known is None or known.next_snapshot_id != next_snapshot_id
+        if known is None or is_new or known.time_ms + self.expiration_ms // _RENEWALS < now_ms:
+            item = {"id": consumer_id, "nextSnapshot": next_snapshot_id, "timeMillis": now_ms}
+            self.file_io.write_bytes(self._file(consumer_id), json.dumps(item).encode())
+
+    def remove(self, consumer_id: str) -> bool:
+        """Forget a consumer; return whether there was one."""
+        is_known = self.file_io.exists(self._file(consumer_id))
+        self.file_io.delete(self._file(consumer_id))
+        return is_known
+
+    def _file(self, consumer_id: str) -> str:
+        return join_path(self.path, CONSUMER_FOLDER, _PREFIX + quote(consumer_id, safe=""))
+
+    def _read(self, path: str) -> Consumer | None:
+        try:
+            item = json.loads(self.file_io.read_bytes(path))
+            return Consumer(
+                id=str(item["id"]),
+                next_snapshot_id=int(item["nextSnapshot"]),
+                time_ms=int(item["timeMillis"]),
+            )
+        except MissingFileError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorruptFileError(path=path, reason=f"not a consumer ({error!r})") from error
