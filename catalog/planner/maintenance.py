@@ -13,7 +13,10 @@ import pyarrow as pa
 from table_store.catalog.planner.opened_table import OpenedTable
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.write_task import ANSWER, answers_of, messages_of
-from table_store.storage.file_store.compaction_picker import pick_compaction
+from table_store.storage.file_store.compaction_picker import (
+    pick_compaction,
+    pick_small_files,
+)
 from table_store.storage.file_store.compaction_task import CompactionResult, CompactionTask
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.partition_value import parse_partition_value
@@ -50,14 +53,20 @@ def compact_table(
 
 
 def compact_after_write(
-    session: PlannerSession, opened: OpenedTable, written: Sequence[CommitMessage]
+    session: PlannerSession,
+    opened: OpenedTable,
+    written: Sequence[CommitMessage],
+    *,
+    is_stream: bool,
 ) -> None:
     """Compact the buckets just written where one of the three triggers asks for it.
 
-    The rows are committed already; if another compaction was faster, there is nothing to do.
+    Without key that is for streams alone, which never stop to add small files. The rows are
+    committed already; if another compaction was faster, there is nothing to do.
     """
     settings = StorageSettings.of(opened.schema)
-    if settings.is_write_only or not written or not opened.schema.primary_key:
+    has_key = bool(opened.schema.primary_key)
+    if settings.is_write_only or not written or not (has_key or is_stream):
         return
     scope = Scope(
         partitions=tuple(dict.fromkeys(message.partition for message in written)),
@@ -65,7 +74,8 @@ def compact_after_write(
     )
     table = opened.table
     live = table.live_files(table.latest_snapshot(), opened.schema).in_scope(scope)
-    tasks = table.compaction_tasks(live, opened.schema, pick_compaction)
+    pick = pick_compaction if has_key else pick_small_files
+    tasks = table.compaction_tasks(live, opened.schema, pick)
     try:
         _run_and_commit(session, table, opened.schema, tasks)
     except (CommitConflictError, MissingFileError) as error:

@@ -62,7 +62,7 @@ def write(session: PlannerSession, argument: Argument, data: Any) -> dict[str, i
     context = replace(opened.table.writer_context(opened.schema), condition=condition)
     messages = _written(session, opened, context, argument, data)
     _commit(opened, argument, messages, options)
-    compact_after_write(session, opened, messages)
+    compact_after_write(session, opened, messages, is_stream="stream" in argument)
     EXPIRY.after_commit(opened.table, opened.schema)
     return {"rows": sum(file.row_count for message in messages for file in message.added)}
 

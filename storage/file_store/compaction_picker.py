@@ -15,10 +15,14 @@ None of them acts on fewer runs than the trigger, so that small tables are left 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from table_store.storage.file_store.data_file import DataFile
 from table_store.storage.file_store.levels import LevelRun, Levels
+
+SMALL_FILES_FACTOR: Final = 4
+"""Runs of a bucket without key for each one of a bucket with key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,15 @@ def pick_compaction(levels: Levels, options: PickerOptions) -> CompactionUnit | 
         forced = len(runs) - options.run_count_trigger + 1
         return _unit(runs, _similar_in_size(runs, forced, options), options)
     return None
+
+
+def pick_small_files(levels: Levels, options: PickerOptions) -> CompactionUnit | None:
+    """Return what to compact now in a bucket without key, or None.
+
+    Its reads do not merge, so that more runs are put up with and rows are rewritten less often.
+    """
+    trigger = options.run_count_trigger * SMALL_FILES_FACTOR
+    return pick_compaction(levels, replace(options, run_count_trigger=trigger))
 
 
 def pick_full_compaction(levels: Levels, options: PickerOptions) -> CompactionUnit | None:

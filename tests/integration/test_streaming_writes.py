@@ -268,3 +268,29 @@ def test_killed(spark: SparkSession, folder: Path, stream: Stream, tmp_path: Pat
     assert rows(spark, "SELECT count(*), count(DISTINCT id), sum(id) FROM k") == [
         (1200, 1200, 1199 * 600)
     ]
+
+
+def test_files_and_snapshots_stay_few(spark: SparkSession, stream: Stream, tmp_path: Path) -> None:
+    """Many small batches: the writer compacts, also without key, and old snapshots expire."""
+    source = str(tmp_path / "source")
+    given = spark.range(48).selectExpr("cast(id AS INT) AS id", "'x' AS v")
+    given.repartition(24).write.json(source)
+    spark.sql("CREATE TABLE few (id INT, v STRING) WITH ('snapshot.num-retained.max' = '10')")
+    files = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(source)
+    stream.run(files, "few")
+    written = rows(
+        spark, "SELECT max(commit_identifier) FROM few.snapshots WHERE operation = 'STREAM'"
+    )
+    assert written == [(23,)]
+    assert rows(spark, "SELECT count(*), count(DISTINCT id) FROM few") == [(48, 48)]
+    assert spark.sql("SELECT * FROM few.files").count() < 20
+    # The background may be a commit behind.
+    assert spark.sql("SELECT * FROM few.snapshots").count() <= 12
+
+
+def test_example_of_the_readme(spark: SparkSession, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    marked = text.partition("tests/integration/test_streaming_writes.py runs these lines -->")[2]
+    lines = marked.partition("```python\n")[2].partition("```")[0]
+    exec(lines, {"spark": spark, "folder": str(tmp_path)})
+    assert rows(spark, "SELECT * FROM totals") == [("bolt", 15), ("nut", 7)]

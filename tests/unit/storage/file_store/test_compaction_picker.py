@@ -12,6 +12,7 @@ from table_store.storage.file_store.compaction_picker import (
     PickerOptions,
     pick_compaction,
     pick_full_compaction,
+    pick_small_files,
 )
 from table_store.storage.file_store.levels import Levels, levels_of
 from table_store.storage.kernel.errors import CorruptFileError
@@ -136,3 +137,10 @@ def test_overlap_on_a_level_is_corruption() -> None:
     files = [make_file(n, keys=(0, 9), level=2) for n in "ab"]
     with pytest.raises(CorruptFileError, match="'b'"):
         levels_of(files)
+
+
+def test_small_files() -> None:
+    """A bucket without key waits for four times as many files."""
+    assert pick_small_files(levels([(0, 1)] * 19), OPTIONS) is None
+    assert taken(pick_small_files(levels([(0, 1)] * 20), OPTIONS)) == (20, 5)
+    assert taken(pick_small_files(levels([*[(0, 1)] * 20, (5, 1000)]), OPTIONS)) == (20, 4)
