@@ -245,8 +245,11 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     }
 
   // Procedures
-  override def listProcedures(namespace: Array[String]): Array[Identifier] =
-    ask("list_procedures", "namespace" -> namespace.toList).extract[Array[String]].map(Identifier.of(namespace, _))
+  override def listProcedures(namespace: Array[String]): Array[Identifier] = {
+    val found = ask("list_procedures", JObject())
+    val place = Array((found \ "namespace").extract[String])
+    (found \ "names").extract[Array[String]].map(Identifier.of(place, _))
+  }
   override def loadProcedure(ident: Identifier): UnboundProcedure =
     ask("load_procedure", Json.ident(ident)) match {
       case JNothing | JNull => throw Errors.noSuchProcedure(catalogName, ident)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any
 
 from table_store.catalog.lifecycle import ManagedTable
@@ -14,6 +13,7 @@ from table_store.catalog.planner.table_requests import managed_table
 from table_store.storage.file_store.change_range import ChangeBound
 from table_store.storage.file_store.change_split import ChangeMode, Deduplication
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.clock import time_text
 from table_store.storage.kernel.errors import (
     ChangesNotAvailableError,
     InvalidOptionError,
@@ -82,8 +82,5 @@ def _replacement(managed: ManagedTable) -> str:
     target = managed.record.target
     if not isinstance(target, TableTarget) or not target.previous:
         return ""
-    moment = dt.datetime.fromtimestamp(target.previous[-1].until_ms / 1000, dt.UTC)
-    return (
-        f". The table was replaced at {moment.isoformat(sep=' ', timespec='milliseconds')}, which "
-        "began a new history"
-    )
+    moment = time_text(target.previous[-1].until_ms * 1000)
+    return f". The table was replaced at {moment}, which began a new history"

@@ -19,9 +19,9 @@ from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.types import StructField, StructType
 
 
-def list_procedures(session: PlannerSession, argument: Argument) -> list[str]:
-    """The names of the procedures in a namespace."""
-    return list(PROCEDURES) if argument["namespace"] == [PROCEDURE_NAMESPACE] else []
+def list_procedures(session: PlannerSession, argument: Argument) -> dict[str, Any]:
+    """The procedures: all are in one namespace, and asking for any other shows them, too."""
+    return {"namespace": PROCEDURE_NAMESPACE, "names": list(PROCEDURES)}
 
 
 def load_procedure(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:

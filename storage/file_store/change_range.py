@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from table_store.storage.file_store.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.snapshot_store import SnapshotStore
+from table_store.storage.kernel.clock import time_text
 from table_store.storage.kernel.errors import (
     ChangesNotAvailableError,
     InvalidChangeRangeError,
@@ -34,7 +34,7 @@ class ChangeBound:
         """How errors name it."""
         if self.version is not None:
             return f"version {self.version}"
-        return f"timestamp {_shown(self.timestamp_us or 0)}"
+        return f"timestamp {time_text(self.timestamp_us or 0)}"
 
 
 def as_bound(version: int | ChangeBound | None) -> ChangeBound | None:
@@ -144,7 +144,7 @@ class ChangeHistory:
             gone = "" if earliest.id == 1 else "; those before have expired"
             available = (
                 f"available are the versions {first.id} to {latest.id}, committed from "
-                f"{_shown(first.time_ms * 1000)} to {_shown(latest.time_ms * 1000)}{gone}"
+                f"{time_text(first.time_ms * 1000)} to {time_text(latest.time_ms * 1000)}{gone}"
             )
         return ChangesNotAvailableError(table=self.table, asked=f"at {bound}", available=available)
 
@@ -174,11 +174,3 @@ def _check_order(start: ChangeBound | None, end: ChangeBound | None) -> None:
     for low, high in (versions, times):
         if low is not None and high is not None and low > high:
             raise InvalidChangeRangeError(start=str(start), end=str(end))
-
-
-def _shown(time_us: int) -> str:
-    try:
-        moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=time_us)
-    except OverflowError:
-        return f"{time_us} µs"
-    return moment.isoformat(sep=" ", timespec="milliseconds")

@@ -9,6 +9,7 @@ from typing import Final
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.snapshot import Snapshot
+from table_store.storage.kernel.clock import time_text
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     MissingFileError,
@@ -115,13 +116,18 @@ class SnapshotStore:
         low, high = self.earliest_id(), self.latest_id()
         found: Snapshot | None = None
         while low is not None and high is not None and low <= high:
-            middle = self.get((low + high) // 2)
+            middle_id = (low + high) // 2
+            try:
+                middle = self.get(middle_id)
+            except SnapshotNotFoundError:  # it has just expired, and so have those before it
+                low = middle_id + 1
+                continue
             if middle.time_ms <= timestamp_ms:
-                found, low = middle, middle.id + 1
+                found, low = middle, middle_id + 1
             else:
-                high = middle.id - 1
+                high = middle_id - 1
         if found is None:
-            raise self._not_found(f"at or before timestamp {timestamp_ms} ms")
+            raise self._not_found(f"at or before {time_text(timestamp_ms * 1000)}")
         return found
 
     def ids(self) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from typing import Protocol
 
@@ -28,3 +29,12 @@ class SystemClock:
     def sleep_ms(self, duration_ms: int) -> None:
         """Return after about `duration_ms` milliseconds."""
         time.sleep(duration_ms / 1000)
+
+
+def time_text(time_us: int) -> str:
+    """Return microseconds since 1970-01-01 UTC as a message shows them: a time of UTC."""
+    try:
+        moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=time_us)
+    except OverflowError:
+        return f"{time_us} µs"
+    return moment.isoformat(sep=" ", timespec="milliseconds")

@@ -320,8 +320,24 @@ def test_time_never_runs_backwards(table: MetadataTable) -> None:
     third = append(table, "c").snapshot
     assert table.snapshots.at_timestamp(third.time_ms - 1).id == 2
     assert table.snapshots.at_timestamp(third.time_ms).id == 3
-    with pytest.raises(SnapshotNotFoundError):
+    with pytest.raises(SnapshotNotFoundError, match=r"at or before .*\+00:00"):
         table.snapshots.at_timestamp(first.time_ms - 1)
+
+
+class _LateToNotice(LocalFileIO):
+    """Still sees the first snapshot, which an expiry has just removed."""
+
+    def exists(self, path: str) -> bool:
+        return path.endswith("snapshot-1") or super().exists(path)
+
+
+def test_time_travel_beside_an_expiry(table: MetadataTable) -> None:
+    for name in "ab":
+        append(table, name)
+        table.clock.time_ms += 1000
+    table.snapshots.delete(1)
+    late = MetadataTable(table.path, file_io=_LateToNotice()).snapshots
+    assert late.at_timestamp(table.clock.time_ms).id == 2
 
 
 @pytest.mark.parametrize("fault", [Fault.ERROR_AFTER, Fault.ERROR_BEFORE])
