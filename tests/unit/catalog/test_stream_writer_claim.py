@@ -69,6 +69,8 @@ def test_dead(claim: StreamWriterClaim) -> None:
     """Another query takes over where the process is gone."""
     claim.take(writer("a", DEAD), ["a"])
     claim.take(writer("b"), ["b"])
+    with pytest.raises(StreamWriterExistsError):
+        claim.check(writer("a", NEIGHBOUR), ["a"])
 
 
 def test_another_machine(claim: StreamWriterClaim) -> None:
