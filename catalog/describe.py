@@ -17,17 +17,17 @@ from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
 from table_store.storage.kernel.options import Scope as OptionScope
 from table_store.storage.kernel.options import shown_value
 from table_store.storage.kernel.values import Value
+from table_store.storage.log_store.log_settings import log_system
 from table_store.storage.table_options import (
     BUCKET,
     CHANGE_TRACKING,
     FILE_FORMAT,
     LOG_KAFKA_BOOTSTRAP_SERVERS,
+    LOG_KAFKA_TOPIC,
     LOG_RETENTION,
     LOG_SYSTEM,
     TABLE_OPTIONS,
 )
-
-TOPIC_OPTION = "log.kafka.topic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,6 @@ class DescribeRow:
 def describe_rows(
     table: FileStoreTable,
     *,
-    name: str,
     partition: Mapping[str, str | None] | None = None,
     time_zone: str = "UTC",
 ) -> tuple[DescribeRow, ...]:
@@ -50,7 +49,6 @@ def describe_rows(
 
     Args:
         table: to describe as it is now.
-        name: of the table as `namespace.table`, after which its topic is called.
         partition: column to value, as text; all partition columns.
         time_zone: in which times are written.
 
@@ -63,7 +61,7 @@ def describe_rows(
     watermark = None if snapshot is None else snapshot.watermark
     live = table.live_files(snapshot, schema)
     zone = ZoneInfo(time_zone)
-    rows = _option_rows(schema, name)
+    rows = _option_rows(schema)
     rows["watermark"] = DescribeRow(
         "watermark",
         None if watermark is None else _time_text(watermark, zone),
@@ -99,18 +97,17 @@ _ORDER = (
 )
 
 
-def _option_rows(schema: TableSchema, name: str) -> dict[str, DescribeRow]:
+def _option_rows(schema: TableSchema) -> dict[str, DescribeRow]:
     options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
     brokers = options.get(LOG_KAFKA_BOOTSTRAP_SERVERS)
-    topic = options.text.get(TOPIC_OPTION, name)
     values = {
-        LOG_SYSTEM.key: (options.get(LOG_SYSTEM), "log system"),
+        LOG_SYSTEM.key: (log_system(options).value, "log system"),
         LOG_KAFKA_BOOTSTRAP_SERVERS.key: (brokers, "Kafka brokers"),
         LOG_RETENTION.key: (
             schema.options.get(LOG_RETENTION.key),
             "how long changes are kept in the log",
         ),
-        TOPIC_OPTION: (None if brokers is None else topic, "topic of Kafka"),
+        LOG_KAFKA_TOPIC.key: (options.get(LOG_KAFKA_TOPIC), "topic of Kafka"),
         FILE_FORMAT.key: (options.get(FILE_FORMAT), "format of new files"),
         BUCKET.key: (str(options.get(BUCKET)), "buckets of a partition"),
         CHANGE_TRACKING.key: (

@@ -17,6 +17,7 @@ from typing import Final
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.identifier import Identifier
 from table_store.catalog.listeners import ListenerChain, TableContext, TableListener
+from table_store.catalog.log_topic import topic_name, with_topic
 from table_store.catalog.name_record import NameRecord, RelationKind, TableTarget
 from table_store.catalog.option_enrichment import FILE_PATH, enriched_options
 from table_store.catalog.staged_table import StagedTable, StagingMode
@@ -36,6 +37,7 @@ from table_store.storage.kernel.errors import (
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.table_option_rules import check_together
 
+DEFAULT_CATALOG: Final = "table_store"
 NO_SETTINGS: Final[Mapping[str, str]] = FrozenMap()
 
 
@@ -61,6 +63,7 @@ class TableLifecycle:
         warehouse: Warehouse,
         listeners: Sequence[TableListener] = (),
         *,
+        catalog_name: str = DEFAULT_CATALOG,
         has_one_place: bool = False,
     ) -> None:
         """Wire the parts.
@@ -68,11 +71,13 @@ class TableLifecycle:
         Args:
             warehouse: which holds the names.
             listeners: called in this order when a table is made, and in reverse when it goes.
+            catalog_name: with which the names of topics begin.
             has_one_place: whether `file.path` is ignored, as for temporary tables, which all
                 lie in the folder of their session.
         """
         self.warehouse: Final = warehouse
         self._listeners = ListenerChain(listeners)
+        self._catalog_name = catalog_name
         self._has_one_place = has_one_place
 
     def load(self, identifier: Identifier, *, timestamp_ms: int | None = None) -> ManagedTable:
@@ -135,7 +140,11 @@ class TableLifecycle:
             InvalidIdentifierError, NamespaceNotFoundError: of the name.
         """
         replaced = self._replaced(identifier, mode)
-        options = enriched_options(definition.options, settings)
+        options = with_topic(
+            enriched_options(definition.options, settings),
+            definition.options,
+            self._topic(identifier, is_only=replaced is None and not self._has_one_place),
+        )
         check_together(options, has_key=bool(definition.primary_key))
         schema = definition.with_options(options).schema(time_ms=self.warehouse.clock.now_ms())
         directory = self.warehouse.stage(
@@ -176,8 +185,13 @@ class TableLifecycle:
         )
         try:
             self._listeners.notify_create(context)
-        except TableStoreError:
+        except TableStoreError as error:
             self.abort_staged(staged)
+            if staged.mode is StagingMode.CREATE and self.warehouse.find(staged.identifier):
+                # What refused may be what the faster one has made.
+                raise AlreadyExistsError(
+                    kind="table or view", name=str(staged.identifier)
+                ) from error
             raise
         try:
             record = self._published(staged)
@@ -247,6 +261,7 @@ class TableLifecycle:
             InvalidSchemaError: a change breaks a rule; names the column.
             UnknownOptionError, InvalidOptionError: of an option, also of one that may not be
                 changed any more.
+            ListenerFailedError: a listener refused; the table is as it was.
             FileAccessError: the store refused; whether it happened, the table's schemas tell.
         """
         table = self.load(identifier)
@@ -259,6 +274,13 @@ class TableLifecycle:
             # Another ALTER may have made the same changes just now.
             return replace(changed, id=current.id + 1)
 
+        context = TableContext(
+            identifier=table.identifier,
+            table_id=table.record.id,
+            location=table.location,
+            schema=next_schema(table.schema),
+        )
+        self._listeners.notify_alter(context, table.schema)
         schema = self._schemas(table.location).evolve(next_schema)
         return ManagedTable(record=table.record, location=table.location, schema=schema)
 
@@ -276,6 +298,11 @@ class TableLifecycle:
         return self.warehouse.forget_generations(table.record, until_ms=until_ms)
 
     # -- details -----------------------------------------------------------------------------------
+
+    def _topic(self, identifier: Identifier, *, is_only: bool) -> str:
+        """Return the name of a new table's topic; others of this name may have one besides."""
+        suffix = "" if is_only else self.warehouse.ids.unique().replace("-", "")[:12]
+        return topic_name(self._catalog_name, identifier.namespace, identifier.name, suffix=suffix)
 
     def _replaced(self, identifier: Identifier, mode: StagingMode) -> NameRecord | None:
         """Return the table that gives up its name; checks what the mode asks of the name."""

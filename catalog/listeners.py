@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import Final, Protocol
 
 from table_store.catalog.errors import ListenerFailedError
 from table_store.catalog.identifier import Identifier
 from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.kernel.errors import TableStoreError
 
 ENTRY_POINT_GROUP: Final = "table_store.listeners"
 """Where an installed distribution names its listeners: callables without arguments."""
@@ -39,14 +40,18 @@ class TableContext:
 
 
 class TableListener(Protocol):
-    """Hears of every managed table before its name appears and before it goes.
+    """Hears of every managed table before its name appears, before it changes and before it goes.
 
-    Both calls may come again for the same context after a failure elsewhere, and must do no
+    All calls may come again for the same context after a failure elsewhere, and must do no
     harm then. An exception of any type refuses the statement.
     """
 
     def on_create_table(self, context: TableContext) -> None:
         """Make what belongs to the table; the directory exists, the name does not yet."""
+        ...
+
+    def on_alter_table(self, context: TableContext, before: TableSchema) -> None:
+        """Change what belongs to the table; `context` is the table as it is going to be."""
         ...
 
     def on_drop_table(self, context: TableContext) -> None:
@@ -65,6 +70,7 @@ class ListenerChain:
 
         Raises:
             ListenerFailedError: naming the listener and its reason.
+            TableStoreError: the listener's own, as it is.
         """
         for position, listener in enumerate(self.listeners):
             try:
@@ -74,6 +80,22 @@ class ListenerChain:
                     with suppress(Exception):
                         earlier.on_drop_table(context)
                 raise _failed(listener, "CREATE TABLE", context, error) from error
+
+    def notify_alter(self, context: TableContext, before: TableSchema) -> None:
+        """Call `on_alter_table` of each in order; a failure takes back those before it.
+
+        Raises:
+            ListenerFailedError: see `notify_create`.
+        """
+        undone = replace(context, schema=before)
+        for position, listener in enumerate(self.listeners):
+            try:
+                listener.on_alter_table(context, before)
+            except Exception as error:  # a listener is anybody's code
+                for earlier in reversed(self.listeners[:position]):
+                    with suppress(Exception):
+                        earlier.on_alter_table(undone, context.schema)
+                raise _failed(listener, "ALTER TABLE", context, error) from error
 
     def notify_drop(self, context: TableContext) -> None:
         """Call `on_drop_table` of each in reverse order; a failure makes those before anew.
@@ -106,7 +128,9 @@ def installed_listeners() -> tuple[TableListener, ...]:
 
 def _failed(
     listener: TableListener, event: str, context: TableContext, error: Exception
-) -> ListenerFailedError:
+) -> TableStoreError:
+    if isinstance(error, TableStoreError):
+        return error
     return ListenerFailedError(
         listener=type(listener).__qualname__,
         event=event,

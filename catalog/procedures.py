@@ -24,7 +24,11 @@ from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidOptionError, SnapshotNotFoundError
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.options import Scope
 from table_store.storage.kernel.types import BOOLEAN, INTEGER, LONG, STRING, DataType
+from table_store.storage.log_store.log_settings import log_system
+from table_store.storage.log_store.relay import LogRelay, with_log
+from table_store.storage.table_options import LOG_SYSTEM, TABLE_OPTIONS
 
 PROCEDURE_NAMESPACE: Final = "sys"
 
@@ -69,7 +73,8 @@ class ProcedureContext:
         """Return the storage of a table."""
         warehouse = self.lifecycle.warehouse
         file_io = warehouse.places.file_io_of(table.location)
-        return FileStoreTable(file_io, table.location, clock=warehouse.clock, ids=warehouse.ids)
+        opened = FileStoreTable(file_io, table.location, clock=warehouse.clock, ids=warehouse.ids)
+        return with_log(opened)
 
     def time_ms(self, arguments: Arguments, name: str, default_ms: int) -> int:
         """Return the moment that a timestamp argument means, or the default."""
@@ -206,6 +211,21 @@ _EXPIRE_RESULT: Final = pa.schema(
 )
 
 
+def _relay_log(context: ProcedureContext, arguments: Arguments) -> pa.Table:
+    table = context.open(context.table(arguments))
+    position = LogRelay(table).relay()
+    if position is None:
+        raise InvalidOptionError(
+            key=LOG_SYSTEM.key,
+            value=log_system(TABLE_OPTIONS.parse(table.schema.options, Scope.TABLE)),
+            reason="only a log in Kafka can lag behind its table",
+        )
+    return pa.table({"snapshot_id": [position.snapshot_id]}, schema=_RELAY_RESULT)
+
+
+_RELAY_RESULT: Final = pa.schema([("snapshot_id", pa.int64())])
+
+
 def _remove_orphan_files(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     warehouse = context.lifecycle.warehouse
     default_ms = warehouse.clock.now_ms() - ORPHAN_AGE_MIN_MS
@@ -303,6 +323,13 @@ PROCEDURES: Final[Mapping[str, Procedure[ProcedureContext]]] = FrozenMap(
             ),
             result=_RESET_RESULT,
             run=_reset_consumer,
+        ),
+        Procedure(
+            name="relay_log",
+            description="Brings all changes into the table's topic that a failure has kept back.",
+            parameters=(_TABLE,),
+            result=_RELAY_RESULT,
+            run=_relay_log,
         ),
         Procedure(
             name="remove_orphan_files",

@@ -259,13 +259,14 @@ MANIFEST_MERGE_MIN_COUNT = Option(
 
 # -- the log ---------------------------------------------------------------------------------------
 
-LOG_SYSTEM = Option(
+LOG_SYSTEM: Option[str | None] = Option(
     key="log.system",
-    type=one_of("kafka"),
-    default="kafka",
+    type=one_of("kafka", "file", "none"),
+    default=None,
     scopes=_SESSION_AND_TABLE,
     mutable=False,
-    doc="Log system. With no brokers configured the changes stay beside the data.",
+    derived_default="kafka with brokers, else file; none without change tracking",
+    doc="Where the changes of the table are kept: in a Kafka topic, or beside the data.",
 )
 LOG_RETENTION: Option[timedelta | None] = Option(
     key="log.retention",
@@ -340,6 +341,48 @@ LOG_KAFKA_BOOTSTRAP_SERVERS: Option[str | None] = Option(
     scopes=_SESSION_AND_TABLE,
     doc="Kafka brokers, such as `localhost:9092`.",
 )
+LOG_KAFKA_TOPIC: Option[str | None] = Option(
+    key="log.kafka.topic",
+    type=TEXT,
+    default=None,
+    scopes=_TABLE,
+    mutable=False,
+    derived_default="catalog.namespace.table when it is created",
+    doc="Topic of the table. It stays when the table gets another name, and goes with the table.",
+)
+LOG_KAFKA_TOPIC_EXISTING = Option(
+    key="log.kafka.topic.existing",
+    type=one_of("refuse", "use"),
+    default="refuse",
+    scopes=_TABLE,
+    doc="What CREATE TABLE does where there is a topic of that name: `refuse`, or `use` it if "
+    "nothing was ever written to it.",
+)
+LOG_KAFKA_TOPIC_ON_DROP = Option(
+    key="log.kafka.topic.on-drop",
+    type=one_of("delete", "keep"),
+    default="delete",
+    scopes=_TABLE,
+    doc="What DROP TABLE does with the topic. With `keep` it asks no broker, so that a table can "
+    "go whose brokers are gone.",
+)
+LOG_KAFKA_TOPIC_REPLICATION_FACTOR: Option[int | None] = Option(
+    key="log.kafka.topic.replication-factor",
+    type=integer(1, 32_767),
+    default=None,
+    scopes=_SESSION_AND_TABLE,
+    mutable=False,
+    derived_default="the brokers'",
+    doc="Brokers that hold each partition of the topic. More: what fewer failures lose.",
+)
+LOG_KAFKA_TIMEOUT = Option(
+    key="log.kafka.timeout",
+    type=DURATION,
+    default=timedelta(seconds=10),
+    scopes=_SESSION_AND_TABLE,
+    doc="How long a statement waits for the brokers. Longer: it rides out longer failures, and "
+    "says later that there is one.",
+)
 LOG_KAFKA = OptionPrefix(
     prefix="log.kafka.",
     scopes=_SESSION_AND_TABLE,
@@ -390,6 +433,11 @@ TABLE_OPTIONS = OptionSet(
         CONSUMER_ID,
         CONSUMER_EXPIRATION_TIME,
         LOG_KAFKA_BOOTSTRAP_SERVERS,
+        LOG_KAFKA_TOPIC,
+        LOG_KAFKA_TOPIC_EXISTING,
+        LOG_KAFKA_TOPIC_ON_DROP,
+        LOG_KAFKA_TOPIC_REPLICATION_FACTOR,
+        LOG_KAFKA_TIMEOUT,
     ),
     prefixes=(LOG_KAFKA,),
 )

@@ -25,8 +25,9 @@ def open_table(path: str) -> FileStoreTable:
     """
     # Here, and not above, so that the command line and Spark's workers start without Arrow.
     from table_store.storage.file_store.table import FileStoreTable
+    from table_store.storage.log_store.relay import with_log
 
-    return FileStoreTable.open(path)
+    return with_log(FileStoreTable.open(path))
 
 
 def __getattr__(name: str) -> object:

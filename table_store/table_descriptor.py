@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_store.catalog.identifier import DEFAULT_NAMESPACE, Identifier
 from table_store.catalog.lifecycle import TableLifecycle
-from table_store.catalog.listeners import installed_listeners
+from table_store.catalog.log_topic import all_listeners
 from table_store.catalog.table_definition import TableDefinition
 from table_store.catalog.table_place import plain_path
 from table_store.catalog.warehouse import Warehouse
@@ -194,7 +194,7 @@ class TableDescriptor:
         namespace, _, table = name.rpartition(".")
         root = plain_path(warehouse)
         lifecycle = TableLifecycle(
-            Warehouse(file_io_for(root), root, SystemClock(), RandomIds()), installed_listeners()
+            Warehouse(file_io_for(root), root, SystemClock(), RandomIds()), all_listeners()
         )
         identifier = Identifier(namespace or DEFAULT_NAMESPACE, table)
         return FileStoreTable.open(lifecycle.create(identifier, self.definition).location)

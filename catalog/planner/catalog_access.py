@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from table_store.catalog.identifier import DEFAULT_NAMESPACE, Identifier
 from table_store.catalog.lifecycle import TableLifecycle
-from table_store.catalog.listeners import installed_listeners
+from table_store.catalog.log_topic import all_listeners
 from table_store.catalog.planner.catalog_of import DEFAULT_WAREHOUSE
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.session import PlannerSession
@@ -49,11 +49,11 @@ class CatalogAccess:
         warehouse = _warehouse(
             options.get(WAREHOUSE) or options[DEFAULT_WAREHOUSE], argument.get("allowed_roots", "")
         )
-        listeners = installed_listeners()
+        listeners = all_listeners()
         return cls(
             name=argument["catalog"],
             warehouse=warehouse,
-            lifecycle=TableLifecycle(warehouse, listeners),
+            lifecycle=TableLifecycle(warehouse, listeners, catalog_name=argument["catalog"]),
             temporary=TemporaryTables(
                 warehouse=warehouse,
                 session_id=session.id,
@@ -86,7 +86,7 @@ def remove_temporary_tables(session: PlannerSession) -> None:
             warehouse=warehouse,
             session_id=session.id,
             owner=jvm_process(),
-            listeners=installed_listeners(),
+            listeners=all_listeners(),
         ).end()
 
 
@@ -94,7 +94,7 @@ def end_sessions() -> None:
     """Remove the temporary tables of all sessions, for the JVM ends."""
     for warehouse in _opened:
         try:
-            remove_sessions_of(jvm_process(), warehouse, installed_listeners())
+            remove_sessions_of(jvm_process(), warehouse, all_listeners())
         except TableStoreError as error:
             _log.warning("temporary tables stay in %s: %s", warehouse.root, error)
 
@@ -113,7 +113,7 @@ def _warehouse(root: str, allowed_roots: str) -> Warehouse:
     )
     _opened.append(warehouse)
     try:
-        remove_sessions_that_ended(warehouse, installed_listeners())
+        remove_sessions_that_ended(warehouse, all_listeners())
     except TableStoreError as error:
         _log.warning("leftovers of ended sessions stay in %s: %s", path, error)
     return warehouse

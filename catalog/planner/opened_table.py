@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from table_store.catalog.planner.endpoint import Argument
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.log_store.relay import with_log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ def opened_table(argument: Argument) -> OpenedTable:
     """The table whose handle a request carries."""
     handle = argument["handle"]
     table = FileStoreTable.open(handle["path"])
+    if "staged" not in handle:
+        table = with_log(table)  # a table in the making has no topic yet
     return OpenedTable(
         table=table,
         schema=table.schema_store.get(handle["schema"]),

@@ -17,6 +17,7 @@ from table_store.catalog.procedures import PROCEDURE_NAMESPACE, PROCEDURES, Proc
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.types import StructField, StructType
+from table_store.storage.log_store.relay import with_log
 
 
 def list_procedures(session: PlannerSession, argument: Argument) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def call_procedure(session: PlannerSession, argument: Argument) -> dict[str, Any
     current_catalog, current_namespace = session.current()
 
     def compact(table: ManagedTable, partition: Mapping[str, str | None]) -> Mapping[str, int]:
-        opened = FileStoreTable.open(table.location)
+        opened = with_log(FileStoreTable.open(table.location))
         return compact_table(session, opened, table.schema, partition)
 
     context = ProcedureContext(

@@ -47,6 +47,8 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    # What it says is in the errors of the statements; each failure would be here many times.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
     gateway = ClientServer(
         java_parameters=JavaParameters(
             port=hello["java_port"], auth_token=hello["token"], auto_convert=True

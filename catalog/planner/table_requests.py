@@ -47,6 +47,7 @@ from table_store.storage.kernel.errors import (
     InvalidSchemaError,
     NotFoundError,
 )
+from table_store.storage.log_store.relay import LogRelay
 
 
 def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
@@ -134,7 +135,11 @@ def stage_create_or_replace(session: PlannerSession, argument: Argument) -> Any:
 def commit_staged(session: PlannerSession, argument: Argument) -> None:
     """Let a staged table be seen."""
     staged = StagedTable.from_json(argument["handle"]["staged"])
-    _lifecycle(session, argument).commit_staged(staged)
+    managed = _lifecycle(session, argument).commit_staged(staged)
+    table = FileStoreTable.open(managed.location)
+    snapshot = table.latest_snapshot()
+    if snapshot is not None:  # its rows were written before it had a topic
+        LogRelay(table).on_commit(snapshot)
 
 
 def abort_staged(session: PlannerSession, argument: Argument) -> None:
@@ -195,7 +200,6 @@ def describe_extended(
         return ()
     return describe_rows(
         FileStoreTable.open(managed.location),
-        name=f"{managed.identifier.namespace}.{managed.identifier.name}",
         partition=partition,
         time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
     )

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_store.catalog_lock import TableLock
+from table_store.storage.file_store.commit_listener import CommitListener
 from table_store.storage.file_store.commit_outcome import Committed, LostRace, NoChange, Unknown
 from table_store.storage.file_store.commit_plan import Changes, CommitPlanner, Delta
 from table_store.storage.file_store.conflict import Conflict
@@ -63,6 +64,7 @@ class TableCommit:
         *,
         cache: ManifestCache = PROCESS_CACHE,
         retry: RetryPolicy | None = None,
+        listener: CommitListener | None = None,
     ) -> None:
         self._table_path = table_path
         self._schemas = schema_store
@@ -70,6 +72,7 @@ class TableCommit:
         self._ids = ids
         self._lock = lock
         self._retry = retry or RetryPolicy()
+        self._listener = listener
         self._snapshots = SnapshotStore(file_io, table_path)
         reader = MetadataReader(file_io=file_io, table_path=table_path, cache=cache)
         self._planner = CommitPlanner(reader=reader, snapshots=self._snapshots)
@@ -219,6 +222,12 @@ class TableCommit:
         return LostRace()
 
     def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
+        outcome = self._outcome(changes, since=since)
+        if self._listener is not None and isinstance(outcome, Committed):
+            self._listener.on_commit(outcome.snapshot)
+        return outcome
+
+    def _outcome(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
         latest = self._base(changes)
         done = self._earlier_commit(latest, changes, since)
         if done is not None:
@@ -343,6 +352,9 @@ class TableCommit:
         if changes.commit_identifier != BATCH_IDENTIFIER:
             users.pop(changes.commit_user, None)
             users[changes.commit_user] = changes.commit_identifier
+        offsets = {} if base is None else dict(base.log_offsets)
+        if self._listener is not None:
+            offsets.update(self._listener.log_offsets(schema))
         watermark = changes.watermark
         if watermark is None and base is not None:
             watermark = base.watermark
@@ -356,7 +368,7 @@ class TableCommit:
             commit_kind=changes.kind,
             # Never before the snapshot it follows, so that time travel can search by halves.
             time_ms=max(self._clock.now_ms(), 0 if base is None else base.time_ms),
-            log_offsets={**({} if base is None else base.log_offsets), **changes.log_offsets},
+            log_offsets={**offsets, **changes.log_offsets},
             total_record_count=delta.total_record_count,
             delta_record_count=delta.record_count,
             next_sequence=delta.next_sequence,

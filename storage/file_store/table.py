@@ -17,6 +17,7 @@ from table_store.storage.file_store.change_range import ChangeBound, ChangeHisto
 from table_store.storage.file_store.change_scan import ChangeScan, check_labels
 from table_store.storage.file_store.change_split import ChangeMode
 from table_store.storage.file_store.commit import TableCommit
+from table_store.storage.file_store.commit_listener import CommitListener
 from table_store.storage.file_store.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.compaction_picker import (
     CompactionUnit,
@@ -60,6 +61,7 @@ class FileStoreTable:
     clock: Clock = field(default_factory=SystemClock)
     ids: IdSource = field(default_factory=RandomIds)
     lock: TableLock | None = None
+    listener: CommitListener | None = None
 
     @staticmethod
     def open(path: str, file_io: FileIO | None = None) -> FileStoreTable:
@@ -263,6 +265,7 @@ class FileStoreTable:
             self.ids,
             self.lock,
             retry=StorageSettings.of(self.schema).retry,
+            listener=self.listener,
         )
 
     def commit(
@@ -376,6 +379,8 @@ class FileStoreTable:
         Raises:
             FileAccessError: the store refused; the rest is removed as orphans later.
         """
+        if self.listener is not None:
+            self.listener.before_expiry()
         kept = options or StorageSettings.of(self.schema).expiry(self.clock.now_ms())
         kept = kept.needing(self.consumers.needed_from_id())
         return SnapshotExpiry(self.file_io, self.path, self.schema_store, self.clock).expire(kept)

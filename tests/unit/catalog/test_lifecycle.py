@@ -27,7 +27,7 @@ from table_store.catalog.table_change import (
 )
 from table_store.catalog.table_definition import TableDefinition
 from table_store.catalog.warehouse import DefineMode, Warehouse
-from table_store.storage.file_store.schema import Field
+from table_store.storage.file_store.schema import Field, TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
@@ -73,6 +73,9 @@ class Recorder:
 
     def on_create_table(self, context: TableContext) -> None:
         self._hear("create", context)
+
+    def on_alter_table(self, context: TableContext, before: TableSchema) -> None:
+        self._hear("alter", context)
 
     def on_drop_table(self, context: TableContext) -> None:
         self._hear("drop", context)
@@ -410,3 +413,14 @@ def test_every_generation_is_heard_of_once(warehouse: Warehouse) -> None:
     lifecycle.replace(T, OTHER, or_create=False)
     lifecycle.drop(T)
     assert heard == ["1 create t", "1 create t", "1 drop t", "1 drop t"]
+
+
+def test_a_listener_that_refuses_leaves_the_table_unaltered(warehouse: Warehouse) -> None:
+    heard: list[str] = []
+    lifecycle = TableLifecycle(warehouse, [Recorder("1", heard), Recorder("2", heard, {"alter"})])
+    made = lifecycle.create(T, KEYED)
+    heard.clear()
+    with pytest.raises(ListenerFailedError):
+        lifecycle.alter(T, [SetOption("log.retention", "1 d")])
+    assert heard == ["1 alter t", "2 alter t", "1 alter t"]
+    assert lifecycle.load(T) == made

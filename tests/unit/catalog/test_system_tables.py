@@ -155,7 +155,7 @@ def test_columns_as_spark_reads_them() -> None:
 
 
 def test_describe(table: FileStoreTable) -> None:
-    found = {row.name: row.value for row in describe_rows(table, name="default.t")}
+    found = {row.name: row.value for row in describe_rows(table)}
     assert list(found) == [
         "log.system",
         "log.kafka.bootstrap.servers",
@@ -176,14 +176,11 @@ def test_describe(table: FileStoreTable) -> None:
 
 
 def test_describe_a_partition(table: FileStoreTable) -> None:
-    found = {
-        row.name: row.value
-        for row in describe_rows(table, name="default.t", partition={"P": "b/c"})
-    }
+    found = {row.name: row.value for row in describe_rows(table, partition={"P": "b/c"})}
     assert found["partition"] == "p=b%2Fc"
     assert found["file.path"] == f"{table.path}/p=b%2Fc"
     assert (found["compacted"], found["num-files"]) == ("true", "1")
     with pytest.raises(NotFoundError):
-        describe_rows(table, name="default.t", partition={"p": "absent"})
+        describe_rows(table, partition={"p": "absent"})
     with pytest.raises(InvalidSchemaError, match="k"):
-        describe_rows(table, name="default.t", partition={"k": "1"})
+        describe_rows(table, partition={"k": "1"})

@@ -17,7 +17,7 @@ from table_store.catalog.temporary_tables import (
     remove_sessions_that_ended,
 )
 from table_store.catalog.warehouse import Warehouse
-from table_store.storage.file_store.schema import Field
+from table_store.storage.file_store.schema import Field, TableSchema
 from table_store.storage.kernel.errors import NotFoundError
 from table_store.storage.kernel.types import INTEGER
 from tests.unit.catalog.conftest import SteppingClock
@@ -36,6 +36,9 @@ class Drops:
         self.dropped: list[str] = []
 
     def on_create_table(self, context: TableContext) -> None:
+        pass
+
+    def on_alter_table(self, context: TableContext, before: TableSchema) -> None:
         pass
 
     def on_drop_table(self, context: TableContext) -> None:

@@ -24,8 +24,10 @@ from table_store.storage.table_options import TABLE_OPTIONS
 
 MB = 1024 * 1024
 SESSION_AND_TABLE = {
-    "log.system": "kafka",
+    "log.system": None,
     "log.kafka.bootstrap.servers": None,
+    "log.kafka.timeout": timedelta(seconds=10),
+    "log.kafka.topic.replication-factor": None,
     "log.retention": None,
     "log.consistency": "transactional",
     "log.changelog-mode": "auto",

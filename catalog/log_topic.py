@@ -1,0 +1,121 @@
+"""The Kafka topic of a table: its name, and that it comes and goes with the table."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from table_store.catalog.listeners import TableContext, TableListener, installed_listeners
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.options import Scope
+from table_store.storage.log_store.kafka_log import kafka_log
+from table_store.storage.log_store.log_errors import LogUnavailableError
+from table_store.storage.log_store.log_settings import KafkaSettings, LogSystem, log_system
+from table_store.storage.table_options import (
+    LOG_KAFKA,
+    LOG_KAFKA_BOOTSTRAP_SERVERS,
+    LOG_KAFKA_TOPIC,
+    LOG_KAFKA_TOPIC_ON_DROP,
+    LOG_SYSTEM,
+    TABLE_OPTIONS,
+)
+
+_NAME_LENGTH_MAX: Final = 200
+_log = logging.getLogger(__name__)
+_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9._-]")
+
+
+def topic_name(catalog: str, namespace: str, table: str, *, suffix: str = "") -> str:
+    """Return `catalog.namespace.table` as Kafka takes it.
+
+    A name that had to be changed ends with a hash, so that no two become one.
+    """
+    plain = f"{catalog}.{namespace}.{table}"
+    safe = _UNSAFE.sub("_", plain)[:_NAME_LENGTH_MAX]
+    if safe != plain:
+        safe += "-" + hashlib.sha256(plain.encode()).hexdigest()[:8]
+    return safe + (f"-{suffix}" if suffix else "")
+
+
+def with_topic(
+    options: Mapping[str, str], given: Mapping[str, str], topic: str
+) -> Mapping[str, str]:
+    """Return the options of a new table with the name of its topic, if it is to have one.
+
+    Args:
+        options: complete, those of the session included.
+        given: in the statement; what the session says of Kafka is nothing to a table without.
+        topic: to be called so where the statement does not say.
+
+    Raises:
+        InvalidOptionError: no brokers are known, or the client has no such property.
+    """
+    values = TABLE_OPTIONS.parse(options, Scope.TABLE)
+    if log_system(values) is not LogSystem.KAFKA:
+        start = LOG_KAFKA.prefix
+        return FrozenMap(
+            (key, text)
+            for key, text in options.items()
+            if key in given or not key.startswith(start)
+        )
+    if values.get(LOG_KAFKA_BOOTSTRAP_SERVERS) is None:
+        raise InvalidOptionError(
+            key=LOG_SYSTEM.key,
+            value=LogSystem.KAFKA,
+            reason=f"it needs {LOG_KAFKA_BOOTSTRAP_SERVERS.key!r}",
+        )
+    return FrozenMap({LOG_KAFKA_TOPIC.key: topic, **options})
+
+
+class TopicListener:
+    """Creates the topic of a table before its name appears, and deletes it with the table."""
+
+    def on_create_table(self, context: TableContext) -> None:
+        """See `TableListener`."""
+        settings = KafkaSettings.of(context.schema)
+        if settings is not None:
+            kafka_log(settings).create()
+
+    def on_alter_table(self, context: TableContext, before: TableSchema) -> None:
+        """See `TableListener`."""
+        old, new = KafkaSettings.of(before), KafkaSettings.of(context.schema)
+        if new is None or old is None:
+            return
+        log = kafka_log(new)
+        log.check_client()
+        if new.retention_ms != old.retention_ms:
+            log.set_retention()
+
+    def on_drop_table(self, context: TableContext) -> None:
+        """See `TableListener`."""
+        settings = KafkaSettings.of(context.schema)
+        if settings is None:
+            return
+        if settings.outlives_table:
+            _log.warning(
+                "the topic %r of %s stays at %s",
+                settings.topic,
+                context.identifier,
+                settings.brokers,
+            )
+            return
+        try:
+            kafka_log(settings).drop()
+        except LogUnavailableError as error:
+            raise LogUnavailableError(
+                brokers=error.brokers,
+                action=error.action,
+                reason=error.reason,
+                remedy=f" With {LOG_KAFKA_TOPIC_ON_DROP.key!r} = 'keep' the table goes without its "
+                "topic.",
+            ) from error
+
+
+def all_listeners() -> tuple[TableListener, ...]:
+    """Return the listener of topics and those that other distributions have installed."""
+    return (TopicListener(), *installed_listeners())

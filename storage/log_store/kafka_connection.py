@@ -1,0 +1,227 @@
+"""A connection to Kafka's brokers, how its client is set up, and what its failures mean.
+
+With `kafka_topics` and `kafka_transactions` the only modules that name the client library. Names
+of it that are not public are listed here; tests say when one moves.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import errors as kafka_errors
+from kafka.protocol.metadata import CoordinatorType
+
+from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
+from table_store.storage.log_store.log_errors import (
+    LogFencedError,
+    LogRefusedError,
+    LogUnavailableError,
+    TopicNotFoundError,
+)
+
+T = TypeVar("T")
+
+PRIVATE_NAMES: Final = ("_manager", "_find_coordinator_ids", "_async_get_leader_for_partitions")
+"""What is used of `KafkaAdminClient` besides its documented methods."""
+
+PRIVATE_MANAGER_NAMES: Final = ("run", "send", "call_soon", "wait_for")
+"""What is used of its `_manager`."""
+
+_FENCED: Final = (
+    kafka_errors.ProducerFencedError,
+    kafka_errors.InvalidProducerEpochError,
+    kafka_errors.InvalidProducerIdMappingError,
+    kafka_errors.InvalidTxnStateError,
+)
+_COORDINATOR_BUSY: Final = (
+    kafka_errors.ConcurrentTransactionsError,
+    kafka_errors.CoordinatorNotAvailableError,
+    kafka_errors.CoordinatorLoadInProgressError,
+)
+_DEFAULT_PORT: Final = "9092"
+_RETRY_PAUSE_S: Final = 0.01
+_OURS: Final = ("bootstrap_servers", "bootstrap_timeout_ms", "request_timeout_ms", "client_id")
+
+
+def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
+    """Return client properties (`sasl.mechanism`) as arguments of the client library.
+
+    Raises:
+        InvalidOptionError: the library has no such property, or the value is not of its type.
+    """
+    known = {**KafkaConsumer.DEFAULT_CONFIG, **KafkaAdminClient.DEFAULT_CONFIG}
+    settings = {}
+    for key, text in properties.items():
+        name = key.replace(".", "_").replace("-", "_")
+        option = f"log.kafka.{key}"
+        if name not in known or name in _OURS:
+            raise InvalidOptionError(
+                key=option, value=None, reason="the Kafka client has no such property"
+            )
+        settings[name] = _typed(option, text, known[name])
+    return settings
+
+
+def _typed(option: str, text: str, default: Any) -> Any:
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.strip().lower()]
+        return int(text) if isinstance(default, int) else text
+    except (KeyError, ValueError):
+        wanted = "true or false" if isinstance(default, bool) else "a whole number"
+        raise InvalidOptionError(key=option, value=None, reason=f"use {wanted}") from None
+
+
+class KafkaConnection:
+    """A connection to the brokers, made at the first call; to be closed.
+
+    Every call returns or fails within about `timeout_ms`.
+    """
+
+    def __init__(self, brokers: str, properties: Mapping[str, str], timeout_ms: int) -> None:
+        self.brokers: Final = brokers
+        self.timeout_ms: Final = timeout_ms
+        self._settings = client_settings(properties)
+        self._admin: KafkaAdminClient | None = None
+        self._leaders: dict[TopicPartition, int] = {}
+
+    def close(self) -> None:
+        """Close the connection; nothing is ended or flushed."""
+        if self._admin is not None:
+            with suppress(kafka_errors.KafkaError, OSError):
+                self._admin.close()
+            self._admin = None
+
+    def admin(self) -> KafkaAdminClient:
+        """Return the client, connected; for use within `run`."""
+        if self._admin is None:
+            self._reach()
+            self._admin = KafkaAdminClient(
+                bootstrap_servers=self.brokers, **self.limits(), **self.only(KafkaAdminClient)
+            )
+        return self._admin
+
+    def limits(self) -> dict[str, int]:
+        """Return the time limits of a client of this connection."""
+        # To connect and to ask are two waits.
+        return {
+            "bootstrap_timeout_ms": self.timeout_ms // 2,
+            "request_timeout_ms": self.timeout_ms * 2 // 5,
+        }
+
+    def only(self, client: Any) -> dict[str, Any]:
+        """Return the user's properties that a class of the client library takes."""
+        return {k: v for k, v in self._settings.items() if k in client.DEFAULT_CONFIG}
+
+    def leader(self, partition: TopicPartition) -> int:
+        """Return the broker that a partition is written through; asked for once."""
+        if partition not in self._leaders:
+            admin = self.admin()
+            found = admin._manager.run(admin._async_get_leader_for_partitions, [partition])
+            self._leaders.update((tp, node) for node, tps in found.items() for tp in tps)
+        return self._leaders[partition]
+
+    def ask_coordinator(
+        self, action: str, transactional_id: str, request: Any, topic: str = ""
+    ) -> Any:
+        """Send a request to the coordinator of a transaction, again while it is busy."""
+        admin_of = self.admin
+
+        async def ask() -> Any:
+            admin = admin_of()
+            found = await admin._find_coordinator_ids(
+                [transactional_id], key_type=CoordinatorType.TRANSACTION
+            )
+            return await admin._manager.send(request, node_id=found[transactional_id])
+
+        def ask_until_free() -> Any:
+            stop = time.monotonic() + self.timeout_ms / 1000
+            while True:
+                try:
+                    answer = admin_of()._manager.run(ask)
+                    _check_all(answer)
+                    return answer
+                except _COORDINATOR_BUSY:
+                    if time.monotonic() > stop:
+                        raise
+                time.sleep(_RETRY_PAUSE_S)
+
+        return self.run(action, ask_until_free, topic or transactional_id)
+
+    def run(self, action: str, function: Callable[[], T], topic: str = "") -> T:
+        """Return what `function` does; failures of the client become ours.
+
+        Raises:
+            LogUnavailableError: no answer, or not in time; the next call connects anew.
+            LogFencedError: another producer has taken over.
+            TopicNotFoundError: there is no such topic.
+            LogRefusedError: the brokers refuse for any other reason.
+        """
+        try:
+            return function()
+        except TableStoreError:
+            raise
+        except _FENCED as error:
+            raise LogFencedError(topic=topic) from error
+        except kafka_errors.UnknownTopicOrPartitionError as error:
+            if not topic:
+                raise self._unavailable(action, error) from error
+            raise TopicNotFoundError(topic=topic, brokers=self.brokers) from error
+        except (kafka_errors.RetriableError, OSError, TimeoutError) as error:
+            self.close()
+            raise self._unavailable(action, error) from error
+        except kafka_errors.KafkaError as error:
+            raise LogRefusedError(
+                brokers=self.brokers, action=action, reason=_reason(error)
+            ) from error
+
+    def _reach(self) -> None:
+        """Return quietly if one of the brokers listens.
+
+        The client would not say why it cannot connect, and leaks a thread with each failure.
+        """
+        if "proxy_url" in self._settings:
+            return
+        failure: OSError | None = None
+        brokers = self.brokers.split(",")
+        timeout_s = self.timeout_ms / 2000 / len(brokers)
+        for broker in brokers:
+            host, _, port = broker.strip().rpartition(":")
+            if not (host and port.isdigit()):
+                host, port = broker.strip(), _DEFAULT_PORT
+            try:
+                socket.create_connection((host.strip("[]"), int(port)), timeout_s).close()
+                return
+            except OSError as error:
+                failure = error
+        raise failure or OSError("no brokers are named")
+
+    def _unavailable(self, action: str, error: Exception) -> LogUnavailableError:
+        return LogUnavailableError(brokers=self.brokers, action=action, reason=_reason(error))
+
+
+def check_code(code: int) -> None:
+    """Raise the client library's error of an answer's code, if it is one."""
+    error = kafka_errors.for_code(code)
+    if error is not kafka_errors.NoError:
+        raise error
+
+
+def _check_all(answer: Any) -> None:
+    """Raise the error of an answer, or of its partitions."""
+    for topic in getattr(answer, "results_by_topic_v3_and_below", None) or ():
+        for part in topic.results_by_partition:
+            check_code(part.partition_error_code)
+    check_code(getattr(answer, "error_code", 0))
+
+
+def _reason(error: Exception) -> str:
+    """Name the error; its text can hold a whole request, so only the first line of a short one."""
+    first = str(error).partition("\n")[0]
+    name = type(error).__name__
+    return f"{name} ({first})" if first and len(first) < 200 else name

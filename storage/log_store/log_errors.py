@@ -1,0 +1,101 @@
+"""What can go wrong with the log of a table."""
+
+from __future__ import annotations
+
+from table_store.storage.kernel.errors import TableStoreError
+
+
+class LogUnavailableError(TableStoreError):
+    """The log system does not answer, or not in time."""
+
+    condition = "TABLE_STORE_LOG_UNAVAILABLE"
+    sql_state = "08001"
+    retriable = True
+
+    def __init__(self, *, brokers: str, action: str, reason: str, remedy: str = "") -> None:
+        self.brokers = brokers
+        self.action = action
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(
+            f"Kafka at {brokers} could not {action}: {reason}. Check that the brokers run and "
+            "that 'log.kafka.bootstrap.servers' and the other 'log.kafka.*' options are right."
+            f"{remedy}"
+        )
+
+
+class LogRefusedError(TableStoreError):
+    """The log system answered, and refuses."""
+
+    condition = "TABLE_STORE_LOG_REFUSED"
+    sql_state = "42501"
+
+    def __init__(self, *, brokers: str, action: str, reason: str) -> None:
+        self.brokers = brokers
+        self.action = action
+        self.reason = reason
+        super().__init__(
+            f"Kafka at {brokers} refused to {action}: {reason}. Check the rights of the user and "
+            "the 'log.kafka.*' options of the table."
+        )
+
+
+class TopicExistsError(TableStoreError):
+    """A new table's topic is there already."""
+
+    condition = "TABLE_STORE_TOPIC_ALREADY_EXISTS"
+    sql_state = "42710"
+
+    def __init__(self, *, topic: str, brokers: str, reason: str) -> None:
+        self.topic = topic
+        self.brokers = brokers
+        self.reason = reason
+        super().__init__(
+            f"The topic {topic!r} exists at {brokers} already, and {reason}. Delete it, choose "
+            "another with 'log.kafka.topic', or, if it is empty, take it over with "
+            "'log.kafka.topic.existing' = 'use'."
+        )
+
+
+class TopicNotFoundError(TableStoreError):
+    """The topic of a table is gone."""
+
+    condition = "TABLE_STORE_TOPIC_NOT_FOUND"
+    sql_state = "42704"
+
+    def __init__(self, *, topic: str, brokers: str) -> None:
+        self.topic = topic
+        self.brokers = brokers
+        super().__init__(
+            f"The topic {topic!r} of the table is not at {brokers}. Create it again with as many "
+            "partitions as the table has buckets; what the log held is in the table's snapshots."
+        )
+
+
+class LogFencedError(TableStoreError):
+    """Another process has taken over writing the log of the table; it goes on with the work."""
+
+    condition = "TABLE_STORE_LOG_FENCED"
+    sql_state = "40001"
+    retriable = True
+
+    def __init__(self, *, topic: str) -> None:
+        self.topic = topic
+        super().__init__(f"Another process writes the topic {topic!r} by now.")
+
+
+class BadLogRecordError(TableStoreError):
+    """A record of the log is not one of this table's changes."""
+
+    condition = "TABLE_STORE_BAD_LOG_RECORD"
+    sql_state = "22000"
+
+    def __init__(self, *, topic: str, partition: int, offset: int, reason: str) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.reason = reason
+        super().__init__(
+            f"The record of topic {topic!r}, partition {partition}, offset {offset} is not a "
+            f"change of the table: {reason}. Find who writes to the topic besides the table."
+        )

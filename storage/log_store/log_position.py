@@ -1,0 +1,62 @@
+"""How far the log of a table has come, as a file beside the table's data.
+
+The topic itself is what counts. The file spares most commits a look at the topic's last records,
+tells later readers where a snapshot is, and remembers what a topic whose records have expired
+cannot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.errors import MissingFileError, TableStoreError
+from table_store.storage.kernel.frozen_map import FrozenMap
+
+LOG_FOLDER: Final = "log"
+_FILE: Final = "POSITION"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPosition:
+    """All changes up to snapshot `snapshot_id` are in the log, before `offsets` (by bucket)."""
+
+    snapshot_id: int = 0
+    offsets: Mapping[int, int] = field(default_factory=FrozenMap)
+
+
+@dataclass(frozen=True, slots=True)
+class PositionFile:
+    """The file `log/POSITION` of a table."""
+
+    file_io: FileIO
+    table_path: str
+
+    def read(self) -> LogPosition:
+        """Return what was noted last; the beginning where nothing was, or nothing readable."""
+        try:
+            item = json.loads(self.file_io.read_bytes(self._path))
+            offsets = FrozenMap((int(b), int(o)) for b, o in item["offsets"].items())
+            return LogPosition(snapshot_id=int(item["snapshotId"]), offsets=offsets)
+        except (MissingFileError, ValueError, KeyError, TypeError, AttributeError):
+            return LogPosition()
+
+    def write(self, position: LogPosition) -> None:
+        """Note a position; a failure costs the next commit a look at the topic, no more."""
+        text = json.dumps(
+            {
+                "snapshotId": position.snapshot_id,
+                "offsets": {str(b): offset for b, offset in position.offsets.items()},
+            }
+        )
+        with suppress(TableStoreError):
+            self.file_io.write_bytes(self._path, text.encode(), durable=False)
+
+    @property
+    def _path(self) -> str:
+        return join_path(self.table_path, LOG_FOLDER, _FILE)

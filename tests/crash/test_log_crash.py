@@ -1,0 +1,253 @@
+"""Goal: whatever dies while changes are relayed, the topic leads to the table at every snapshot.
+
+TABLE_STORE_LOG_CRASHES widens the random part.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from table_store import TableDescriptor
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.log_store.kafka_log_store import KafkaLogStore
+from table_store.storage.log_store.kafka_transactions import checksum
+from table_store.storage.log_store.log_settings import KafkaSettings
+from table_store.storage.log_store.record_batch import RecordOrigin, record_batches
+from table_store.storage.log_store.relay import LogRelay, snapshot_messages, with_log
+from tests.fakes.cutting_proxy import CuttingProxy
+from tests.fakes.dying_cluster import Death, Steps, counted
+from tests.servers.kafka_broker import KafkaBroker, free_port
+from tests.servers.topic_reader import committed_messages, replayed
+
+pytestmark = [
+    pytest.mark.crash,
+    # Kafka's client leaves the sockets of failed attempts to the garbage collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+ROUNDS = int(os.environ.get("TABLE_STORE_LOG_CRASHES", "3"))
+_names = count()
+
+
+def new_table(
+    folder: Path, brokers: str, *, has_key: bool = True, **options: str
+) -> FileStoreTable:
+    descriptor = TableDescriptor.for_managed().column("id", "BIGINT").column("v", "STRING")
+    if has_key:
+        descriptor = descriptor.primary_key("id").option("log.changelog-mode", "all")
+    descriptor = descriptor.option("log.kafka.bootstrap.servers", brokers).option("bucket", "2")
+    for key, value in options.items():
+        descriptor = descriptor.option(key.replace("_", "."), value)
+    return with_log(descriptor.create_in(str(folder), f"t{os.getpid()}_{next(_names)}"))
+
+
+def rows(*pairs: tuple[int, str]) -> pa.Table:
+    return pa.table({"id": pa.array([p[0] for p in pairs], pa.int64()), "v": [p[1] for p in pairs]})
+
+
+def check_replay(table: FileStoreTable, brokers: str | None = None) -> None:
+    """The topic as a plain consumer sees it leads to the table as it was at every snapshot."""
+    settings = KafkaSettings.of(table.schema)
+    assert settings is not None
+    messages = committed_messages(brokers or settings.brokers, settings.topic)
+    identities = [(m.snapshot_id, m.partition, m.sequence) for m in messages]
+    assert len(set(identities)) == len(identities), "a change is there twice"
+    for snapshot in table.snapshot_store.newest_first():
+        state = table.scan(version=snapshot.id).to_arrow().to_pylist()
+        assert replayed(messages, snapshot.id) == Counter(map(json.dumps, state)), snapshot.id
+
+
+def change(table: FileStoreTable) -> None:
+    table.append(rows((1, "b"), (2, "b"), (3, "b"), (4, "b")))
+
+
+def steps_of_a_relay(folder: Path, brokers: str) -> list[str]:
+    table = new_table(folder, brokers)
+    table.append(rows((1, "a"), (2, "a")))
+    steps = Steps()
+    with counted(steps):
+        change(table)
+    return steps.names
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+def test_the_driver_dies_at_any_step(
+    tmp_path: Path, kafka_broker: KafkaBroker, has_key: bool
+) -> None:
+    names = steps_of_a_relay(tmp_path, kafka_broker.bootstrap)
+    assert {"init_producer", "add_partitions", "send", "end"} <= set(names)
+    for die_at in range(2 * len(names)):
+        table = new_table(tmp_path, kafka_broker.bootstrap, has_key=has_key)
+        table.append(rows((1, "a"), (2, "a")))
+        with counted(Steps(die_at)), pytest.raises(Death):
+            change(table)
+        survivor = with_log(FileStoreTable.open(table.path))
+        survivor.delete(rows((1, "b"), (3, "b")))
+        check_replay(survivor)
+
+
+def test_the_driver_dies_again_and_again(tmp_path: Path, kafka_broker: KafkaBroker) -> None:
+    rng = random.Random(5)
+    for _ in range(ROUNDS):
+        table = new_table(tmp_path, kafka_broker.bootstrap)
+        for number in range(8):
+            try:
+                with counted(Steps(rng.randrange(30))):
+                    table.append(rows((number % 3, str(number)), (number, "x")))
+            except Death:
+                pass
+        LogRelay(table).relay()
+        check_replay(table)
+
+
+def test_a_lost_position_file_is_found_in_the_topic(
+    tmp_path: Path, kafka_broker: KafkaBroker
+) -> None:
+    table = new_table(tmp_path, kafka_broker.bootstrap)
+    for number in range(4):
+        table.append(rows((number, "a"), (number + 1, "a")))
+        (Path(table.path) / "log" / "POSITION").unlink()
+    check_replay(table)
+
+
+def test_a_real_process_is_killed_while_it_commits(
+    tmp_path: Path, kafka_broker: KafkaBroker
+) -> None:
+    rng = random.Random(7)
+    table = new_table(tmp_path, kafka_broker.bootstrap)
+    for _ in range(ROUNDS):
+        command = [sys.executable, "-c", _COMMIT_FOREVER, table.path]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(rng.uniform(0.05, 0.6))
+            process.send_signal(signal.SIGKILL)
+    LogRelay(table).relay()
+    check_replay(table)
+
+
+_COMMIT_FOREVER = """
+import sys, pyarrow as pa
+from table_store import open_table
+table = open_table(sys.argv[1])
+for number in range(10**6):
+    ids = pa.array([1, 2, number % 5], pa.int64())
+    table.append(pa.table({"id": ids, "v": ["a", "b", str(number)]}))
+    print(number, flush=True)
+"""
+
+
+def test_two_processes_commit_at_once(tmp_path: Path, kafka_broker: KafkaBroker) -> None:
+    table = new_table(tmp_path, kafka_broker.bootstrap)
+    command = [sys.executable, "-c", _COMMIT_FOREVER.replace("10**6", "8"), table.path]
+    both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait(120) for process in both] == [0, 0]
+    check_replay(table)
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_a_transaction_whose_end_was_lost_is_ended_as_it_was_decided(
+    tmp_path: Path, kafka_broker: KafkaBroker, is_seen: bool
+) -> None:
+    """A coordinator that is killed may leave a transaction open in some of its partitions."""
+    table = new_table(tmp_path, kafka_broker.bootstrap, log_kafka_timeout="5 s")
+    settings = KafkaSettings.of(table.schema)
+    assert settings is not None
+    FileStoreTable.open(table.path).append(rows((1, "a"), (2, "a")))
+    (snapshot,) = table.snapshot_store.newest_first()
+    with KafkaLogStore(settings).cluster() as cluster:
+        stray = cluster.transactions.init_producer("stray", 60_000, is_transactional=True)
+        cluster.transactions.add_partitions("stray", stray, settings.topic, [0, 1])
+        for bucket, messages in snapshot_messages(table, snapshot, settings):
+            origin = RecordOrigin(snapshot_id=1, bucket=bucket, first_sequence=0)
+            for batch in record_batches(
+                messages, origin, stray, base_sequence=0, time_ms=1, checksum=checksum
+            ):
+                cluster.transactions.send(settings.topic, bucket, batch.data, "stray").wait()
+        first, _ = cluster.transactions.unended(settings.topic, 2)
+        if is_seen:
+            cluster.transactions.write_marker(settings.topic, first, is_commit=True)
+    position = LogRelay(table).relay()
+    assert position is not None
+    assert position.snapshot_id == 1
+    check_replay(table)
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaBroker, CuttingProxy]]:
+    """A broker of the module's own, behind a proxy."""
+    port = free_port()
+    proxy = CuttingProxy(port)
+    running = KafkaBroker(tmp_path_factory.mktemp("broker"), advertised=port)
+    proxy.broker_port = running.port
+    running.start()
+    yield running, proxy
+    running.stop()
+    proxy.close()
+
+
+def test_the_connection_is_cut_at_any_request(
+    tmp_path: Path, broker: tuple[KafkaBroker, CuttingProxy]
+) -> None:
+    running, proxy = broker
+    table = new_table(tmp_path, running.bootstrap, log_kafka_timeout="4 s")
+    table.append(rows((1, "a"), (2, "a")))
+    proxy.arm(10**6, is_forwarded=False)
+    change(table)
+    total = proxy.requests
+    rng = random.Random(11)
+    for cut_at in rng.sample(range(total), min(total, 4 * ROUNDS)):
+        proxy.arm(cut_at, is_forwarded=rng.random() < 0.5)
+        table.append(rows((cut_at % 4, f"cut {cut_at}"), (cut_at, "x")))
+    proxy.arm(10**6, is_forwarded=False)
+    LogRelay(table).relay()
+    check_replay(table)
+
+
+def test_the_broker_is_frozen(tmp_path: Path, broker: tuple[KafkaBroker, CuttingProxy]) -> None:
+    running, _ = broker
+    table = new_table(tmp_path, running.bootstrap, log_kafka_timeout="2 s")
+    table.append(rows((1, "a")))
+    with running.frozen():
+        began = time.monotonic()
+        table.append(rows((1, "b")))
+        assert time.monotonic() - began < 10
+    table.append(rows((1, "c")))
+    LogRelay(table).relay()
+    check_replay(table)
+
+
+def test_the_broker_is_killed(tmp_path: Path, broker: tuple[KafkaBroker, CuttingProxy]) -> None:
+    running, _ = broker
+    rng = random.Random(13)
+    table = new_table(tmp_path, running.bootstrap, log_kafka_timeout="3 s")
+    table.append(rows((0, "a")))
+    for _ in range(ROUNDS):
+        command = [sys.executable, "-c", _COMMIT_FOREVER, table.path]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(rng.uniform(0.0, 0.5))
+            running.kill()
+            process.kill()
+        running.start()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            table.append(rows((0, "after"), (1, "kill")))
+            position = LogRelay(table)._positions.read()
+            if position.snapshot_id == table.snapshot_store.latest_id():
+                break
+        check_replay(table)

@@ -1,0 +1,175 @@
+"""Goal: with brokers set, statements of the stock shell make, fill and delete a topic."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kafka.admin import ConfigResource
+
+from tests.integration.stock_shell import StockShell
+from tests.servers.kafka_broker import KafkaBroker, free_port
+from tests.servers.topic_reader import Message, committed_messages, replayed
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def shell(kafka_broker: KafkaBroker, shell_folder: Path) -> Iterator[StockShell]:
+    setting = f"table-storage.log.kafka.bootstrap.servers={kafka_broker.bootstrap}"
+    with StockShell(shell_folder, "--conf", f"spark.{setting}") as running:
+        running.ok(f"SET {setting}")
+        yield running
+
+
+def messages(broker: KafkaBroker, table: str) -> list[Message]:
+    return committed_messages(broker.bootstrap, f"table_store.default.{table}")
+
+
+def test_every_statement_is_in_the_topic(shell: StockShell, kafka_broker: KafkaBroker) -> None:
+    shell.ok(
+        "CREATE TABLE k (id BIGINT, v STRING, PRIMARY KEY (id) NOT ENFORCED) WITH "
+        "('bucket' = '3', 'log.changelog-mode' = 'all')"
+    )
+    states: list[Counter[str]] = []
+    for statement in (
+        "INSERT INTO k VALUES (1, 'a'), (2, 'b'), (3, 'c')",
+        "UPDATE k SET v = 'B' WHERE id = 2",
+        "DELETE FROM k WHERE id = 1",
+        (
+            "MERGE INTO k USING (SELECT explode(array(3L, 4L)) AS id) s ON k.id = s.id "
+            "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, 'new')"
+        ),
+        "ALTER TABLE k COMPACT",
+        "INSERT OVERWRITE k VALUES (7, 'only')",
+        "TRUNCATE TABLE k",
+        "INSERT INTO k VALUES (9, 'last')",
+    ):
+        shell.ok(statement)
+        rows = shell.ok("SELECT id, v FROM k")
+        states.append(Counter(json.dumps({"id": int(i), "v": v}) for i, v in rows))
+    found = messages(kafka_broker, "k")
+    told = sorted({m.snapshot_id for m in found})
+    assert len(told) == len(states) - 1  # the compaction is nothing
+    del states[4]
+    for snapshot_id, state in zip(told, states, strict=True):
+        assert replayed(found, snapshot_id) == state
+    assert {m.operation for m in found} == {"c", "u", "d"}
+
+
+def test_a_created_table_as_select_has_its_rows_in_the_topic(
+    shell: StockShell, kafka_broker: KafkaBroker
+) -> None:
+    shell.ok("CREATE TABLE ctas AS SELECT id, cast(id AS STRING) AS s FROM range(5)")
+    first = replayed(messages(kafka_broker, "ctas"))
+    assert first == Counter(json.dumps({"id": i, "s": str(i)}) for i in range(5))
+    shell.ok("CREATE OR REPLACE TABLE ctas AS SELECT 1 AS other")
+    topics = {t for t in kafka_broker.topics() if t.startswith("table_store.default.ctas")}
+    assert len(topics) == 2  # the old directory's stays for time travel
+    shell.ok("DROP TABLE ctas")
+    assert not any(t.startswith("table_store.default.ctas") for t in kafka_broker.topics())
+
+
+def test_drop_deletes_the_topic_and_rename_keeps_it(
+    shell: StockShell, kafka_broker: KafkaBroker
+) -> None:
+    shell.ok("CREATE TABLE r (id INT)")
+    shell.ok("ALTER TABLE r RENAME TO renamed")
+    shell.ok("INSERT INTO renamed VALUES (1)")
+    assert len(messages(kafka_broker, "r")) == 1
+    assert ("log.kafka.topic", "table_store.default.r") in {
+        row[:2] for row in shell.ok("DESCRIBE TABLE EXTENDED renamed")
+    }
+    with kafka_broker.admin() as admin:
+        admin.delete_topics(["table_store.default.r"])  # gone already: harmless
+    shell.ok("DROP TABLE renamed")
+    shell.ok("CREATE TABLE r (id INT)")
+    shell.ok("DROP TABLE r")
+    assert "table_store.default.r" not in kafka_broker.topics()
+
+
+def test_retention_of_the_topic_follows_the_table(
+    shell: StockShell, kafka_broker: KafkaBroker
+) -> None:
+    def retention() -> str:
+        with kafka_broker.admin() as admin:
+            resource = ConfigResource("TOPIC", "table_store.default.keep", ["retention.ms"])
+            return str(admin.describe_configs([resource]))
+
+    shell.ok("CREATE TABLE keep (id INT) WITH ('log.retention' = '1 h')")
+    assert "3600000" in retention()
+    shell.ok("ALTER TABLE keep SET TBLPROPERTIES ('log.retention' = '2 h')")
+    assert "7200000" in retention()
+
+
+def test_an_untracked_statement_is_not_told(shell: StockShell, kafka_broker: KafkaBroker) -> None:
+    shell.ok("CREATE TABLE u (id INT)")
+    shell.ok("INSERT INTO u VALUES (1)")
+    shell.ok("INSERT INTO u WITH ('change-tracking' = 'false') VALUES (2)")
+    shell.ok("INSERT INTO u VALUES (3)")
+    assert [m.after["id"] for m in messages(kafka_broker, "u")] == [1, 3]
+
+
+def test_a_topic_that_exists_is_refused_unless_asked_for(
+    shell: StockShell, kafka_broker: KafkaBroker
+) -> None:
+    with kafka_broker.admin() as admin:
+        admin.create_topics({"table_store.default.there": {"num_partitions": 1}})
+    refused = shell.run("CREATE TABLE there (id INT)").error
+    assert "TABLE_STORE_TOPIC_ALREADY_EXISTS" in refused
+    assert shell.ok("SHOW TABLES LIKE 'there'") == ()
+    use = "WITH ('log.kafka.topic.existing' = 'use'"
+    wrong = shell.run(f"CREATE TABLE there (id INT) {use}, 'bucket' = '2')").error
+    assert "has 1 partitions" in wrong
+    shell.ok(f"CREATE TABLE there (id INT) {use})")
+    shell.ok("INSERT INTO there VALUES (1)")
+    other = shell.run(
+        f"CREATE TABLE other (id INT) {use}, 'log.kafka.topic' = 'table_store.default.there')"
+    ).error
+    assert "records were written to it" in other
+
+
+def test_brokers_that_are_not_there_are_named_and_leave_no_table(shell: StockShell) -> None:
+    nobody = f"127.0.0.1:{free_port()}"
+    given = f"'log.kafka.bootstrap.servers' = '{nobody}', 'log.kafka.timeout' = '2 s'"
+    error = shell.run(f"CREATE TABLE lonely (id INT) WITH ({given})").error
+    assert "TABLE_STORE_LOG_UNAVAILABLE" in error
+    assert nobody in error
+    assert "Traceback" not in error
+    assert shell.ok("SHOW TABLES LIKE 'lonely'") == ()
+
+
+def test_a_statement_succeeds_without_brokers_and_the_log_catches_up(
+    shell: StockShell, kafka_broker: KafkaBroker
+) -> None:
+    nobody = f"127.0.0.1:{free_port()}"
+    brokers = "log.kafka.bootstrap.servers"
+    shell.ok("CREATE TABLE away (id INT) WITH ('log.kafka.timeout' = '2 s')")
+    shell.ok(f"ALTER TABLE away SET TBLPROPERTIES ('{brokers}' = '{nobody}')")
+    shell.ok("INSERT INTO away VALUES (1)")
+    assert shell.ok("SELECT * FROM away") == (("1",),)
+    refused = shell.run("DROP TABLE away").error
+    assert "TABLE_STORE_LOG_UNAVAILABLE" in refused
+    assert "log.kafka.topic.on-drop" in refused
+    shell.ok(f"ALTER TABLE away SET TBLPROPERTIES ('{brokers}' = '{kafka_broker.bootstrap}')")
+    assert shell.ok("CALL sys.relay_log('away')") == (("1",),)
+    assert [m.after for m in messages(kafka_broker, "away")] == [{"id": 1}]
+    shell.ok(
+        f"ALTER TABLE away SET TBLPROPERTIES ('{brokers}' = '{nobody}', "
+        "'log.kafka.topic.on-drop' = 'keep')"
+    )
+    shell.ok("DROP TABLE away")
+    assert "table_store.default.away" in kafka_broker.topics()
+
+
+def test_log_options_that_cannot_be(shell: StockShell) -> None:
+    unknown = shell.run("CREATE TABLE x (id INT) WITH ('log.kafka.no.such' = 'secret1')").error
+    assert "log.kafka.no.such" in unknown
+    assert "secret1" not in unknown
+    eventual = shell.run("CREATE TABLE x (id INT) WITH ('log.consistency' = 'eventual')").error
+    assert "needs a primary key" in eventual
+    shell.ok("CREATE TABLE quiet (id INT) WITH ('log.system' = 'file')")
+    assert shell.run("CALL sys.relay_log('quiet')").error.count("log.system") == 1

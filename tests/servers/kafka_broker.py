@@ -1,0 +1,155 @@
+"""A real Kafka broker of this machine, from nothing but pip and Java.
+
+Ivy, which is part of pyspark, brings the jars once into build/; a broker is one process with a
+folder of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import kafka.errors
+import pyspark
+from kafka import KafkaAdminClient
+
+_HERE = Path(__file__).parent
+_BUILD = _HERE.parent.parent / "build"
+# The last two: a broker that was killed is taken back in seconds, not after its lease.
+_PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{advertised}
+log.dirs={folder}/data
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+broker.session.timeout.ms=1000
+broker.heartbeat.interval.ms=200
+"""
+_JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp")
+
+
+def jars() -> str:
+    """The class path of the broker; the first call on a machine downloads 43 MB."""
+    folder = _BUILD / "kafka"
+    _BUILD.mkdir(exist_ok=True)
+    with (_BUILD / "kafka.lock").open("w") as lock:  # several test processes may begin at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            (ivy,) = (Path(pyspark.__path__[0]) / "jars").glob("ivy-*.jar")
+            command = ["java", "-jar", str(ivy), "-error", "-cache", str(_BUILD / "ivy")]
+            command += ["-settings", str(_HERE / "ivysettings.xml")]
+            command += ["-ivy", str(_HERE / "ivy.xml")]
+            command += ["-retrieve", f"{folder}/[artifact]-[revision].[ext]"]
+            subprocess.run(command, check=True, capture_output=True)
+            (folder / "complete").touch()
+    return f"{folder}/*"
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class KafkaBroker:
+    """One broker, which is its own controller. `advertised` is the port of a proxy before it."""
+
+    def __init__(self, folder: Path, advertised: int | None = None) -> None:
+        self.folder = folder.resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.port = free_port()
+        self.bootstrap = f"127.0.0.1:{advertised or self.port}"
+        self._java = [*_JAVA, jars()]
+        properties = _PROPERTIES.format(
+            port=self.port,
+            controller=free_port(),
+            advertised=advertised or self.port,
+            folder=self.folder,
+        )
+        (self.folder / "server.properties").write_text(properties)
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        subprocess.run(
+            [
+                *(*self._java, "kafka.tools.StorageTool"),
+                *("format", "-t", cluster, "-c", "server.properties"),
+            ],
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+        )
+
+    def start(self, timeout_s: float = 60) -> None:
+        """Start the process, and return when it answers and is not fenced."""
+        stop = time.monotonic() + timeout_s
+        with (self.folder / "broker.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [*self._java, "kafka.Kafka", "server.properties"],
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+            )
+        while time.monotonic() < stop:
+            if self.process.poll() is not None:
+                raise RuntimeError((self.folder / "broker.log").read_text()[-2000:])
+            try:
+                # Kafka's client leaks the sockets of attempts that fail.
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                with self.admin() as admin:
+                    if not any(b["is_fenced"] for b in admin.describe_cluster()["brokers"]):
+                        return
+            except (kafka.errors.KafkaError, OSError):
+                time.sleep(0.05)
+        raise TimeoutError("the broker is not ready")
+
+    def admin(self) -> KafkaAdminClient:
+        """A client that gives up soon; the caller closes it."""
+        return KafkaAdminClient(
+            bootstrap_servers=f"127.0.0.1:{self.port}",
+            bootstrap_timeout_ms=2000,
+            request_timeout_ms=5000,
+        )
+
+    def topics(self) -> set[str]:
+        """The names of all topics that are not Kafka's own."""
+        with self.admin() as admin:
+            return {name for name in admin.list_topics() if not name.startswith("__")}
+
+    def kill(self) -> None:
+        """Kill the process as a power cut would."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """The process does nothing meanwhile, and its port stays open."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """End the process in good order."""
+        self.process.terminate()
+        self.process.wait(30)
