@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -27,7 +27,8 @@ from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.options import Scope
 from table_store.storage.kernel.types import BOOLEAN, INTEGER, LONG, STRING, DataType
 from table_store.storage.log_store.log_settings import log_system
-from table_store.storage.log_store.relay import LogRelay, with_log
+from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.log_store.relay import LogRelay
 from table_store.storage.table_options import LOG_SYSTEM, TABLE_OPTIONS
 
 PROCEDURE_NAMESPACE: Final = "sys"
@@ -73,8 +74,8 @@ class ProcedureContext:
         """Return the storage of a table."""
         warehouse = self.lifecycle.warehouse
         file_io = warehouse.places.file_io_of(table.location)
-        opened = FileStoreTable(file_io, table.location, clock=warehouse.clock, ids=warehouse.ids)
-        return with_log(opened)
+        opened = open_logged(table.location, file_io)
+        return replace(opened, clock=warehouse.clock, ids=warehouse.ids)
 
     def time_ms(self, arguments: Arguments, name: str, default_ms: int) -> int:
         """Return the moment that a timestamp argument means, or the default."""

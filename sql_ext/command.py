@@ -23,8 +23,8 @@ from table_store.catalog.planner.table_requests import (
 )
 from table_store.sql_ext.show_create import create_statement
 from table_store.sql_ext.statements import Command
-from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import AlreadyExistsError, InvalidOptionError
+from table_store.storage.log_store.logged_table import open_logged
 
 Rows = list[dict[str, Any]]
 _RUNTIME_MODE = "execution.runtime-mode"
@@ -62,7 +62,7 @@ def command_schema(command: Command) -> dict[str, Any]:
 
 def _compact(session: PlannerSession, argument: Argument) -> Rows:
     _, managed = managed_table(session, require_managed(session, argument["name"]))
-    table = FileStoreTable.open(managed.location)
+    table = open_logged(managed.location)
     return [compact_table(session, table, managed.schema, _partition(argument["partition"]))]
 
 

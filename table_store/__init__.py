@@ -24,10 +24,9 @@ def open_table(path: str) -> FileStoreTable:
         PathNotAllowedError: the path is relative or climbs.
     """
     # Here, and not above, so that the command line and Spark's workers start without Arrow.
-    from table_store.storage.file_store.table import FileStoreTable
-    from table_store.storage.log_store.relay import with_log
+    from table_store.storage.log_store.logged_table import open_logged
 
-    return with_log(FileStoreTable.open(path))
+    return open_logged(path)
 
 
 def __getattr__(name: str) -> object:

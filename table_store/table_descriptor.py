@@ -21,6 +21,7 @@ from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.ids import RandomIds
 from table_store.storage.kernel.types import DataType, parse_type
+from table_store.storage.log_store.logged_table import open_logged
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -197,7 +198,7 @@ class TableDescriptor:
             Warehouse(file_io_for(root), root, SystemClock(), RandomIds()), all_listeners()
         )
         identifier = Identifier(namespace or DEFAULT_NAMESPACE, table)
-        return FileStoreTable.open(lifecycle.create(identifier, self.definition).location)
+        return open_logged(lifecycle.create(identifier, self.definition).location)
 
     def _with(self, definition: TableDefinition) -> TableDescriptor:
         return TableDescriptor(definition)

@@ -19,4 +19,4 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBrok
     broker = KafkaBroker(tmp_path_factory.mktemp("kafka"))
     broker.start()
     yield broker
-    broker.stop()
+    broker.kill()

@@ -17,7 +17,7 @@ from table_store.catalog.planner.spark_predicate import conjunction
 from table_store.catalog.table_definition import columns_from_spark
 from table_store.storage.file_store.change_scan import ChangeScan
 from table_store.storage.file_store.change_split import ChangeSplit
-from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE, UNTRACKED_CHANGES
 
 
@@ -25,7 +25,7 @@ def plan_changes(argument: Argument) -> dict[str, Any]:
     """The splits of a scan of changes; Python workers read them all."""
     handle = ChangelogHandle.from_json(argument["handle"])
     handle.check_available(".".join([*argument["namespace"], argument["name"]]))
-    table = FileStoreTable.open(handle.path)
+    table = open_logged(handle.path)
     options = read_options(argument)
     columns, predicate = tuple(argument["columns"]), conjunction(argument["predicates"])
     scan = table.changes(

@@ -12,13 +12,13 @@ from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.table_requests import managed_table
 from table_store.storage.file_store.change_range import ChangeBound
 from table_store.storage.file_store.change_split import ChangeMode, Deduplication
-from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import time_text
 from table_store.storage.kernel.errors import (
     ChangesNotAvailableError,
     InvalidOptionError,
     NotFoundError,
 )
+from table_store.storage.log_store.logged_table import open_logged
 
 
 def load_changelog(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
@@ -35,7 +35,7 @@ def load_changelog(session: PlannerSession, argument: Argument) -> dict[str, Any
     except NotFoundError:
         return None
     name = access.qualified(managed.identifier)
-    table = FileStoreTable.open(managed.location)
+    table = open_logged(managed.location)
     mode = ChangeMode(
         deduplication=Deduplication(argument["deduplicationMode"]),
         computes_updates=argument["computeUpdates"],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from table_store.catalog.planner.endpoint import Argument
+from table_store.storage.file_store.commit_listener import NO_LISTENER
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.log_store.relay import with_log
+from table_store.storage.log_store.logged_table import open_logged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +24,9 @@ class OpenedTable:
 def opened_table(argument: Argument) -> OpenedTable:
     """The table whose handle a request carries."""
     handle = argument["handle"]
-    table = FileStoreTable.open(handle["path"])
-    if "staged" not in handle:
-        table = with_log(table)  # a table in the making has no topic yet
+    table = open_logged(handle["path"])
+    if "staged" in handle:
+        table = replace(table, listener=NO_LISTENER)  # a table in the making has no topic yet
     return OpenedTable(
         table=table,
         schema=table.schema_store.get(handle["schema"]),

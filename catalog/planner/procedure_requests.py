@@ -14,10 +14,9 @@ from table_store.catalog.planner.maintenance import compact_table
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.procedure import Procedure
 from table_store.catalog.procedures import PROCEDURE_NAMESPACE, PROCEDURES, ProcedureContext
-from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.types import StructField, StructType
-from table_store.storage.log_store.relay import with_log
+from table_store.storage.log_store.logged_table import open_logged
 
 
 def list_procedures(session: PlannerSession, argument: Argument) -> dict[str, Any]:
@@ -52,7 +51,7 @@ def call_procedure(session: PlannerSession, argument: Argument) -> dict[str, Any
     current_catalog, current_namespace = session.current()
 
     def compact(table: ManagedTable, partition: Mapping[str, str | None]) -> Mapping[str, int]:
-        opened = with_log(FileStoreTable.open(table.location))
+        opened = open_logged(table.location)
         return compact_table(session, opened, table.schema, partition)
 
     context = ProcedureContext(

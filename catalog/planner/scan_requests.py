@@ -26,8 +26,8 @@ from table_store.catalog.table_definition import columns_from_spark
 from table_store.storage.file_store.change_labels import CHANGE_LABELS
 from table_store.storage.file_store.scan_planner import share_bytes
 from table_store.storage.file_store.split import Split
-from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE
 
 
@@ -87,7 +87,7 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
 def _system_rows(argument: Argument) -> dict[str, Any]:
     """The rows of a system table; there are few, so the planner has them at once."""
     handle = argument["handle"]
-    rows = SYSTEM_TABLES[handle["system"]].rows(FileStoreTable.open(handle["path"]))
+    rows = SYSTEM_TABLES[handle["system"]].rows(open_logged(handle["path"]))
     return arrow_answer(rows.select(argument["columns"]))
 
 

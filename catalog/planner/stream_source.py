@@ -26,6 +26,7 @@ from table_store.storage.kernel.errors import (
     StreamSourceChangedError,
 )
 from table_store.storage.kernel.options import OptionValues
+from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.stream_options import CONSUMER_ID, STREAM_RETRACTIONS
 from table_store.storage.table_options import (
     LOG_SCAN,
@@ -49,7 +50,7 @@ class StreamSource:
     def of(cls, argument: Argument) -> StreamSource:
         """Return the source of a request."""
         handle = argument["handle"]
-        table = FileStoreTable.open(handle["path"])
+        table = open_logged(handle["path"])
         return cls(
             table=table,
             schema=table.schema_store.get(handle["schema"]),

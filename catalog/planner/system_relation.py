@@ -16,8 +16,8 @@ from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.storage.file_store.change_labels import CHANGE_LABELS, ROW_KIND
 from table_store.storage.file_store.change_split import ChangeMode
-from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.log_store.logged_table import open_logged
 
 CHANGE_TABLES: Final[Mapping[str, tuple[str, ...]]] = FrozenMap(
     {"audit_log": (ROW_KIND,), "changes": CHANGE_LABELS}
@@ -88,7 +88,7 @@ def _is_system(name: str) -> bool:
 
 def _changes(managed: ManagedTable, system: str, shown: str) -> dict[str, Any]:
     labels, columns = CHANGE_TABLES[system], managed.schema.column_names
-    scan = FileStoreTable.open(managed.location).changes(
+    scan = open_logged(managed.location).changes(
         columns=(*labels, *columns) if system == "audit_log" else (*columns, *labels),
         mode=ChangeMode(computes_updates=True),
         labels=labels,

@@ -40,13 +40,13 @@ from table_store.catalog.planner.system_relation import (
 )
 from table_store.catalog.staged_table import StagedTable, StagingMode
 from table_store.catalog.table_change import change_from_spark
-from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     InvalidOptionError,
     InvalidSchemaError,
     NotFoundError,
 )
+from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.log_store.relay import LogRelay
 
 
@@ -136,7 +136,7 @@ def commit_staged(session: PlannerSession, argument: Argument) -> None:
     """Let a staged table be seen."""
     staged = StagedTable.from_json(argument["handle"]["staged"])
     managed = _lifecycle(session, argument).commit_staged(staged)
-    table = FileStoreTable.open(managed.location)
+    table = open_logged(managed.location)
     snapshot = table.latest_snapshot()
     if snapshot is not None:  # its rows were written before it had a topic
         LogRelay(table).on_commit(snapshot)
@@ -199,7 +199,7 @@ def describe_extended(
     except WrongRelationKindError:
         return ()
     return describe_rows(
-        FileStoreTable.open(managed.location),
+        open_logged(managed.location),
         partition=partition,
         time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
     )
@@ -258,7 +258,7 @@ def _loaded(
     own = own_identifier(access, lifecycle, identifier)
     managed = lifecycle.load(own, timestamp_ms=timestamp_ms)
     file_io = lifecycle.warehouse.places.file_io_of(managed.location)
-    table = FileStoreTable.open(managed.location, file_io)
+    table = open_logged(managed.location, file_io)
     snapshot = table.snapshot(
         version=None if version is None else _version(version),
         timestamp_ms=timestamp_ms,
@@ -319,7 +319,7 @@ def _staged(
     except NotFoundError:
         return "no_such_table"
     file_io = lifecycle.warehouse.places.file_io_of(staged.location)
-    schema = FileStoreTable.open(staged.location, file_io).schema
+    schema = open_logged(staged.location, file_io).schema
     return describe_table(
         schema,
         name=access.qualified(identifier),

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_store.catalog_lock import TableLock
-from table_store.storage.file_store.commit_listener import CommitListener
+from table_store.storage.file_store.commit_listener import NO_LISTENER, CommitListener
 from table_store.storage.file_store.commit_outcome import Committed, LostRace, NoChange, Unknown
 from table_store.storage.file_store.commit_plan import Changes, CommitPlanner, Delta
 from table_store.storage.file_store.conflict import Conflict
@@ -64,7 +64,7 @@ class TableCommit:
         *,
         cache: ManifestCache = PROCESS_CACHE,
         retry: RetryPolicy | None = None,
-        listener: CommitListener | None = None,
+        listener: CommitListener = NO_LISTENER,
     ) -> None:
         self._table_path = table_path
         self._schemas = schema_store
@@ -199,6 +199,8 @@ class TableCommit:
             return delta
         if not (delta.entries.num_rows or changes.allow_empty or delta.content != base):
             return NoChange(snapshot=base)
+        if changes.kind is not CommitKind.COMPACT and changes.are_tracked(schema):
+            self._listener.before_commit(schema)
         written = self._manifests.write(delta.content, delta.entries, schema)
         snapshot = self._next_snapshot(base, changes, delta, schema, *written.lists)
         try:
@@ -223,7 +225,7 @@ class TableCommit:
 
     def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
         outcome = self._outcome(changes, since=since)
-        if self._listener is not None and isinstance(outcome, Committed):
+        if isinstance(outcome, Committed):
             self._listener.on_commit(outcome.snapshot)
         return outcome
 
@@ -352,9 +354,7 @@ class TableCommit:
         if changes.commit_identifier != BATCH_IDENTIFIER:
             users.pop(changes.commit_user, None)
             users[changes.commit_user] = changes.commit_identifier
-        offsets = {} if base is None else dict(base.log_offsets)
-        if self._listener is not None:
-            offsets.update(self._listener.log_offsets(schema))
+        offsets = FrozenMap() if base is None else base.log_offsets
         watermark = changes.watermark
         if watermark is None and base is not None:
             watermark = base.watermark
@@ -368,7 +368,7 @@ class TableCommit:
             commit_kind=changes.kind,
             # Never before the snapshot it follows, so that time travel can search by halves.
             time_ms=max(self._clock.now_ms(), 0 if base is None else base.time_ms),
-            log_offsets={**offsets, **changes.log_offsets},
+            log_offsets={**offsets, **self._listener.log_offsets(schema), **changes.log_offsets},
             total_record_count=delta.total_record_count,
             delta_record_count=delta.record_count,
             next_sequence=delta.next_sequence,

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.snapshot import Snapshot
+from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.table_options import LOG_KAFKA_TOPIC
+
+
+class LogNotAttachedError(TableStoreError):
+    """A table with a log is to be changed by who would not tell the log."""
+
+    condition = "TABLE_STORE_LOG_NOT_ATTACHED"
+    sql_state = "55000"
+
+    def __init__(self, *, table: str) -> None:
+        self.table = table
+        super().__init__(
+            f"The changes of {table!r} also belong into its log, and it was opened without. Open "
+            "it with table_store.open_table()."
+        )
 
 
 class CommitListener(Protocol):
     """Hears of every commit of one table, before and after it is published."""
+
+    def before_commit(self, schema: TableSchema) -> None:
+        """Refuse, by an error, changes that could not be told; nothing is committed then."""
+        ...
 
     def log_offsets(self, schema: TableSchema) -> Mapping[int, int]:
         """Return, by bucket, offsets of the log behind which the next snapshot's changes are."""
@@ -23,3 +44,37 @@ class CommitListener(Protocol):
     def before_expiry(self) -> None:
         """Take what is still needed of old snapshots; an error keeps them all."""
         ...
+
+
+class NoListener:
+    """Implements `CommitListener` for nobody."""
+
+    def before_commit(self, schema: TableSchema) -> None:
+        """See `CommitListener`."""
+
+    def log_offsets(self, schema: TableSchema) -> Mapping[int, int]:  # noqa: ARG002
+        """See `CommitListener`."""
+        return FrozenMap()
+
+    def on_commit(self, snapshot: Snapshot) -> None:
+        """See `CommitListener`."""
+
+    def before_expiry(self) -> None:
+        """See `CommitListener`."""
+
+
+NO_LISTENER: Final = NoListener()
+"""For who knows that nobody must hear, as of a table in the making."""
+
+
+def heard_by(listener: CommitListener | None, schema: TableSchema, path: str) -> CommitListener:
+    """Return the listener of a table, or nobody where none is needed.
+
+    Raises:
+        LogNotAttachedError: the table was opened without its log, which would miss the changes.
+    """
+    if listener is not None:
+        return listener
+    if LOG_KAFKA_TOPIC.key in schema.options:
+        raise LogNotAttachedError(table=path)
+    return NO_LISTENER

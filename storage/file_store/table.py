@@ -17,7 +17,7 @@ from table_store.storage.file_store.change_range import ChangeBound, ChangeHisto
 from table_store.storage.file_store.change_scan import ChangeScan, check_labels
 from table_store.storage.file_store.change_split import ChangeMode
 from table_store.storage.file_store.commit import TableCommit
-from table_store.storage.file_store.commit_listener import CommitListener
+from table_store.storage.file_store.commit_listener import CommitListener, heard_by
 from table_store.storage.file_store.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.compaction_picker import (
     CompactionUnit,
@@ -101,11 +101,9 @@ class FileStoreTable:
     @property
     def consumers(self) -> ConsumerStore:
         """The streams that read the table under a name of theirs."""
+        expiration_ms = StorageSettings.of(self.schema).consumer_expiration_ms
         return ConsumerStore(
-            file_io=self.file_io,
-            path=self.path,
-            clock=self.clock,
-            expiration_ms=StorageSettings.of(self.schema).consumer_expiration_ms,
+            file_io=self.file_io, path=self.path, clock=self.clock, expiration_ms=expiration_ms
         )
 
     @property
@@ -256,7 +254,8 @@ class FileStoreTable:
         return TableWriter(self.writer_context())
 
     def committer(self) -> TableCommit:
-        """Return what publishes changes of this table."""
+        """Return what publishes changes of this table, and tells its log if it has one."""
+        schema = self.schema
         return TableCommit(
             self.file_io,
             self.path,
@@ -264,8 +263,8 @@ class FileStoreTable:
             self.clock,
             self.ids,
             self.lock,
-            retry=StorageSettings.of(self.schema).retry,
-            listener=self.listener,
+            retry=StorageSettings.of(schema).retry,
+            listener=heard_by(self.listener, schema, self.path),
         )
 
     def commit(
@@ -355,16 +354,13 @@ class FileStoreTable:
     def compact(self, scope: Scope | None = None, *, full: bool = True) -> CompactionResult:
         """Merge the files of each bucket in `scope` (None: all) into one run, in this process.
 
-        Not `full` merges only where the triggers of universal compaction ask for it.
-
-        Raises:
-            CommitConflictError: see `commit_compaction`.
+        Not `full` merges only where the triggers of universal compaction ask for it. It fails as
+        `commit_compaction` does.
         """
         schema = self.schema
         before = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
-        tasks = self.compaction_tasks(
-            before, schema, pick_full_compaction if full else pick_compaction
-        )
+        pick = pick_full_compaction if full else pick_compaction
+        tasks = self.compaction_tasks(before, schema, pick)
         if tasks:
             self.commit_compaction([task.run() for task in tasks], schema)
         after = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
@@ -379,8 +375,7 @@ class FileStoreTable:
         Raises:
             FileAccessError: the store refused; the rest is removed as orphans later.
         """
-        if self.listener is not None:
-            self.listener.before_expiry()
+        heard_by(self.listener, self.schema, self.path).before_expiry()
         kept = options or StorageSettings.of(self.schema).expiry(self.clock.now_ms())
         kept = kept.needing(self.consumers.needed_from_id())
         return SnapshotExpiry(self.file_io, self.path, self.schema_store, self.clock).expire(kept)
@@ -397,9 +392,7 @@ class FileStoreTable:
 
     def file_reader(self, schema: TableSchema) -> DataFileReader:
         """Return what reads data files as rows of a definition."""
+        store = self.schema_store
         return DataFileReader(
-            file_io=self.file_io,
-            table_path=self.path,
-            schema_store=self.schema_store,
-            schema=schema,
+            file_io=self.file_io, table_path=self.path, schema_store=store, schema=schema
         )

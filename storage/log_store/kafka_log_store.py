@@ -79,6 +79,18 @@ class KafkaLogStore:
                 self._check_usable(cluster)
                 cluster.topics.alter(settings.topic, configs)
 
+    def check_topic(self) -> None:
+        """Return quietly if the topic is there with a partition for each bucket.
+
+        Raises:
+            TopicNotFoundError: it is not.
+            LogUnavailableError, LogRefusedError: of the brokers.
+        """
+        with self.cluster() as cluster:
+            found = cluster.topics.partition_count(self.settings.topic)
+        if found is None or found < self.settings.partitions:
+            raise TopicNotFoundError(topic=self.settings.topic, brokers=self.settings.brokers)
+
     def drop(self) -> None:
         """Delete the topic; one that is gone is fine.
 

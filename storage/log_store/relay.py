@@ -12,9 +12,9 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +35,8 @@ from table_store.storage.log_store.log_errors import LogFencedError, LogUnavaila
 from table_store.storage.log_store.log_position import LogPosition, PositionFile
 from table_store.storage.log_store.log_settings import KafkaSettings
 
+T = TypeVar("T")
+
 _ROWS_TOGETHER: Final = 64 * 1024
 _PREIMAGE: Final = ChangeKind.UPDATE_PREIMAGE.name.lower()
 
@@ -42,16 +44,31 @@ _log = logging.getLogger(__name__)
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
-def with_log(table: FileStoreTable) -> FileStoreTable:
-    """Return the table such that what it commits also comes into its log."""
-    return replace(table, listener=LogRelay(table))
-
-
 @dataclass(frozen=True, slots=True)
 class LogRelay:
     """The listener of a table's commits that relays them; does nothing for one without topic."""
 
     table: FileStoreTable
+
+    def before_commit(self, schema: TableSchema) -> None:
+        """Ask the brokers for the topic, so that no change is committed that cannot be told now.
+
+        Raises:
+            LogUnavailableError, LogRefusedError, TopicNotFoundError: of the brokers.
+        """
+        settings = KafkaSettings.of(schema)
+        if settings is None:
+            return
+        try:
+            _patiently(settings, lambda: kafka_log(settings).check_topic())
+        except LogUnavailableError as error:
+            raise LogUnavailableError(
+                brokers=error.brokers,
+                action=error.action,
+                reason=error.reason,
+                remedy=" Nothing was changed; with 'change-tracking' = 'false' a statement does "
+                "without the log.",
+            ) from error
 
     def log_offsets(self, schema: TableSchema) -> Mapping[int, int]:
         """Return where the topic ended when its position was noted last; reads one small file."""
@@ -88,20 +105,7 @@ class LogRelay:
         if settings is None:
             return None
         with _locks[self.table.path]:
-            stop = time.monotonic() + settings.timeout_ms / 1000
-            # What fails at once may be a connection that was cut; what takes long has waited.
-            last_retry = time.monotonic() + settings.timeout_ms / 4000
-            while True:
-                try:
-                    return self._attempt(settings)
-                except LogFencedError:
-                    if time.monotonic() > stop:
-                        raise
-                except LogUnavailableError:
-                    if time.monotonic() > last_retry:
-                        raise
-                # Another process is at work; it is either done soon, or dead.
-                time.sleep(random.uniform(0.02, 0.2))
+            return _patiently(settings, lambda: self._attempt(settings))
 
     def _attempt(self, settings: KafkaSettings) -> LogPosition:
         noted = self._positions.read()
@@ -135,6 +139,24 @@ class LogRelay:
     @property
     def _positions(self) -> PositionFile:
         return PositionFile(self.table.file_io, self.table.path)
+
+
+def _patiently(settings: KafkaSettings, call: Callable[[], T]) -> T:
+    """Return what `call` does, again where another process or a cut connection was in the way."""
+    stop = time.monotonic() + settings.timeout_ms / 1000
+    # What fails at once may be a connection that was cut; what takes long has waited.
+    last_retry = time.monotonic() + settings.timeout_ms / 4000
+    while True:
+        try:
+            return call()
+        except LogFencedError:
+            if time.monotonic() > stop:
+                raise
+        except LogUnavailableError:
+            if time.monotonic() > last_retry:
+                raise
+        # Another process is at work; it is either done soon, or dead.
+        time.sleep(random.uniform(0.02, 0.2))
 
 
 def snapshot_messages(

@@ -17,8 +17,8 @@ class CuttingProxy:
         requests: how many came so far.
     """
 
-    def __init__(self, port: int) -> None:
-        self.broker_port: int | None = None
+    def __init__(self, port: int, broker_port: int) -> None:
+        self._broker_port = broker_port
         self.cut_at: int | None = None
         self.is_forwarded = False
         self.requests = 0
@@ -53,7 +53,7 @@ class CuttingProxy:
             except OSError:
                 return  # closed
             try:
-                server = socket.create_connection(("127.0.0.1", self.broker_port or 0))
+                server = socket.create_connection(("127.0.0.1", self._broker_port))
             except OSError:
                 client.close()
                 continue

@@ -30,8 +30,11 @@ process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{advertised}
+inter.broker.listener.name=DIRECT
+listener.security.protocol.map=DIRECT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=DIRECT://127.0.0.1:{port},PROXIED://127.0.0.1:{behind_proxy},\
+CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=DIRECT://127.0.0.1:{port},PROXIED://127.0.0.1:{proxy}
 log.dirs={folder}/data
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
@@ -73,18 +76,27 @@ def free_port() -> int:
 
 
 class KafkaBroker:
-    """One broker, which is its own controller. `advertised` is the port of a proxy before it."""
+    """One broker, which is its own controller.
 
-    def __init__(self, folder: Path, advertised: int | None = None) -> None:
+    Attributes:
+        bootstrap: where clients reach it.
+        proxy_port: where a proxy may listen; who comes through it is sent there again.
+        behind_proxy: the port to which that proxy forwards.
+    """
+
+    def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
-        self.bootstrap = f"127.0.0.1:{advertised or self.port}"
+        self.proxy_port = free_port()
+        self.behind_proxy = free_port()
+        self.bootstrap = f"127.0.0.1:{self.port}"
         self._java = [*_JAVA, jars()]
         properties = _PROPERTIES.format(
             port=self.port,
             controller=free_port(),
-            advertised=advertised or self.port,
+            proxy=self.proxy_port,
+            behind_proxy=self.behind_proxy,
             folder=self.folder,
         )
         (self.folder / "server.properties").write_text(properties)
@@ -148,8 +160,3 @@ class KafkaBroker:
             yield
         finally:
             self.process.send_signal(signal.SIGCONT)
-
-    def stop(self) -> None:
-        """End the process in good order."""
-        self.process.terminate()
-        self.process.wait(30)

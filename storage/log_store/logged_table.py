@@ -1,0 +1,20 @@
+"""Opening a table such that its log hears of what is committed: how every program opens one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.log_store.relay import LogRelay
+
+
+def open_logged(path: str, file_io: FileIO | None = None) -> FileStoreTable:
+    """Return the table at a path, whose commits and expiries its log hears of.
+
+    Raises:
+        NotFoundError: there is none.
+        MissingFileError: its definition is lost.
+    """
+    table = FileStoreTable.open(path, file_io)
+    return replace(table, listener=LogRelay(table))
