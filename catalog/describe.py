@@ -17,17 +17,14 @@ from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
 from table_store.storage.kernel.options import Scope as OptionScope
 from table_store.storage.kernel.options import shown_value
 from table_store.storage.kernel.values import Value
-from table_store.storage.log_store.log_settings import log_system
-from table_store.storage.table_options import (
-    BUCKET,
-    CHANGE_TRACKING,
-    FILE_FORMAT,
+from table_store.storage.log_options import (
     LOG_KAFKA_BOOTSTRAP_SERVERS,
     LOG_KAFKA_TOPIC,
     LOG_RETENTION,
     LOG_SYSTEM,
-    TABLE_OPTIONS,
 )
+from table_store.storage.log_store.log_settings import log_system
+from table_store.storage.table_options import BUCKET, CHANGE_TRACKING, FILE_FORMAT, TABLE_OPTIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,17 +13,17 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.options import Scope
-from table_store.storage.log_store.kafka_log import kafka_log
-from table_store.storage.log_store.log_errors import LogUnavailableError
-from table_store.storage.log_store.log_settings import KafkaSettings, LogSystem, log_system
-from table_store.storage.table_options import (
+from table_store.storage.log_options import (
     LOG_KAFKA,
     LOG_KAFKA_BOOTSTRAP_SERVERS,
     LOG_KAFKA_TOPIC,
     LOG_KAFKA_TOPIC_ON_DROP,
     LOG_SYSTEM,
-    TABLE_OPTIONS,
 )
+from table_store.storage.log_store.kafka_log import kafka_log
+from table_store.storage.log_store.log_errors import LogUnavailableError
+from table_store.storage.log_store.log_settings import KafkaSettings, LogSystem, log_system
+from table_store.storage.table_options import TABLE_OPTIONS
 
 _NAME_LENGTH_MAX: Final = 200
 _log = logging.getLogger(__name__)

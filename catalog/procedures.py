@@ -26,10 +26,11 @@ from table_store.storage.kernel.errors import InvalidOptionError, SnapshotNotFou
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.options import Scope
 from table_store.storage.kernel.types import BOOLEAN, INTEGER, LONG, STRING, DataType
+from table_store.storage.log_options import LOG_SYSTEM
 from table_store.storage.log_store.log_settings import log_system
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.log_store.relay import LogRelay
-from table_store.storage.table_options import LOG_SYSTEM, TABLE_OPTIONS
+from table_store.storage.table_options import TABLE_OPTIONS
 
 PROCEDURE_NAMESPACE: Final = "sys"
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.options import OptionValues, Scope
-from table_store.storage.table_options import (
+from table_store.storage.log_options import (
     LOG_CHANGELOG_MODE,
     LOG_CONSISTENCY,
     LOG_SCAN,
     LOG_SCAN_TIMESTAMP_MILLS,
+)
+from table_store.storage.table_options import (
     SNAPSHOT_NUM_RETAINED_MAX,
     SNAPSHOT_NUM_RETAINED_MIN,
     TABLE_OPTIONS,

@@ -17,8 +17,9 @@ from table_store.catalog.planner.spark_predicate import conjunction
 from table_store.catalog.table_definition import columns_from_spark
 from table_store.storage.file_store.change_scan import ChangeScan
 from table_store.storage.file_store.change_split import ChangeSplit
+from table_store.storage.log_options import UNTRACKED_CHANGES
 from table_store.storage.log_store.logged_table import open_logged
-from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE, UNTRACKED_CHANGES
+from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE
 
 
 def plan_changes(argument: Argument) -> dict[str, Any]:

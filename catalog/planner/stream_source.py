@@ -26,13 +26,9 @@ from table_store.storage.kernel.errors import (
     StreamSourceChangedError,
 )
 from table_store.storage.kernel.options import OptionValues
+from table_store.storage.log_options import LOG_SCAN, LOG_SCAN_TIMESTAMP_MILLS, UNTRACKED_CHANGES
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.stream_options import CONSUMER_ID, STREAM_RETRACTIONS
-from table_store.storage.table_options import (
-    LOG_SCAN,
-    LOG_SCAN_TIMESTAMP_MILLS,
-    UNTRACKED_CHANGES,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

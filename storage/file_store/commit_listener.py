@@ -9,7 +9,7 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.table_options import LOG_KAFKA_TOPIC
+from table_store.storage.log_options import LOG_KAFKA_TOPIC
 
 
 class LogNotAttachedError(TableStoreError):

@@ -9,9 +9,7 @@ from typing import Final
 
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.options import OptionValues, Scope
-from table_store.storage.table_options import (
-    BUCKET,
-    CHANGE_TRACKING,
+from table_store.storage.log_options import (
     LOG_CHANGELOG_MODE,
     LOG_CONSISTENCY,
     LOG_KAFKA,
@@ -23,8 +21,8 @@ from table_store.storage.table_options import (
     LOG_KAFKA_TOPIC_REPLICATION_FACTOR,
     LOG_RETENTION,
     LOG_SYSTEM,
-    TABLE_OPTIONS,
 )
+from table_store.storage.table_options import BUCKET, CHANGE_TRACKING, TABLE_OPTIONS
 
 _NOT_THE_CLIENTS: Final = frozenset(
     option.key.removeprefix(LOG_KAFKA.prefix)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from table_store.storage import table_options
+from table_store.storage import log_options, table_options
 from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
 from table_store.storage.kernel.options import Option, Scope
 from table_store.storage.table_option_rules import (
@@ -125,8 +125,8 @@ def test_allowed_at_create() -> None:
     }
     check_together(given, has_key=True)
     values = TABLE_OPTIONS.parse(given, Scope.TABLE)
-    assert values.get(table_options.LOG_RETENTION) == timedelta(days=7)
-    assert dict(values.with_prefix(table_options.LOG_KAFKA)) == {"acks": "all"}
+    assert values.get(log_options.LOG_RETENTION) == timedelta(days=7)
+    assert dict(values.with_prefix(log_options.LOG_KAFKA)) == {"acks": "all"}
 
 
 def test_unknown_option_names_nearest() -> None:
