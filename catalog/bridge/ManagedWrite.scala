@@ -74,10 +74,13 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
 /** The query of a write statement, for the planner to run; or its rows, where the optimiser has computed them. */
 class WriteQuery(session: classic.SparkSession, query: LogicalPlan) {
   /** The query, to which the planner adds columns; what a scan knows already is a part of it. */
-  def frame(): classic.DataFrame = classic.Dataset.ofRows(session, query.transform {
-    case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
-      LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
-  })
+  def frame(): classic.DataFrame = {
+    val narrowed = MergeTargets.narrowed(query, session.sessionState.conf.autoBroadcastJoinThreshold)
+    classic.Dataset.ofRows(session, narrowed.transform {
+      case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
+        LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
+    })
+  }
 
   /** An Arrow stream of the query's rows in their order; null where only a Spark job can tell them. */
   def rows(max: Int): Array[Byte] = computed(query, max)

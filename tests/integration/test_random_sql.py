@@ -32,6 +32,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2]")
         .config("spark.sql.warehouse.dir", str(warehouse))
         .config("spark.sql.shuffle.partitions", "2")
+        # Sources of MERGE count as small, and the few rows of these tables as many.
+        .config("spark.sql.autoBroadcastJoinThreshold", "1KB")
         .config("spark.ui.enabled", "false")
         .getOrCreate()
     )

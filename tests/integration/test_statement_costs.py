@@ -24,14 +24,23 @@ spark = SparkSession.builder.master("local[2]").getOrCreate()
 spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
 spark.conf.set("spark.sql.shuffle.partitions", "4")
 requests = spark._jvm.org.apache.spark.sql.tablestore.PlannerProcess.requests()
+status, tracker = spark._jsc.sc().statusStore(), spark.sparkContext.statusTracker()
 costs = {}
+
+def shuffled(jobs):
+    # Rows that the jobs wrote for a shuffle.
+    stages = {stage for job in jobs for stage in tracker.getJobInfo(job).stageIds}
+    return sum(status.lastStageAttempt(stage).shuffleWriteRecords() for stage in stages)
+
 for name, sql in json.loads(sys.argv[1]):
     requests.clear()
     spark.sparkContext.setJobGroup(name, name)
     answer = spark.sql(sql)
     rows = sorted(map(list, answer.collect()), key=str)
+    jobs = tracker.getJobIdsForGroup(name)
     costs[name] = {
-        "jobs": len(spark.sparkContext.statusTracker().getJobIdsForGroup(name)),
+        "jobs": len(jobs),
+        "shuffled": shuffled(jobs),
         "shuffles": answer._jdf.queryExecution().executedPlan().toString().count("Exchange hash"),
         "rows": rows,
         "requests": {key: int(requests[key]) for key in requests},
@@ -71,12 +80,50 @@ BUCKETED = [
     ("other count", "SELECT count(*) FROM many m JOIN five f ON m.id = f.id"),
 ]
 
+_ROWS = 20_000
+_SOURCE = "SELECT id * 40 AS id, id AS n FROM range(10)"
+SOURCES = {
+    "rows as they are": _SOURCE,
+    "table": "SELECT * FROM source",
+    "condition": f"SELECT * FROM ({_SOURCE}) WHERE n >= 0",
+    "limit": "SELECT * FROM source LIMIT 10",
+    "newest of each key": "SELECT id, n FROM (SELECT *, row_number() OVER (PARTITION BY id "
+    "ORDER BY n) AS place FROM source) WHERE place = 1",
+    "groups": f"SELECT id, max(n) AS n FROM ({_SOURCE}) GROUP BY id",
+    "join": f"SELECT a.id, b.n FROM ({_SOURCE}) AS a JOIN source AS b ON a.id = b.id",
+}
+"""Ten rows with keys 0, 40, 80, …, in shapes that MERGE statements have as their source."""
+
+# Without its limit, the cast would meet what is no number.
+_LIMITED = (
+    "SELECT CAST(if(id < 10, CAST(id * 40 AS STRING), 'x') AS BIGINT) AS id, id AS n "
+    "FROM (SELECT * FROM range(20) ORDER BY id LIMIT 10)"
+)
+_MERGE = "MERGE INTO target AS t USING ({}) AS s ON t.id = s.id AND t.v >= 0"
+_INSERT = "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, -1)"
+_UPSERT = f"{_MERGE} WHEN MATCHED THEN UPDATE SET v = v + n {_INSERT}"
+MERGED = [
+    ("small", "SET spark.sql.autoBroadcastJoinThreshold = 1MB"),
+    ("target", "CREATE TABLE target (id BIGINT PRIMARY KEY, v BIGINT, long STRING)"),
+    (
+        "fill target",
+        f"INSERT INTO target SELECT id * 2, 0, sha2(string(id), 512) FROM range({_ROWS})",
+    ),
+    ("source", "CREATE TABLE source (id BIGINT, n BIGINT)"),
+    ("fill source", f"INSERT INTO source {_SOURCE}"),
+    *((f"merge: {name}", _UPSERT.format(source)) for name, source in SOURCES.items()),
+    ("merge: only inserts", f"{_MERGE.format(_SOURCE)} {_INSERT}"),
+    ("merge limited", _UPSERT.format(_LIMITED)),
+    ("merged", "SELECT id, v FROM target WHERE v <> 0"),
+    ("merged count", "SELECT count(*) FROM target"),
+]
+
 
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Answer, jobs, shuffles and requests by name of each of the statements."""
+    """Answer, jobs, shuffles, their rows and requests by name of each of the statements."""
     folder: Path = tmp_path_factory.mktemp("costs")
-    command = [sys.executable, "-c", PROGRAM, json.dumps([*STATEMENTS, *BUCKETED])]
+    command = [sys.executable, "-c", PROGRAM, json.dumps([*STATEMENTS, *BUCKETED, *MERGED])]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]
     (line,) = (x for x in ended.stdout.splitlines() if x.startswith("costs:"))
@@ -146,3 +193,16 @@ def test_outer_join_with_a_table_of_one_full_bucket(costs: Any) -> None:
     """Rows of buckets that the other table has none of are there; the one shuffle is by `f.v`."""
     assert costs["outer join"]["rows"] == [[100, 1], [None, 99]]
     assert costs["outer join"]["shuffles"] <= 2
+
+
+@pytest.mark.parametrize("source", [*SOURCES, "only inserts"])
+def test_merge_of_few_rows_shuffles_few(costs: Any, source: str) -> None:
+    """Rows of the target that no row of the source meets are left out before the join."""
+    assert costs[f"merge: {source}"]["shuffled"] < _ROWS / 10
+
+
+def test_merge_changes_what_the_source_meets(costs: Any) -> None:
+    """Each of these sources adds its ten numbers to ten rows, and inserts nothing."""
+    sources = len(SOURCES) + 1
+    assert sorted(costs["merged"]["rows"]) == [[n * 40, n * sources] for n in range(1, 10)]
+    assert costs["merged count"]["rows"] == [[_ROWS]]
