@@ -35,8 +35,8 @@ from table_store.storage.kernel.nested_array import recast_column
 from table_store.storage.kernel.types import ARROW_FIELD_ID, arrow_field, is_orderable
 from table_store.storage.kernel.values import Value
 
-ROW_GROUP_ROWS_MAX: Final = 1 << 20
-ROW_GROUP_BYTES_MAX: Final = 128 << 20
+ROW_GROUP_ROWS_MAX: Final = 1 << 18
+ROW_GROUP_BYTES_MAX: Final = 64 << 20
 """Bounds of a row group, in Arrow's memory."""
 
 SEQUENCE_FIELD_ID: Final = 2**31 - 2
