@@ -20,6 +20,7 @@ from table_store.storage.file_store.compaction_picker import (
 from table_store.storage.file_store.compaction_task import CompactionResult, CompactionTask
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.partition_value import parse_partition_value
+from table_store.storage.file_store.scan_planner import share_bytes
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.storage_settings import StorageSettings
@@ -95,7 +96,9 @@ def _run_and_commit(
     if size <= _LOCAL_BYTES_MAX:
         messages = tuple(task.run() for task in tasks)
     else:
-        messages = _run_in_spark(session, tasks)
+        share = share_bytes(size, session.spark.sparkContext.defaultParallelism, size)
+        target = max(_LOCAL_BYTES_MAX, share)
+        messages = _run_in_spark(session, [part for task in tasks for part in task.split(target)])
     table.commit_compaction(messages, schema)
 
 
@@ -103,7 +106,9 @@ def _run_in_spark(
     session: PlannerSession, tasks: Sequence[CompactionTask]
 ) -> tuple[CommitMessage, ...]:
     rows = [(bytearray(pickle.dumps(task)),) for task in tasks]
-    frame = session.spark.createDataFrame(rows, "task binary").repartition(len(rows))
+    # One row in each partition: a shuffle would put some together and leave cores without work.
+    placed = session.spark.sparkContext.parallelize(rows, len(rows))
+    frame = session.spark.createDataFrame(placed, "task binary")
     answers = frame.mapInArrow(run_compactions, ANSWER).collect()
     return messages_of([(row.message, row.error) for row in answers])
 

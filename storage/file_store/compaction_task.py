@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Final
 
@@ -24,11 +24,14 @@ from table_store.storage.file_store.data_file import (
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.data_file_writer import DataFileWriter
 from table_store.storage.file_store.interval_partition import interval_partition
+from table_store.storage.file_store.key_range import KeyRange
 from table_store.storage.file_store.live_files import LiveFiles
 from table_store.storage.file_store.merge import newest_per_key
 from table_store.storage.file_store.merge_slices import RunRows, merge_slices
+from table_store.storage.file_store.scan_planner import key_ranges, meets
 from table_store.storage.file_store.sorted_run import SortedRun, age
 from table_store.storage.file_store.table_writer import WriterContext
+from table_store.storage.kernel.types import to_arrow
 from table_store.storage.kernel.values import Value
 
 _FULL_SHARE: Final = 0.7
@@ -42,6 +45,8 @@ class CompactionTask:
 
     With `moves_rows` the rows are put into the buckets of their hash today: the unit may then hold
     files of several buckets, and files are written to others than those.
+    `keys` is the part of the key that this task rewrites; of the tasks that share a bucket only
+    one `replaces_files`.
     """
 
     partition: tuple[Value, ...]
@@ -50,10 +55,28 @@ class CompactionTask:
     files: DataFileReader
     context: WriterContext
     moves_rows: bool = False
+    keys: KeyRange = field(default_factory=KeyRange)
+    replaces_files: bool = True
+
+    def split(self, target_bytes: int) -> tuple[CompactionTask, ...]:
+        """Return tasks for disjoint ranges of the key, to be run side by side.
+
+        Each rewrites about `target_bytes`; row groups that lie in two ranges are read twice. All
+        their messages together are what `run` of this task returns.
+        """
+        schema = self.context.schema
+        runs = tuple(run.files for group in self._sorted_out()[1] for run in group)
+        if not schema.primary_key or self.moves_rows or not runs:
+            return (self,)
+        return tuple(
+            replace(self, keys=keys, replaces_files=number == 0)
+            for number, keys in enumerate(key_ranges(runs, schema, target_bytes))
+        )
 
     def run(self) -> CommitMessage:
         """Write the merged run and return the message that puts it in the place of the old ones.
 
+        A task that does not `replaces_files` only adds its part of the run.
         Rows keep their sequence numbers. Files that overlap nothing, hold nothing to drop and are
         large enough only move to the new level. Memory is bounded by slices of the key range.
 
@@ -74,6 +97,8 @@ class CompactionTask:
                         _write(writers[bucket], part, self.context.schema.column_names)
                 added.extend(file for writer in writers.values() for file in writer.close())
             undo.pop_all()
+        if not self.replaces_files:
+            return CommitMessage(partition=self.partition, bucket=self.bucket, added=tuple(added))
         to_level = self.unit.output_level
         in_place = {file.name for file in moved if file.level == to_level}
         added.extend(replace(f, level=to_level) for f in moved if f.name not in in_place)
@@ -141,10 +166,20 @@ class CompactionTask:
             yield pa.Table.from_arrays(columns, schema=rows.schema)
 
     def _read(self, run: SortedRun) -> Iterator[pa.RecordBatch]:
+        schema = self.context.schema
+        within = self.keys.to_predicate(schema)
+        where = None
+        if within is not None:
+            where = within.to_expression({f.name: to_arrow(f.type) for f in schema.fields})
         for file in run.files:
-            yield from self.files.read(
-                file, self.context.schema.column_names, with_kinds=True, with_sequences=True
-            )
+            if within is None or meets(file, self.keys, schema):
+                yield from self.files.read(
+                    file,
+                    schema.column_names,
+                    with_kinds=True,
+                    with_sequences=True,
+                    where=where,
+                )
 
     def _by_bucket(self, rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         if not self.moves_rows:
