@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import table_store.arrow_without_pandas  # noqa: F401 - before all that imports pyarrow
 from table_store.catalog.planner.background_expiry import EXPIRY
 from table_store.catalog.planner.catalog_access import end_sessions
 from table_store.catalog.planner.endpoint import PlannerEndpoint
