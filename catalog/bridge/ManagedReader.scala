@@ -2,6 +2,7 @@ package org.apache.spark.sql.tablestore
 
 import org.apache.arrow.vector.ValueVector
 import org.apache.arrow.vector.complex.StructVector
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.TaskContext
@@ -17,24 +18,72 @@ import org.apache.spark.sql.execution.python.{ArrowPythonRunner, PythonSQLMetric
 import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
 
-/** Reads raw splits with Spark's Parquet reader and merge splits in a Python worker; both as column batches, unless
-  * the types rule that out for Parquet: then the whole scan is rows. */
+/** How a merge of keys tells a split's live rows, and whether that pays for a split that is read for the first time. */
+case class LiveRowsTask(python: PythonFunction, atFirst: Boolean, numbered: ParquetPartitionReaderFactory)
+
+/** Reads raw splits with Spark's Parquet reader, and merge splits, too, where their live rows are known or worth
+  * finding out; else these in a Python worker. All as column batches, unless the types rule that out for Parquet: then
+  * the whole scan is rows. */
 case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionReaderFactory, python: PythonFunction,
-    settings: PythonReader.Settings, snapshot: Option[Long]) extends PartitionReaderFactory {
+    live: Option[LiveRowsTask], settings: PythonReader.Settings, snapshot: Option[Long]) extends PartitionReaderFactory {
   override def supportColumnarReads(split: InputPartition): Boolean = parquet.supportColumnarReads(split)
 
-  private def guarded[T](file: PartitionedFile)(open: PartitionedFile => PartitionReader[T]): PartitionReader[T] =
-    new GuardedReader(open(file), Errors.unreadable(file.filePath.toString, snapshot, _))
-
-  override def createColumnarReader(split: InputPartition): PartitionReader[ColumnarBatch] = split match {
-    case raw: RawSplit => new ConcatReader(raw.partitioned.map(guarded(_)(parquet.buildColumnarReader)))
-    case merge: MergeSplit => new PythonReader(schema, python, settings, merge.payload)
+  override def createColumnarReader(split: InputPartition): PartitionReader[ColumnarBatch] = {
+    val counts = new ReadCounts
+    new CountedReader(split match {
+      case raw: RawSplit => opened(raw.files.iterator, counts)(parquet.buildColumnarReader)
+      case merge: MergeSplit => liveRows(merge, counts) match {
+        case Some(rows) if schema.isEmpty => new LengthReader(rows.map(_.count).sum)
+        case Some(rows) => new ConcatReader(rows.iterator.map(rows => new LiveRowsReader(
+          opened(Iterator(rows.file), counts)(live.get.numbered.buildColumnarReader), rows, schema.length)))
+        case None => merged(merge, counts)
+      }
+    }, counts)
   }
 
-  override def createReader(split: InputPartition): PartitionReader[InternalRow] = split match {
-    case raw: RawSplit => new ConcatReader(raw.partitioned.map(guarded(_)(parquet.buildReader)))
-    case merge: MergeSplit => new RowReader(new PythonReader(schema, python, settings, merge.payload))
+  override def createReader(split: InputPartition): PartitionReader[InternalRow] = {
+    val counts = new ReadCounts
+    new CountedReader(split match {
+      case raw: RawSplit => opened(raw.files.iterator, counts)(parquet.buildReader)
+      case merge: MergeSplit => new RowReader(merged(merge, counts))
+    }, counts)
   }
+
+  private def opened[T](files: Iterator[FileRange], counts: ReadCounts)(open: PartitionedFile => PartitionReader[T]) =
+    new ConcatReader(files.map { file =>
+      counts.files += 1
+      new GuardedReader(open(file.toSpark), Errors.unreadable(file.path, snapshot, _)): PartitionReader[T]
+    })
+
+  private def merged(split: MergeSplit, counts: ReadCounts): PartitionReader[ColumnarBatch] = {
+    counts.rowMerges += 1
+    new PythonReader(schema, python, settings, split.payload)
+  }
+
+  private def liveRows(split: MergeSplit, counts: ReadCounts): Option[Array[LiveRows]] = for {
+    name <- split.live
+    task <- live
+    rows <- LiveRows.get(name).orElse(Option.when(task.atFirst) {
+      counts.keyMerges += 1
+      val merged = new PythonReader(LiveRows.schema, task.python, settings, split.payload)
+      val rows = Iterator.continually(merged).takeWhile(_.next()).flatMap(_.get().rowIterator().asScala.map(LiveRows.from)).toArray
+      LiveRows.put(name, rows)
+      rows
+    })
+  } yield rows
+}
+
+/** Rows without columns, as a COUNT(*) needs them. */
+private class LengthReader(count: Long) extends PartitionReader[ColumnarBatch] {
+  private var left = count
+  private var rows = 0
+  override def next(): Boolean = {
+    rows = math.min(left, 1L << 20).toInt
+    left -= rows
+    rows > 0
+  }
+  override def get(): ColumnarBatch = new ColumnarBatch(Array.empty, rows)
+  override def close(): Unit = ()
 }
 
 /** Says of a file that cannot be read which it is, and of which snapshot. */

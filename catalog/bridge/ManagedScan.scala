@@ -6,18 +6,21 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.api.python.{PythonFunction, SimplePythonFunction}
 import org.apache.spark.paths.SparkPath
+import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate.{Aggregation, CountStar, Max, Min}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
 import org.apache.spark.sql.internal.connector.PredicateUtils
-import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
 import org.json4s.JsonDSL._
@@ -114,6 +117,7 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
       s"$raw raw and ${splits.size - raw} merge splits, ${(plan \ "files").extract[Int]} files, " +
       s"filters [${predicates.mkString(", ")}]"
   override def toBatch: Batch = this
+  override def supportedCustomMetrics(): Array[CustomMetric] = ReadCounts.metrics
   override def estimateStatistics(): Statistics = new Statistics {
     override def sizeInBytes(): OptionalLong = known("sizeBytes")
     override def numRows(): OptionalLong = known("rows")
@@ -130,7 +134,15 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
     case _ => new UnknownPartitioning(0)
   }
 
-  override def planInputPartitions(): Array[InputPartition] = splits.map(ManagedScan.inputPartition).toArray
+  /** Round the executors, so that a split which is read again goes where its live rows are known. */
+  override def planInputPartitions(): Array[InputPartition] = {
+    val executors = if (raw == splits.size) Array.empty[String] else ManagedScan.executors()
+    splits.map(ManagedScan.inputPartition).zipWithIndex.map {
+      case (merge: MergeSplit, i) if merge.live.nonEmpty && executors.nonEmpty =>
+        merge.copy(executor = Some(executors(i % executors.length)))
+      case (split, _) => split
+    }.toArray
+  }
 
   override def createReaderFactory(): PartitionReaderFactory =
     ManagedScan.readers(readSchema, predicates, plan, (plan \ "snapshot").extractOpt[Long])
@@ -142,15 +154,30 @@ object ManagedScan {
   def inputPartition(split: JValue): InputPartition = {
     val bucket = (split \ "bucket").extract[Int]
     split \ "payload" match {
-      case JString(payload) => MergeSplit(bucket, Base64.getDecoder.decode(payload))
+      case JString(payload) => MergeSplit(bucket, Base64.getDecoder.decode(payload), (split \ "live").extractOpt[String])
       case _ => RawSplit(bucket, (split \ "files").children.map(_.extract[FileRange]).toArray)
     }
+  }
+
+  /** Processes other than this one that run tasks, as Spark's scheduler names them; in an order that stays. */
+  private def executors(): Array[String] = {
+    val context = SparkSession.active.sparkContext
+    if (context.isLocal) Array.empty
+    else context.env.blockManager.master.getMemoryStatus.keys.filterNot(_.isDriver)
+      .map(id => ExecutorCacheTaskLocation(id.host, id.executorId).toString).toArray.sorted
   }
 
   /** What reads splits on executors; `task` is what the planner says of its Python worker. */
   def readers(schema: StructType, predicates: Array[Predicate], task: JValue, snapshot: Option[Long]): PartitionReaderFactory = {
     val session = SparkSession.active
-    ManagedReaderFactory(schema, parquet(session, schema, predicates), python(task), PythonReader.settings(session), snapshot)
+    val live = task \ "live" match {
+      case live: JObject =>
+        val numbered = schema.add(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, LongType)
+        Some(LiveRowsTask(python(live), (live \ "atFirst").extract[Boolean], parquet(session, numbered, predicates)))
+      case _ => None
+    }
+    ManagedReaderFactory(schema, parquet(session, schema, predicates), python(task), live, PythonReader.settings(session),
+      snapshot)
   }
 
   /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. */
@@ -168,15 +195,19 @@ object ManagedScan {
     new java.util.ArrayList(), null)
 }
 
-case class FileRange(path: String, start: Long, length: Long, size: Long)
+case class FileRange(path: String, start: Long, length: Long, size: Long) {
+  def toSpark: PartitionedFile =
+    PartitionedFile(InternalRow.empty, SparkPath.fromPathString(path), start, length, fileSize = size)
+}
 
 /** Part of one bucket. */
 trait BucketSplit extends InputPartition with HasPartitionKey {
   def bucket: Int
   override def partitionKey(): InternalRow = InternalRow(bucket)
 }
-case class RawSplit(bucket: Int, files: Array[FileRange]) extends BucketSplit {
-  def partitioned: Iterator[PartitionedFile] = files.iterator.map(file => PartitionedFile(InternalRow.empty,
-    SparkPath.fromPathString(file.path), file.start, file.length, fileSize = file.size))
+case class RawSplit(bucket: Int, files: Array[FileRange]) extends BucketSplit
+/** `live` names its live rows, where these can be read one file after the other. */
+case class MergeSplit(bucket: Int, payload: Array[Byte], live: Option[String], executor: Option[String] = None)
+    extends BucketSplit {
+  override def preferredLocations(): Array[String] = executor.toArray
 }
-case class MergeSplit(bucket: Int, payload: Array[Byte]) extends BucketSplit

@@ -9,10 +9,11 @@ import sys
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StructType
 
+from table_store.catalog.planner.live_rows_task import LiveRowsTask
 from table_store.catalog.planner.read_task import ReadTask
 
 
-def python_task(task: ReadTask, struct_json: str) -> dict[str, str]:
+def python_task(task: ReadTask | LiveRowsTask, struct_json: str) -> dict[str, str]:
     """The task as the bridge takes it: this interpreter, and the function with its result type."""
     return {
         "python": sys.executable,
@@ -21,7 +22,7 @@ def python_task(task: ReadTask, struct_json: str) -> dict[str, str]:
     }
 
 
-def _command(task: ReadTask, struct_json: str) -> str:
+def _command(task: ReadTask | LiveRowsTask, struct_json: str) -> str:
     """The task as Spark's Python worker takes it: pickled together with its result type."""
     result = StructType.fromJson(json.loads(struct_json))
     pickled = CloudPickleSerializer().dumps((task, result))  # type: ignore[no-untyped-call]

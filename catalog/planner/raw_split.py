@@ -1,18 +1,17 @@
-"""Which splits Spark's own Parquet reader can read, without a Python worker."""
+"""Which files Spark's own Parquet reader can read, without a Python worker."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from table_store.storage.file_store.data_file import DataFile
 from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.table import FileStoreTable
 
 
-class RawSplits:
+class StoredColumns:
     """Decides for one scan; a schema that files were written with is judged once."""
 
     def __init__(self, table: FileStoreTable, schema: TableSchema, columns: Sequence[str]) -> None:
@@ -22,14 +21,14 @@ class RawSplits:
         self._are_stored = set(columns) <= set(schema.column_names)
         self._judged: dict[int, bool] = {}
 
-    def files_of(self, split: Split) -> tuple[DataFile, ...] | None:
-        """The files of a split that Spark can read as they are; None if Python must."""
-        if split.kind != "raw" or not self._are_stored:
-            return None
-        files = tuple(file for run in split.runs for file in run)
-        if any(file.format != "parquet" or not self._readable(file.schema_id) for file in files):
-            return None
-        return files
+    def can_read(self, split: Split) -> bool:
+        """Whether Spark finds the columns asked for in the split's files as they are.
+
+        Of a split that needs a merge Spark must be told which rows of the files are live.
+        """
+        return self._are_stored and all(
+            file.format == "parquet" and self._readable(file.schema_id) for file in split.files
+        )
 
     def _readable(self, schema_id: int) -> bool:
         if schema_id not in self._judged:

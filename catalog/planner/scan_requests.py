@@ -13,10 +13,11 @@ from table_store.catalog.planner.change_plan import plan_changes
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.jvm_schema import jvm_rows, jvm_schema
 from table_store.catalog.planner.key_lookup import narrowed_to_keys
+from table_store.catalog.planner.live_rows_task import LIVE_ROWS, LiveRowsTask
 from table_store.catalog.planner.managed_table import ROW_COLUMN
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.python_task import python_task
-from table_store.catalog.planner.raw_split import RawSplits, byte_ranges
+from table_store.catalog.planner.raw_split import StoredColumns, byte_ranges
 from table_store.catalog.planner.read_options import read_options
 from table_store.catalog.planner.read_task import ReadTask
 from table_store.catalog.planner.session import PlannerSession
@@ -24,8 +25,11 @@ from table_store.catalog.planner.spark_predicate import conjunction
 from table_store.catalog.system_tables import SYSTEM_TABLES
 from table_store.catalog.table_definition import columns_from_spark
 from table_store.storage.file_store.change_labels import CHANGE_LABELS
+from table_store.storage.file_store.live_rows import LiveRowsReader, live_rows_id
+from table_store.storage.file_store.pruning import conjuncts
+from table_store.storage.file_store.scan import Scan
 from table_store.storage.file_store.scan_planner import share_bytes
-from table_store.storage.file_store.split import Split
+from table_store.storage.file_store.split import Split, SplitKind
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.table_options import SOURCE_SPLIT_TARGET_SIZE
@@ -62,7 +66,7 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         target = share_bytes(scan.live.size_bytes, parallelism, scan.target_bytes)
         scan = replace(scan, target_bytes=target)
     splits = scan.splits()
-    raw = RawSplits(opened.table, opened.schema, columns)
+    stored_columns = StoredColumns(opened.table, opened.schema, columns)
     task = ReadTask(
         reader=scan.reader(),
         stored=stored,
@@ -71,17 +75,36 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         predicate=predicate,
         limit=argument.get("limit"),
     )
+    parts = [
+        part
+        for split in splits
+        for part in _parts(split, stored_columns, opened, scan.target_bytes)
+    ]
     return {
         "snapshot": opened.snapshot_id,
-        "splits": [
-            part for split in splits for part in _parts(split, raw, opened, scan.target_bytes)
-        ],
+        "splits": parts,
         "files": sum(len(run) for split in splits for run in split.runs),
         "rows": sum(file.row_count for file in _files(splits)),
         "sizeBytes": sum(file.size_bytes for file in _files(splits)),
         "bucketedBy": by,
+        "live": _live_rows(scan, argument) if any("live" in part for part in parts) else None,
         **python_task(task, argument["schema"]),
     }
+
+
+def _live_rows(scan: Scan, argument: Argument) -> dict[str, Any]:
+    """What finds the live rows of a split, and whether that is worth it the first time.
+
+    A condition on the key within a partition, or a limit, reads less by merging the few rows that
+    it leaves. One on the partition alone leaves whole buckets.
+    """
+    task = LiveRowsTask(LiveRowsReader(scan.files, scan.schema))
+    key, partition = set(scan.schema.primary_key), set(scan.schema.partition_keys)
+    terms = () if scan.predicate is None else conjuncts(scan.predicate)
+    is_part = argument.get("limit") is not None or any(
+        term.columns() <= key and not term.columns() <= partition for term in terms
+    )
+    return {"atFirst": not is_part, **python_task(task, LIVE_ROWS)}
 
 
 def _system_rows(argument: Argument) -> dict[str, Any]:
@@ -96,23 +119,26 @@ def _files(splits: Sequence[Split]) -> Any:
 
 
 def _parts(
-    split: Split, raw: RawSplits, opened: OpenedTable, target_bytes: int
+    split: Split, stored: StoredColumns, opened: OpenedTable, target_bytes: int
 ) -> Iterator[dict[str, Any]]:
     """The split as the bridge takes it; a large file that is read as it is becomes several."""
-    files = raw.files_of(split)
-    bucket = {"bucket": split.bucket}
-    if files is None:
-        yield {**bucket, "payload": base64.b64encode(split.to_bytes()).decode()}
+    bucket: dict[str, Any] = {"bucket": split.bucket}
+    can_read = stored.can_read(split)
+    if split.kind is SplitKind.MERGE or not can_read:
+        part = {**bucket, "payload": base64.b64encode(split.to_bytes()).decode()}
+        if can_read and opened.schema.primary_key:
+            part["live"] = live_rows_id(split, opened.table.path)
+        yield part
         return
     ranges = [
         {"path": opened.table.data_path(file), "start": start, "length": length}
         | {"size": file.size_bytes}
-        for file in files
+        for file in split.files
         for start, length in byte_ranges(
             row_count=file.row_count, size_bytes=file.size_bytes, target_bytes=target_bytes
         )
     ]
-    if len(ranges) == len(files):
+    if len(ranges) == len(split.files):
         yield {**bucket, "files": ranges}
     else:
         yield from ({**bucket, "files": [part]} for part in ranges)

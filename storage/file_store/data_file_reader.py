@@ -20,6 +20,7 @@ from table_store.storage.file_store.data_file import (
 )
 from table_store.storage.file_store.data_format import FormatReader, data_format
 from table_store.storage.file_store.file_layout import FileLayout, Wanted
+from table_store.storage.file_store.parquet_format import ParquetFormatReader
 from table_store.storage.file_store.partition_path import data_file_path
 from table_store.storage.file_store.row_filter import can_evaluate, has_match, matching
 from table_store.storage.file_store.schema import TableSchema
@@ -31,9 +32,11 @@ from table_store.storage.kernel.values import Value
 WHOLE_FILE_BYTES_MAX: Final = 1 << 20
 """Smaller files are read at once and checked against the checksum of the whole file."""
 
+ROW_NUMBER_COLUMN: Final = "_ROW_NUMBER"
+
 _BATCH_ROWS: Final = 1 << 16
-_KEYS_FIRST_ROWS_MIN: Final = 1 << 16
-"""With fewer rows, looking at the keys first takes as long as reading everything."""
+_SKIPPABLE_ROWS_MIN: Final = 1 << 16
+"""With fewer rows, looking for what can be skipped takes as long as reading everything."""
 
 
 class DataFileReader:
@@ -54,6 +57,7 @@ class DataFileReader:
         *,
         with_kinds: bool = False,
         with_sequences: bool = False,
+        numbered_from: int | None = None,
         where: pc.Expression | None = None,
         row_groups: Sequence[int] | None = None,
         snapshot_id: int | None = None,
@@ -65,6 +69,8 @@ class DataFileReader:
             columns: names in the schema; none gives batches that only have a length.
             with_kinds: add `_VALUE_KIND` (int8) behind the columns.
             with_sequences: add the absolute `_SEQUENCE_NUMBER` (int64) behind that.
+            numbered_from: add `ROW_NUMBER_COLUMN` (int64) behind that, with this number for the
+                file's first row; only where columns are asked for.
             where: names only columns that are asked for; row groups that cannot satisfy it are
                 not read.
             row_groups: ascending positions of those to read; None are all.
@@ -78,7 +84,7 @@ class DataFileReader:
         with self._opened(file, snapshot_id) as opened:
             layout = self._layout(opened, want)
             groups = self._groups(opened, layout, where, row_groups)
-            expected = layout.rows_of(groups)
+            row_count = expected = layout.rows_of(groups)
             if not layout.positions:
                 rows = layout.projected(_lengths_only(expected))
                 yield from _in_batches(rows if where is None else matching(rows, where))
@@ -89,8 +95,11 @@ class DataFileReader:
                     batch = next(batches, None)
                 if batch is None:
                     break
-                expected -= batch.num_rows
                 rows = layout.projected(pa.Table.from_batches([batch]))
+                if numbered_from is not None:
+                    places = layout.places(groups, row_count - expected, batch.num_rows)
+                    rows = rows.append_column(ROW_NUMBER_COLUMN, pa.array(places + numbered_from))
+                expected -= batch.num_rows
                 yield from _in_batches(rows if where is None else matching(rows, where))
             opened.check(expected == 0, "it has another number of rows than its footer says")
 
@@ -142,9 +151,27 @@ class DataFileReader:
             layout = self._layout(opened, Wanted((first.name,), False, False))
             return layout.chosen_groups(where, None)
 
+    def path_of(self, file: DataFile) -> str:
+        """Return where a file is."""
+        return data_file_path(self._table_path, self._schema.partition_keys, file)
+
+    def byte_range(
+        self, file: DataFile, first_row: int, last_row: int, *, snapshot_id: int | None = None
+    ) -> tuple[int, int]:
+        """Return start and length of a part of the file that has these rows, by row groups.
+
+        Of a file of few rows that is all of it, which costs no look into it.
+        """
+        if file.row_count < _SKIPPABLE_ROWS_MIN:
+            return 0, file.size_bytes
+        with self._opened(file, snapshot_id) as opened:
+            if not isinstance(opened.reader, ParquetFormatReader):
+                return 0, file.size_bytes
+            return opened.reader.byte_range(first_row, last_row)
+
     @contextmanager
     def _opened(self, file: DataFile, snapshot_id: int | None) -> Iterator[_OpenedFile]:
-        path = data_file_path(self._table_path, self._schema.partition_keys, file)
+        path = self.path_of(file)
         form = data_format(file.format)
         with _damage(path, snapshot_id):
             source = self._file_io.open_input(path)
@@ -181,7 +208,7 @@ class DataFileReader:
         """
         groups = layout.chosen_groups(where, row_groups)
         names = [name for name in layout.schema.names if name in self._schema.primary_key]
-        if where is None or not names or layout.rows_of(groups) < _KEYS_FIRST_ROWS_MIN:
+        if where is None or not names or layout.rows_of(groups) < _SKIPPABLE_ROWS_MIN:
             return groups
         keys = self._layout(opened, Wanted(tuple(names), False, False))
         if set(layout.positions) == set(keys.positions) or not can_evaluate(keys.schema, where):

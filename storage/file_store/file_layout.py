@@ -19,6 +19,7 @@ from table_store.storage.file_store.data_file import (
     DataFile,
 )
 from table_store.storage.file_store.data_format import FormatReader
+from table_store.storage.file_store.key_order import IntArray
 from table_store.storage.file_store.row_group_pruning import Bounds, possible_row_groups
 from table_store.storage.file_store.schema import Field, TableSchema
 from table_store.storage.kernel.types import is_orderable, to_arrow
@@ -87,6 +88,17 @@ class FileLayout:
         """Return the number of rows in these row groups."""
         rows = self._reader.row_group_rows
         return sum(rows[group] for group in groups)
+
+    def places(self, groups: Sequence[int], first: int, count: int) -> IntArray:
+        """Return where in the file some rows of the groups, one after the other, are."""
+        starts = np.concatenate([[0], np.cumsum(self._reader.row_group_rows)])
+        places, offset = [], 0
+        for group in groups:
+            rows = self._reader.row_group_rows[group]
+            low, high = max(first, offset), min(first + count, offset + rows)
+            places.append(np.arange(low, max(low, high)) + (starts[group] - offset))
+            offset += rows
+        return np.concatenate(places) if places else np.zeros(0, np.int64)
 
     def chosen_groups(
         self, where: pc.Expression | None, groups: Sequence[int] | None

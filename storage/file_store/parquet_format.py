@@ -170,6 +170,22 @@ class ParquetFormatReader:
             list(row_groups), column_indices=self._leaf_indices(columns), use_threads=False
         )
 
+    def byte_range(self, first_row: int, last_row: int) -> tuple[int, int]:
+        """Return start and length of the row groups from the one of a row to that of another."""
+        ends = np.cumsum(self.row_group_rows)
+        first, last = (int(np.searchsorted(ends, r, side="right")) for r in (first_row, last_row))
+        (start, _), (_, end) = self._group_bytes(first), self._group_bytes(last)
+        return start, end - start
+
+    def _group_bytes(self, row_group: int) -> tuple[int, int]:
+        metadata = self._file.metadata.row_group(row_group)
+        columns = [metadata.column(i) for i in range(metadata.num_columns)]
+        start = min(
+            c.data_page_offset if c.dictionary_page_offset is None else c.dictionary_page_offset
+            for c in columns
+        )
+        return start, start + sum(c.total_compressed_size for c in columns)
+
     def bounds(self, column: int, row_group: int) -> tuple[pa.Scalar, pa.Scalar, int] | None:
         """Return smallest and greatest value and number of NULLs, None where not known.
 

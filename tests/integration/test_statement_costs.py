@@ -32,6 +32,27 @@ def shuffled(jobs):
     stages = {stage for job in jobs for stage in tracker.getJobInfo(job).stageIds}
     return sum(status.lastStageAttempt(stage).shuffleWriteRecords() for stage in stages)
 
+
+def counts(plan):
+    # What the scans of a plan that has ended say they did.
+    found = {}
+    left = [plan]
+    while left:
+        node = left.pop()
+        if node.nodeName() == "AdaptiveSparkPlan":
+            left.append(node.executedPlan())
+            continue
+        if "QueryStage" in node.nodeName():
+            left.append(node.plan())
+        children = node.children()
+        left.extend(children.apply(i) for i in range(children.size()))
+        for name in ("files", "keyMerges", "rowMerges"):
+            metric = node.metrics().get(name)
+            if metric.isDefined():
+                found[name] = found.get(name, 0) + metric.get().value()
+    return found
+
+
 for name, sql in json.loads(sys.argv[1]):
     requests.clear()
     spark.sparkContext.setJobGroup(name, name)
@@ -43,6 +64,7 @@ for name, sql in json.loads(sys.argv[1]):
         "shuffled": shuffled(jobs),
         "shuffles": answer._jdf.queryExecution().executedPlan().toString().count("Exchange hash"),
         "rows": rows,
+        "reads": counts(answer._jdf.queryExecution().executedPlan()),
         "requests": {key: int(requests[key]) for key in requests},
     }
 print("costs:" + json.dumps(costs))
@@ -118,12 +140,59 @@ MERGED = [
     ("merged count", "SELECT count(*) FROM target"),
 ]
 
+_KINDS = (
+    "id BIGINT, t STRING, d DECIMAL(30, 1), f DOUBLE, b BOOLEAN, a ARRAY<INT>, "
+    "m MAP<STRING, INT>, s STRUCT<x: INT, r: STRUCT<y: STRING>>"
+)
+_KINDS_ROWS = (
+    "INSERT INTO kinds SELECT id, 't' || id * {n}, id * {n}, id / 2, id % 2 = 0, "
+    "array(1, null, id * {n}), map('k', id), if(id % 3 = 0, null, "
+    "named_struct('x', id * {n}, 'r', named_struct('y', 'y' || id * {n}))) FROM "
+)
+_KINDS_QUERY = (
+    "SELECT count(*), sum(cast(substr(t, 2) AS INT)), cast(sum(d) AS INT), cast(sum(f) AS INT), "
+    "count_if(b), sum(a[2]), count(a[1]), sum(m['k']), sum(s.x), "
+    "sum(cast(substr(s.r.y, 2) AS INT)) FROM kinds"
+)
+
+_DAYS = "id INT, v INT, PRIMARY KEY (d, id) NOT ENFORCED"
+
+# A table of two overlapping runs, each one file, read again and again.
+READS = [
+    ("create runs", "CREATE TABLE runs (id BIGINT, v INT, PRIMARY KEY (id) NOT ENFORCED)"),
+    ("run 1", "INSERT INTO runs SELECT id, 1 FROM range(0, 3000)"),
+    ("run 2", "INSERT INTO runs SELECT id, 2 FROM range(2000, 4000)"),
+    ("limit", "SELECT v FROM runs LIMIT 1"),
+    ("keys", "SELECT sum(v) FROM runs WHERE id < 2500 AND id > 10"),
+    ("first", "SELECT sum(v) FROM runs"),
+    ("second", "SELECT v, count(*) FROM runs GROUP BY v"),
+    ("known keys", "SELECT sum(v) FROM runs WHERE id < 2500 AND id > 10"),
+    ("length", "SELECT count(*) FROM runs"),
+    ("delete one", "DELETE FROM runs WHERE id = 3999"),
+    ("after delete", "SELECT count(*), sum(v) FROM runs"),
+    ("add column", "ALTER TABLE runs ADD COLUMN w INT"),
+    ("after add column", "SELECT count(w), sum(v) FROM runs"),
+    ("create days", f"CREATE TABLE days (d INT, {_DAYS}) PARTITIONED BY (d)"),
+    ("days 1", "INSERT INTO days SELECT id % 2, id, 1 FROM range(0, 3000)"),
+    ("days 2", "INSERT INTO days SELECT id % 2, id, 2 FROM range(2000, 4000)"),
+    ("first of a day", "SELECT sum(v) FROM days WHERE d = 1"),
+    ("second of a day", "SELECT count(*) FROM days WHERE d = 1 AND v > 1"),
+    ("create kinds", f"CREATE TABLE kinds ({_KINDS}, PRIMARY KEY (id) NOT ENFORCED)"),
+    ("kinds 1", _KINDS_ROWS.format(n=1) + "range(0, 900)"),
+    ("kinds 2", _KINDS_ROWS.format(n=2) + "range(300, 1200)"),
+    ("first kinds", _KINDS_QUERY),
+    ("second kinds", _KINDS_QUERY),
+    ("compact runs", "ALTER TABLE runs COMPACT"),
+    ("compacted", "SELECT count(*), sum(v) FROM runs WHERE v > 0"),
+]
+
 
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Answer, jobs, shuffles, their rows and requests by name of each of the statements."""
     folder: Path = tmp_path_factory.mktemp("costs")
-    command = [sys.executable, "-c", PROGRAM, json.dumps([*STATEMENTS, *BUCKETED, *MERGED])]
+    statements = [*STATEMENTS, *BUCKETED, *READS, *MERGED]
+    command = [sys.executable, "-c", PROGRAM, json.dumps(statements)]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]
     (line,) = (x for x in ended.stdout.splitlines() if x.startswith("costs:"))
@@ -206,3 +275,48 @@ def test_merge_changes_what_the_source_meets(costs: Any) -> None:
     sources = len(SOURCES) + 1
     assert sorted(costs["merged"]["rows"]) == [[n * 40, n * sources] for n in range(1, 10)]
     assert costs["merged count"]["rows"] == [[_ROWS]]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "files", "key_merges", "row_merges"),
+    [
+        # Few rows are merged at once where a condition on the key, or a limit, leaves few.
+        ("limit", None, 0, 0, 1),
+        ("keys", [[1989 + 2 * 500]], 0, 0, 1),
+        ("first", [[2000 + 2 * 2000]], 2, 1, 0),
+        ("second", [[1, 2000], [2, 2000]], 2, 0, 0),
+        ("known keys", [[1989 + 2 * 500]], 2, 0, 0),
+        ("length", [[4000]], 0, 0, 0),
+        ("after delete", [[3999, 2000 + 2 * 1999]], 2, 1, 0),
+        ("after add column", [[0, 2000 + 2 * 1999]], 2, 0, 0),
+        ("first of a day", [[1000 + 2 * 1000]], 2, 1, 0),
+        ("second of a day", [[1000]], 2, 0, 0),
+        ("compacted", [[3999, 2000 + 2 * 1999]], 1, 0, 0),
+    ],
+)
+def test_runs_are_merged_once(
+    costs: Any,
+    name: str,
+    rows: list[list[int]] | None,
+    files: int,
+    key_merges: int,
+    row_merges: int,
+) -> None:
+    """Later queries of the same files read what they need and merge nothing."""
+    if rows is not None:
+        assert costs[name]["rows"] == rows
+    assert costs[name]["reads"] == {
+        "files": files,
+        "keyMerges": key_merges,
+        "rowMerges": row_merges,
+    }
+
+
+def test_live_rows_of_every_kind_of_column(costs: Any) -> None:
+    """Nested ones, too: a row's place in its batch is not that in its file."""
+    ids = range(1200)
+    changed = sum(i if i < 300 else 2 * i for i in ids)
+    known = sum(i if i < 300 else 2 * i for i in ids if i % 3)
+    expected = [1200, changed, changed, sum(ids) // 2, 600, changed, 0, sum(ids), known, known]
+    assert costs["first kinds"]["rows"] == costs["second kinds"]["rows"] == [expected]
+    assert costs["second kinds"]["reads"] == {"files": 2, "keyMerges": 0, "rowMerges": 0}

@@ -1,0 +1,131 @@
+package org.apache.spark.sql.tablestore
+
+import java.nio.{ByteBuffer, ByteOrder}
+import java.util.{LinkedHashMap, Map => JMap}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.sql.types.{BinaryType, Decimal, LongType, StringType, StructType}
+import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarBatch, ColumnarMap}
+import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String}
+
+/** The rows of one file that are rows of the table: bit i is row `firstRow` + i; `file` is the part that has them. */
+class LiveRows(val file: FileRange, firstRow: Long, val count: Long, words: Array[Long]) {
+  def sizeBytes: Long = 8L * words.length + 200
+  def apply(row: Long): Boolean = {
+    val bit = row - firstRow
+    bit >= 0 && (bit >> 6) < words.length && (words((bit >> 6).toInt) & (1L << bit)) != 0
+  }
+}
+
+object LiveRows {
+  /** As the planner's workers answer. */
+  val schema: StructType = new StructType().add("path", StringType).add("start", LongType).add("length", LongType)
+    .add("size", LongType).add("first_row", LongType).add("count", LongType).add("bits", BinaryType)
+
+  def from(row: InternalRow): LiveRows = {
+    val bits = row.getBinary(6)
+    val words = new Array[Long](bits.length / 8)
+    ByteBuffer.wrap(bits).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer.get(words)
+    new LiveRows(FileRange(row.getUTF8String(0).toString, row.getLong(1), row.getLong(2), row.getLong(3)),
+      row.getLong(4), row.getLong(5), words)
+  }
+
+  /** Those of splits that were read in this process, least recently used out first: a bit for each stored row. Never
+    * stale, since a split's name says which files it has, and files do not change. */
+  private val known = new LinkedHashMap[String, Array[LiveRows]](16, 0.75f, true)
+  private val limitBytes = math.min(256L << 20, Runtime.getRuntime.maxMemory / 32)
+  private var heldBytes = 0L
+  private def bytes(rows: Array[LiveRows]): Long = 200 + rows.map(_.sizeBytes).sum
+
+  def get(split: String): Option[Array[LiveRows]] = known.synchronized(Option(known.get(split)))
+  def put(split: String, rows: Array[LiveRows]): Unit = known.synchronized {
+    Option(known.put(split, rows)).foreach(heldBytes -= bytes(_))
+    heldBytes += bytes(rows)
+    val oldest = known.entrySet.iterator
+    while (heldBytes > limitBytes && oldest.hasNext) {
+      val entry: JMap.Entry[String, Array[LiveRows]] = oldest.next()
+      heldBytes -= bytes(entry.getValue)
+      oldest.remove()
+    }
+  }
+}
+
+/** The live rows of a file, whose reader gives each row's number in the last column. */
+class LiveRowsReader(file: PartitionReader[ColumnarBatch], rows: LiveRows, columns: Int)
+    extends PartitionReader[ColumnarBatch] {
+  private var places = new Array[Int](0)
+  private var of: ColumnarBatch = _
+  private var selected: Array[SelectedColumn] = _
+  private var answer: ColumnarBatch = _
+
+  override def next(): Boolean = {
+    while (file.next()) {
+      val batch = file.get()
+      val found = select(batch.column(columns), batch.numRows)
+      if (found > 0) {
+        if (batch ne of) {
+          of = batch
+          selected = Array.tabulate(columns)(i => new SelectedColumn(batch.column(i)))
+        }
+        val whole = found == batch.numRows
+        if (!whole) selected.foreach(_.select(places, found))
+        answer = new ColumnarBatch(if (whole) Array.tabulate(columns)(batch.column) else selected.toArray[ColumnVector], found)
+        return true
+      }
+    }
+    false
+  }
+  private def select(numbers: ColumnVector, count: Int): Int = {
+    if (places.length < count) places = new Array[Int](count)
+    var found, i = 0
+    while (i < count) {
+      places(found) = i
+      if (rows(numbers.getLong(i))) found += 1
+      i += 1
+    }
+    found
+  }
+  override def get(): ColumnarBatch = answer
+  override def close(): Unit = file.close()
+}
+
+/** Some rows of a column; who uses a batch must not free the reader's columns. */
+class SelectedColumn(column: ColumnVector) extends ColumnVector(column.dataType) {
+  private var places: Array[Int] = _
+  private var count = 0
+  private val children = new java.util.HashMap[Integer, SelectedColumn]
+
+  def select(rows: Array[Int], number: Int): Unit = {
+    places = rows
+    count = number
+    children.values.asScala.foreach(_.select(rows, number))
+  }
+  override def close(): Unit = ()
+  override def closeIfFreeable(): Unit = ()
+  override def hasNull: Boolean = column.hasNull
+  override def numNulls(): Int = if (column.hasNull) (0 until count).count(isNullAt) else 0
+  override def isNullAt(row: Int): Boolean = column.isNullAt(places(row))
+  override def getBoolean(row: Int): Boolean = column.getBoolean(places(row))
+  override def getByte(row: Int): Byte = column.getByte(places(row))
+  override def getShort(row: Int): Short = column.getShort(places(row))
+  override def getInt(row: Int): Int = column.getInt(places(row))
+  override def getLong(row: Int): Long = column.getLong(places(row))
+  override def getFloat(row: Int): Float = column.getFloat(places(row))
+  override def getDouble(row: Int): Double = column.getDouble(places(row))
+  override def getDecimal(row: Int, precision: Int, scale: Int): Decimal = column.getDecimal(places(row), precision, scale)
+  override def getUTF8String(row: Int): UTF8String = column.getUTF8String(places(row))
+  override def getBinary(row: Int): Array[Byte] = column.getBinary(places(row))
+  override def getBinaryView(row: Int): BinaryView = column.getBinaryView(places(row))
+  override def getInterval(row: Int): CalendarInterval = column.getInterval(places(row))
+  override def getArray(row: Int): ColumnarArray = column.getArray(places(row))
+  override def getMap(row: Int): ColumnarMap = column.getMap(places(row))
+  /** A struct is read field by field, by the struct's row. */
+  override def getChild(ordinal: Int): ColumnVector = children.computeIfAbsent(ordinal, i => {
+    val child = new SelectedColumn(column.getChild(i))
+    child.select(places, count)
+    child
+  })
+}

@@ -1,0 +1,64 @@
+"""What a Python worker does so that Spark's own reader can read a split that needs a merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.types import BinaryType, LongType, StringType, StructType
+
+from table_store.storage.file_store.live_rows import LiveRows, LiveRowsReader
+from table_store.storage.file_store.split import Split
+
+_ANSWER: Final = pa.schema(
+    [
+        ("path", pa.string()),
+        ("start", pa.int64()),
+        ("length", pa.int64()),
+        ("size", pa.int64()),
+        ("first_row", pa.int64()),
+        ("count", pa.int64()),
+        ("bits", pa.binary()),
+    ]
+)
+
+LIVE_ROWS: Final = (
+    StructType()
+    .add("path", StringType())
+    .add("start", LongType())
+    .add("length", LongType())
+    .add("size", LongType())
+    .add("first_row", LongType())
+    .add("count", LongType())
+    .add("bits", BinaryType())
+    .json()
+)
+"""The same as Spark's result type."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRowsTask:
+    """Merges the keys of the splits it is given; answers one row per file with live rows."""
+
+    reader: LiveRowsReader
+
+    def __call__(self, splits: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """A batch for each split, in the form that the bridge knows."""
+        for batch in splits:
+            for payload in batch.column(0).to_pylist():
+                split = Split.from_bytes(payload)
+                rows = [self._row(live) for live in self.reader.read(split)]
+                yield pa.RecordBatch.from_pylist(rows, schema=_ANSWER)
+
+    def _row(self, live: LiveRows) -> dict[str, object]:
+        return {
+            "path": self.reader.files.path_of(live.file),
+            "start": live.start,
+            "length": live.length,
+            "size": live.file.size_bytes,
+            "first_row": live.first_row,
+            "count": live.count,
+            "bits": live.bits.tobytes(),
+        }

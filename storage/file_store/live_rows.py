@@ -1,0 +1,130 @@
+"""Which stored rows of a split are rows of the table: what a merge of its keys alone can tell.
+
+Keys, sorted and small, are merged some ten times faster than whole rows. Whoever knows the live
+rows can read all other columns file by file, as they are, as often as the files stay the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.storage.file_store.data_file import KIND_ADD, KIND_COLUMN, DataFile
+from table_store.storage.file_store.data_file_reader import ROW_NUMBER_COLUMN, DataFileReader
+from table_store.storage.file_store.merge import newest_per_key
+from table_store.storage.file_store.merge_slices import RunRows, merge_slices
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.split import Split
+from table_store.storage.kernel.types import to_arrow
+
+_WORD_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRows:
+    """The live rows of one file: bit i (least significant first) is row `first_row` + i.
+
+    `first_row` is a multiple of 64 and there are whole words of 64 bits. The row groups that
+    hold these rows begin at byte `start` and are `length` bytes.
+    """
+
+    file: DataFile
+    first_row: int
+    count: int
+    bits: npt.NDArray[np.uint8]
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRowsReader:
+    """Merges the keys of splits of one table with key. Cheap to pickle: it goes to workers."""
+
+    files: DataFileReader
+    schema: TableSchema
+
+    def read(self, split: Split) -> Iterator[LiveRows]:
+        """Yield the live rows of each file of the split that has any.
+
+        Raises:
+            MissingFileError: a file is gone.
+            CorruptFileError: a file cannot be read.
+        """
+        files = split.files
+        bounds = [0, *accumulate(file.row_count for file in files)]
+        numbers = dict(zip((file.name for file in files), bounds[:-1], strict=True))
+        is_live = self._merged(split, numbers, bounds[-1])
+        for file, start, end in zip(files, bounds[:-1], bounds[1:], strict=True):
+            live = self._of_file(file, is_live[start:end], split.snapshot_id)
+            if live is not None:
+                yield live
+
+    def _merged(
+        self, split: Split, numbers: Mapping[str, int], row_count: int
+    ) -> npt.NDArray[np.bool_]:
+        key = self.schema.primary_key
+        within = split.keys.to_predicate(self.schema)
+        types = {f.name: to_arrow(f.type) for f in self.schema.key_fields}
+        where = None if within is None else within.to_expression(types)
+        runs = [
+            RunRows(
+                sum(file.row_count for file in run),
+                self._keys(run, numbers, where, split.snapshot_id),
+            )
+            for run in split.runs
+        ]
+        is_live = np.zeros(row_count, np.bool_)
+        for rows in merge_slices(runs, key):
+            newest = newest_per_key([rows[name] for name in key])
+            alive = newest[rows[KIND_COLUMN].to_numpy()[newest] == KIND_ADD]
+            is_live[rows[ROW_NUMBER_COLUMN].to_numpy()[alive]] = True
+        return is_live
+
+    def _keys(
+        self,
+        run: Sequence[DataFile],
+        numbers: Mapping[str, int],
+        where: pc.Expression | None,
+        snapshot_id: int | None,
+    ) -> Iterator[pa.RecordBatch]:
+        for file in run:
+            yield from self.files.read(
+                file,
+                self.schema.primary_key,
+                with_kinds=True,
+                numbered_from=numbers[file.name],
+                where=where,
+                snapshot_id=snapshot_id,
+            )
+
+    def _of_file(
+        self, file: DataFile, is_live: npt.NDArray[np.bool_], snapshot_id: int | None
+    ) -> LiveRows | None:
+        count = int(np.count_nonzero(is_live))
+        if not count:
+            return None
+        first, last = int(is_live.argmax()), len(is_live) - 1 - int(is_live[::-1].argmax())
+        start, length = self.files.byte_range(file, first, last, snapshot_id=snapshot_id)
+        first -= first % _WORD_BITS
+        bits = np.packbits(is_live[first : last + 1], bitorder="little")
+        padding = -len(bits) % (_WORD_BITS // 8)
+        bits = np.concatenate([bits, np.zeros(padding, np.uint8)])
+        return LiveRows(file, first, count, bits, start, length)
+
+
+def live_rows_id(split: Split, table_path: str) -> str:
+    """Return a name for the live rows of a split, the same for the same files and range of keys.
+
+    Files never change and their names are never used again; nor do key columns change their
+    types, so that the table's schema does not matter.
+    """
+    names = tuple(tuple(file.name for file in run) for run in split.runs)
+    content = repr((table_path, names, split.keys.start, split.keys.end))
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
