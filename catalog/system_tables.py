@@ -237,7 +237,8 @@ def _file_rows(table: FileStoreTable, snapshot: Snapshot | None) -> pa.Table:
     schema = table.schema
     live = table.live_files(snapshot, schema)
     entries, count = live.entries, live.file_count
-    paths = [table.data_path(file) for file in live.files()]
+    reader = table.file_reader(schema)
+    paths = [reader.path_of(file) for file in live.files()]
 
     def numbered(prefix: str, length: int) -> list[pa.ChunkedArray]:
         names = [f"{prefix}_{i}" for i in range(length)]

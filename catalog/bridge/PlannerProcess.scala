@@ -116,8 +116,9 @@ object PlannerProcess {
           throw Errors.plannerLost(request, lost)
       }
     if (reply.failure != null) throw reply.failure
-    parse(answer) \ "error" match {
-      case JNothing => parse(answer) \ "value"
+    val parsed = parse(answer)
+    parsed \ "error" match {
+      case JNothing => parsed \ "value"
       case error => throw Errors.fromPlanner(error)
     }
   }

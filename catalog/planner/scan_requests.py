@@ -15,7 +15,7 @@ from table_store.catalog.planner.jvm_schema import jvm_rows, jvm_schema
 from table_store.catalog.planner.key_lookup import narrowed_to_keys
 from table_store.catalog.planner.live_rows_task import LIVE_ROWS, LiveRowsTask
 from table_store.catalog.planner.managed_table import ROW_COLUMN
-from table_store.catalog.planner.opened_table import OpenedTable, opened_table
+from table_store.catalog.planner.opened_table import opened_table
 from table_store.catalog.planner.python_task import python_task
 from table_store.catalog.planner.raw_split import StoredColumns, byte_ranges
 from table_store.catalog.planner.read_options import read_options
@@ -76,9 +76,7 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         limit=argument.get("limit"),
     )
     parts = [
-        part
-        for split in splits
-        for part in _parts(split, stored_columns, opened, scan.target_bytes)
+        part for split in splits for part in _parts(split, stored_columns, scan, opened.table.path)
     ]
     return {
         "snapshot": opened.snapshot_id,
@@ -119,23 +117,23 @@ def _files(splits: Sequence[Split]) -> Any:
 
 
 def _parts(
-    split: Split, stored: StoredColumns, opened: OpenedTable, target_bytes: int
+    split: Split, stored: StoredColumns, scan: Scan, table_path: str
 ) -> Iterator[dict[str, Any]]:
     """The split as the bridge takes it; a large file that is read as it is becomes several."""
     bucket: dict[str, Any] = {"bucket": split.bucket}
     can_read = stored.can_read(split)
     if split.kind is SplitKind.MERGE or not can_read:
         part = {**bucket, "payload": base64.b64encode(split.to_bytes()).decode()}
-        if can_read and opened.schema.primary_key:
-            part["live"] = live_rows_id(split, opened.table.path)
+        if can_read and scan.schema.primary_key:
+            part["live"] = live_rows_id(split, table_path)
         yield part
         return
     ranges = [
-        {"path": opened.table.data_path(file), "start": start, "length": length}
+        {"path": scan.files.path_of(file), "start": start, "length": length}
         | {"size": file.size_bytes}
         for file in split.files
         for start, length in byte_ranges(
-            row_count=file.row_count, size_bytes=file.size_bytes, target_bytes=target_bytes
+            row_count=file.row_count, size_bytes=file.size_bytes, target_bytes=scan.target_bytes
         )
     ]
     if len(ranges) == len(split.files):

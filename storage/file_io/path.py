@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from table_store.storage.kernel.errors import PathNotAllowedError
 
 NAME_BYTES_MAX: Final = 255
 """Longest file name that common file systems take."""
+
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f]")
 
 
 def join_path(base: str, *names: str) -> str:
@@ -32,7 +35,7 @@ def check_name(name: str) -> None:
         raise PathNotAllowedError(path=name, reason="this is no file name")
     if "/" in name or "\\" in name:
         raise PathNotAllowedError(path=name, reason="a file name holds no slash")
-    if any(ord(c) < 0x20 or ord(c) == 0x7F for c in name):
+    if _CONTROL.search(name):
         raise PathNotAllowedError(path=name, reason="a file name holds no control characters")
     try:
         size_bytes = len(name.encode("utf-8"))

@@ -233,12 +233,19 @@ def read_live_files(
         CorruptFileError: a manifest or list is damaged.
     """
     if snapshot is None:
-        return LiveFiles(snapshot_id=None, schema=schema, entries=_no_entries(schema))
+        return live_files_of(None, schema, None)
     base, delta = manifests_of(reader, snapshot)
     entries = read_entries(reader, [*base, *delta], schema, snapshot_id=snapshot.id)
-    if not entries.num_rows:
+    return live_files_of(snapshot.id, schema, entries)
+
+
+def live_files_of(
+    snapshot_id: int | None, schema: TableSchema, entries: pa.Table | None
+) -> LiveFiles:
+    """Return the files that are live after all these changes, which begin with the table's."""
+    if entries is None or not entries.num_rows:
         entries = _no_entries(schema)
-    return LiveFiles(snapshot_id=snapshot.id, schema=schema, entries=live_entries(entries))
+    return LiveFiles(snapshot_id=snapshot_id, schema=schema, entries=live_entries(entries))
 
 
 def read_delta(reader: MetadataReader, snapshot: Snapshot, schema: TableSchema) -> pa.Table:

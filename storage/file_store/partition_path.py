@@ -18,13 +18,13 @@ NULL_PARTITION: Final = "__HIVE_DEFAULT_PARTITION__"
 
 # Hive's FileUtils.charToEscape, with what Spark adds on Windows left out, and a leading dot
 # escaped so that no value makes a hidden folder.
-_ESCAPED: Final = frozenset("\"#%'*/:=?\\{[]^" + "".join(map(chr, range(0x20))) + "\x7f")
+_ESCAPED: Final = re.compile(r"[\"#%'*/:=?\\{\[\]^\x00-\x1f\x7f]")
 _HEX = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
 def escape_path_name(text: str) -> str:
     """Return `text` as a folder name: Hive's special characters as `%XX`."""
-    escaped = "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in text)
+    escaped = _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
     return "%2E" + escaped[1:] if escaped.startswith(".") else escaped
 
 

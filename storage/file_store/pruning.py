@@ -6,7 +6,9 @@ NULL) unknown. NOT swaps the first two. Whatever is not known keeps the file.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -44,8 +46,8 @@ class Outcomes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Bounds:
-    """Bounds of one column per file. NULL bounds are unknown; so is a NULL count of -1."""
+class Bounds:
+    """Bounds of one column per file, or group of files. NULL bounds are unknown."""
 
     low: pa.ChunkedArray
     high: pa.ChunkedArray
@@ -124,20 +126,34 @@ def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
 
 def outcomes(live: LiveFiles, predicate: Predicate) -> Outcomes:
     """Return what the predicate may be for the rows of each file, by its bounds."""
+    return evaluated(predicate, partial(_bounds, live), live.file_count)
+
+
+def evaluated(
+    predicate: Predicate, bounds_of: Callable[[str], Bounds | None], count: int
+) -> Outcomes:
+    """Return what the predicate may be for the rows of each of `count` things with bounds.
+
+    Args:
+        predicate: of rows.
+        bounds_of: the bounds of a column by its name, None where nothing is known.
+        count: how many files, or groups of files, there are.
+    """
     match predicate:
-        case And():
-            left, right = outcomes(live, predicate.left), outcomes(live, predicate.right)
-            return _both(left, right)
-        case Or():
-            left, right = outcomes(live, predicate.left), outcomes(live, predicate.right)
+        case And() | Or():
+            left = evaluated(predicate.left, bounds_of, count)
+            right = evaluated(predicate.right, bounds_of, count)
+            if isinstance(predicate, And):
+                return _both(left, right)
             return _opposite(_both(_opposite(left), _opposite(right)))
         case Not():
-            return _opposite(outcomes(live, predicate.inner))
+            return _opposite(evaluated(predicate.inner, bounds_of, count))
         case Comparison() | In() | IsNull() | IsNotNull() | StartsWith():
-            bounds = _bounds(live, predicate.column)
+            bounds = bounds_of(predicate.column)
             if bounds is not None:
                 return _leaf(bounds, predicate)
-    return Outcomes(_everywhere(live), _everywhere(live), _everywhere(live))
+    everywhere = np.ones(count, dtype=np.bool_)
+    return Outcomes(everywhere, everywhere, everywhere)
 
 
 def _both(left: Outcomes, right: Outcomes) -> Outcomes:
@@ -154,7 +170,7 @@ def _opposite(inner: Outcomes) -> Outcomes:
     return Outcomes(inner.may_be_false, inner.may_be_true, inner.may_be_unknown)
 
 
-def _leaf(bounds: _Bounds, predicate: Predicate) -> Outcomes:
+def _leaf(bounds: Bounds, predicate: Predicate) -> Outcomes:
     everywhere = np.ones(len(bounds.some_null), dtype=np.bool_)
     match predicate:
         case IsNull():
@@ -179,7 +195,7 @@ def _leaf(bounds: _Bounds, predicate: Predicate) -> Outcomes:
     return Outcomes(everywhere, everywhere, everywhere)
 
 
-def _comparison(bounds: _Bounds, predicate: Comparison) -> Outcomes:
+def _comparison(bounds: Bounds, predicate: Comparison) -> Outcomes:
     undecided = Outcomes(bounds.some_value, bounds.some_value | bounds.some_null, bounds.some_null)
     if predicate.value != predicate.value:
         return undecided  # NaN: Arrow compares it otherwise than Spark
@@ -215,7 +231,7 @@ def _comparison(bounds: _Bounds, predicate: Comparison) -> Outcomes:
     return Outcomes(may_be[0] & bounds.some_value, may_be[1] & bounds.some_value, bounds.some_null)
 
 
-def _bounds(live: LiveFiles, column: str) -> _Bounds | None:
+def _bounds(live: LiveFiles, column: str) -> Bounds | None:
     schema, entries = live.schema, live.entries
     try:
         field = schema.field_named(column)
@@ -224,7 +240,7 @@ def _bounds(live: LiveFiles, column: str) -> _Bounds | None:
     if field.name in schema.partition_keys:
         value = entries[f"partition_{schema.partition_keys.index(field.name)}"]
         is_null = _mask(value.is_null())
-        return _without_nan(value, value, some_null=is_null, some_value=~is_null)
+        return without_nan(value, value, some_null=is_null, some_value=~is_null)
     present = set(entries.column_names)
     unknown = pa.chunked_array([pa.nulls(entries.num_rows, to_arrow(field.type))])
     low = entries[f"min_{field.id}"] if f"min_{field.id}" in present else unknown
@@ -239,7 +255,7 @@ def _bounds(live: LiveFiles, column: str) -> _Bounds | None:
         some_value = _or_unknown(pc.less(nulls, rows))
     if field.name in schema.primary_key:
         some_null = np.zeros_like(some_null)
-    return _without_nan(low, high, some_null=some_null, some_value=some_value)
+    return without_nan(low, high, some_null=some_null, some_value=some_value)
 
 
 def _key_bounds(entries: pa.Table, index: int) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
@@ -257,15 +273,15 @@ def _key_bounds(entries: pa.Table, index: int) -> tuple[pa.ChunkedArray, pa.Chun
     return low, high
 
 
-def _without_nan(
+def without_nan(
     low: pa.ChunkedArray, high: pa.ChunkedArray, *, some_null: Mask, some_value: Mask
-) -> _Bounds:
+) -> Bounds:
     """Return the bounds with NaN as unknown: it is Spark's greatest number, but not Arrow's."""
     if pa.types.is_floating(low.type):
         has_nan = pc.or_(pc.fill_null(pc.is_nan(low), False), pc.fill_null(pc.is_nan(high), False))
         nothing = pa.scalar(None, low.type)
         low, high = pc.if_else(has_nan, nothing, low), pc.if_else(has_nan, nothing, high)
-    return _Bounds(low=low, high=high, some_null=some_null, some_value=some_value)
+    return Bounds(low=low, high=high, some_null=some_null, some_value=some_value)
 
 
 def _all_rows_count(live: LiveFiles) -> bool:

@@ -107,8 +107,15 @@ def _packed(files: Sequence[DataFile], target_bytes: int) -> Iterator[_Planned]:
 
 def _cut(runs: _Runs, schema: TableSchema, target_bytes: int) -> Iterator[_Planned]:
     """Cut one section that needs a merge into ranges of the key for several tasks."""
-    for keys in key_ranges(runs, schema, target_bytes):
-        kept = tuple(tuple(file for file in run if meets(file, keys, schema)) for run in runs)
+    ranges = key_ranges(runs, schema, target_bytes)
+    if len(ranges) == 1:
+        yield _Planned(SplitKind.MERGE, runs)
+        return
+    places = _range_places(schema)
+    for keys in ranges:
+        kept = tuple(
+            tuple(f for f in run if _overlaps(f, places, keys.start, keys.end)) for run in runs
+        )
         kept = tuple(run for run in kept if run)
         if kept:
             yield _Planned(SplitKind.MERGE, kept, keys)
@@ -116,10 +123,9 @@ def _cut(runs: _Runs, schema: TableSchema, target_bytes: int) -> Iterator[_Plann
 
 def key_ranges(runs: _Runs, schema: TableSchema, target_bytes: int) -> tuple[KeyRange, ...]:
     """Return ranges that cut the runs' keys into pieces of about `target_bytes`, at least one."""
-    places = _range_places(schema)
     bounds: list[tuple[Value, ...]] = []
     pieces = -(-sum(file.size_bytes for run in runs for file in run) // target_bytes)
-    if pieces > 1 and places:
+    if pieces > 1 and (places := _range_places(schema)):
         bounds = _even_integers(runs, places[0], pieces) or _file_starts(runs, places, pieces)
     return tuple(KeyRange(start, end) for start, end in pairwise([None, *bounds, None]))
 

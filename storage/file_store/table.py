@@ -27,14 +27,13 @@ from table_store.storage.file_store.compaction_picker import (
 )
 from table_store.storage.file_store.compaction_task import CompactionResult, CompactionTask
 from table_store.storage.file_store.consumer import ConsumerStore
-from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage, DataFile
+from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.expire import ExpireOptions, ExpireResult, SnapshotExpiry
 from table_store.storage.file_store.levels import Levels, levels_of
 from table_store.storage.file_store.live_files import LiveFiles, read_live_files
 from table_store.storage.file_store.manifest_file import PROCESS_CACHE, MetadataReader
-from table_store.storage.file_store.partition_path import data_file_path
-from table_store.storage.file_store.pruning import prune
+from table_store.storage.file_store.partition_pruning import read_pruned
 from table_store.storage.file_store.scan import Scan
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
@@ -167,7 +166,7 @@ class FileStoreTable:
             at = snapshot.schema_id if travels and snapshot is not None else None
             schema = self.schema if at is None else self.schema_store.get(at)
         names = schema.column_names if columns is None else tuple(columns)
-        live = prune(self.live_files(snapshot, schema), predicate)
+        live = read_pruned(self.metadata, snapshot, schema, predicate)
         return Scan(
             live=live,
             schema=schema,
@@ -379,10 +378,6 @@ class FileStoreTable:
         kept = options or StorageSettings.of(self.schema).expiry(self.clock.now_ms())
         kept = kept.needing(self.consumers.needed_from_id())
         return SnapshotExpiry(self.file_io, self.path, self.schema_store, self.clock).expire(kept)
-
-    def data_path(self, file: DataFile) -> str:
-        """Return the full path of a data file."""
-        return data_file_path(self.path, self.schema.partition_keys, file)
 
     def _write(self, rows: pa.Table, kinds: np.ndarray | None) -> Committed | NoChange:
         with self.writer() as writer:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import shutil
+import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,16 @@ from table_store.catalog.planner.raw_split import byte_ranges
 from table_store.catalog.planner.scan_requests import plan_scan
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.table_definition import columns_to_spark
+from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.kernel.types import DOUBLE, LONG, STRING
+
+_OPENED: list[object] = []
+"""Files that this process has opened; hooks cannot be taken back, so this one is there for all."""
+sys.addaudithook(lambda event, arguments: _OPENED.append(arguments[0]) if event == "open" else None)
 
 
 def _no_spark() -> Any:
@@ -118,6 +125,24 @@ def test_a_key_condition_leaves_the_files_that_can_hold_it(tmp_path: Path) -> No
     greater = {**_equals("id", 42), "name": ">="}
     found = _scan(table, greater)
     assert (found["files"], len(found["splits"])) == (1, 1)
+
+
+def test_a_plan_opens_as_many_files_for_many_data_files_as_for_few(tmp_path: Path) -> None:
+    """What is read is the table's metadata, once, whatever the number of files in the plan."""
+    opened = []
+    for count in (3, 60):
+        table = _table(tmp_path / str(count))
+        with ExitStack() as writers:
+            messages: list[CommitMessage] = []
+            for i in range(count):
+                writer = writers.enter_context(table.writer())
+                writer.write(_rows(i))
+                messages += writer.prepare_commit()
+            table.commit(messages)
+        _OPENED.clear()
+        assert _scan(table)["files"] == count
+        opened.append(len(_OPENED))
+    assert opened[0] == opened[1] > 0
 
 
 def test_files_that_do_not_overlap_need_no_python_worker(tmp_path: Path) -> None:
