@@ -133,6 +133,20 @@ def test_level_zero_is_newest_first_and_before_the_levels() -> None:
     assert levels_of([]).top_level == -1
 
 
+def test_files_that_were_written_side_by_side_are_one_run() -> None:
+    """Else a statement that kept two cores busy would count as two."""
+    files = [
+        make_file("right", keys=(10, 19), sequence=(20, 29)),
+        make_file("left", keys=(0, 9), sequence=(20, 25)),
+        # Of another statement; and two whose keys meet.
+        make_file("before", keys=(20, 29), sequence=(15, 19)),
+        make_file("one", keys=(0, 5), sequence=(0, 9)),
+        make_file("other", keys=(5, 9), sequence=(0, 8)),
+    ]
+    runs = [[file.name for file in run.run.files] for run in levels_of(files).runs]
+    assert runs == [["left", "right"], ["before"], ["one"], ["other"]]
+
+
 def test_overlap_on_a_level_is_corruption() -> None:
     files = [make_file(n, keys=(0, 9), level=2) for n in "ab"]
     with pytest.raises(CorruptFileError, match="'b'"):
