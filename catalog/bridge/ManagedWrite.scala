@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.ProjectingInternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, InterpretedMutableProjection, PlanExpression, Unevaluable}
+import org.apache.spark.sql.catalyst.expressions.{And, Attribute, Expression, InterpretedMutableProjection, IsNotNull, PlanExpression, Unevaluable}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -80,6 +80,18 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan) {
       case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
         LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
     })
+  }
+
+  /** The size of what the query reads from a file or table and writes as it is; 0 where reading a part takes more,
+    * or a condition might leave few rows. */
+  def scannedBytes(): Long = {
+    val isScan = !query.exists {
+      case _: Project => false
+      case Filter(condition, _) => condition.exists { case _: And | _: IsNotNull | _: Attribute => false; case _ => true }
+      case leaf: LeafNode => !MergeTargets.isSameEachTime(leaf)
+      case _ => true
+    }
+    if (isScan && query.stats.sizeInBytes.isValidLong) query.stats.sizeInBytes.toLong else 0
   }
 
   /** An Arrow stream of the query's rows in their order; null where only a Spark job can tell them. */

@@ -91,7 +91,7 @@ object MergeTargets {
   }
 
   /** Files that were listed and snapshots; whether other sources give the same rows again, nobody knows. */
-  private def isSameEachTime(leaf: LeafNode): Boolean = leaf match {
+  def isSameEachTime(leaf: LeafNode): Boolean = leaf match {
     case _: LocalRelation | _: Range => true
     case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
     case scanned: DataSourceV2ScanRelation => scanned.scan match {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from table_store.catalog.planner.key_parts import KeyParts
 from table_store.storage.file_store.bucket import HASH_OF_NOTHING, bucket_columns
 from table_store.storage.file_store.schema import TableSchema
 
@@ -87,8 +88,10 @@ def delta_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) -> Da
     return recomputed.select(F.inline(versions))
 
 
-def at_writers(rows: DataFrame, schema: TableSchema, buckets: int, parallelism: int) -> DataFrame:
-    """`rows` with `BUCKET`, shuffled so that a bucket with key has one writer.
+def at_writers(
+    rows: DataFrame, schema: TableSchema, buckets: int, parallelism: int, parts: KeyParts
+) -> DataFrame:
+    """`rows` with `BUCKET`, shuffled so that each of the `parts` of a bucket has one writer.
 
     Without key or partitions nothing is shuffled: every task writes files of its own to every
     bucket, which is what a plain Parquet write does.
@@ -105,7 +108,11 @@ def at_writers(rows: DataFrame, schema: TableSchema, buckets: int, parallelism: 
         keys = [F.col(_quoted(name)) for name in schema.partition_keys]
         return placed.repartition(parallelism, *keys, F.col(BUCKET))
     if schema.primary_key:
-        return placed.repartitionById(buckets, F.col(BUCKET))
+        writer = F.col(BUCKET)
+        if parts.count > 1:
+            types = {field.name: field.type for field in schema.fields}
+            writer = writer * parts.count + parts.number(types)
+        return placed.repartitionById(buckets * parts.count, writer)
     return placed
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.planner.background_expiry import EXPIRY
 from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.key_parts import sampled_parts
 from table_store.catalog.planner.maintenance import compact_after_write
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.overwrite import overwrite_scope, replace_condition, replaced_rows
@@ -85,7 +86,9 @@ def _written(
         known = query.rowsOf(planned._jdf, _LOCAL_ROWS_MAX)
         if known is not None:
             return write_rows(context, known, planned.columns)
-        return _written_by_workers(session, context, planned)
+        # Of other statements the query is not read a second time for a sample of its keys.
+        scanned_bytes = 0 if argument["mode"] == "delta" else query.scannedBytes()
+        return _written_by_workers(session, context, planned, scanned_bytes)
     except CapturedException as error:
         found = _BAD_CHANGE_TYPE_VALUE.search(str(error))
         if found is None:
@@ -146,10 +149,14 @@ def _kind(argument: Argument) -> Column | None:
 
 
 def _written_by_workers(
-    session: PlannerSession, context: WriterContext, rows: DataFrame
+    session: PlannerSession, context: WriterContext, rows: DataFrame, scanned_bytes: int
 ) -> tuple[CommitMessage, ...]:
     parallelism = session.spark.sparkContext.defaultParallelism
-    placed = at_writers(rows, context.schema, context.bucket_count, parallelism)
+    schema, buckets = context.schema, context.bucket_count
+    parts = sampled_parts(
+        rows, schema, scanned_bytes=scanned_bytes, buckets=buckets, parallelism=parallelism
+    )
+    placed = at_writers(rows, schema, buckets, parallelism, parts)
     # By position: mapInArrow takes no column whose name has a dot or a back-tick.
     rows = placed.toDF(*[f"_{i}" for i in range(len(placed.columns))])
     answers = rows.mapInArrow(WriteTask(context, tuple(placed.columns)), ANSWER).collect()

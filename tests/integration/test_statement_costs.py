@@ -186,12 +186,23 @@ READS = [
     ("compacted", "SELECT count(*), sum(v) FROM runs WHERE v > 0"),
 ]
 
+# 9,000 rows that are taken for so much that two tasks are worth it. Later rows of a key win.
+PARTS = [
+    ("much", "CREATE TABLE much USING parquet AS SELECT id AS n FROM range(0, 9000, 1, 1)"),
+    ("counts as much", "SET spark.sql.sources.fileCompressionFactor = 2500"),
+    ("parts", "CREATE TABLE parts (name STRING, id BIGINT, v BIGINT, PRIMARY KEY (name, id))"),
+    ("fill parts", "INSERT INTO parts SELECT string(n % 2), n % 6000, n FROM much"),
+    ("rows of parts", "SELECT count(*), sum(v), count_if(v < 6000) FROM parts"),
+    ("files of parts", "SELECT record_count, level FROM `parts$files`"),
+    ("scan of parts", "EXPLAIN SELECT * FROM parts"),
+]
+
 
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Answer, jobs, shuffles, their rows and requests by name of each of the statements."""
     folder: Path = tmp_path_factory.mktemp("costs")
-    statements = [*STATEMENTS, *BUCKETED, *READS, *MERGED]
+    statements = [*STATEMENTS, *BUCKETED, *READS, *MERGED, *PARTS]
     command = [sys.executable, "-c", PROGRAM, json.dumps(statements)]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]
@@ -320,3 +331,12 @@ def test_live_rows_of_every_kind_of_column(costs: Any) -> None:
     expected = [1200, changed, changed, sum(ids) // 2, 600, changed, 0, sum(ids), known, known]
     assert costs["first kinds"]["rows"] == costs["second kinds"]["rows"] == [expected]
     assert costs["second kinds"]["reads"] == {"files": 2, "keyMerges": 0, "rowMerges": 0}
+
+
+def test_tasks_that_share_a_bucket_write_ranges_of_the_key(costs: Any) -> None:
+    """One of them would leave the other core without work; what they write needs no merge."""
+    assert costs["rows of parts"]["rows"] == [[6000, sum(range(3000, 9000)), 3000]]
+    (one, _), (other, _) = costs["files of parts"]["rows"]
+    assert one + other == 6000
+    assert min(one, other) > 1500
+    assert " raw and 0 merge splits" in costs["scan of parts"]["rows"][0][0]
