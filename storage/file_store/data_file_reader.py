@@ -169,6 +169,16 @@ class DataFileReader:
                 return 0, file.size_bytes
             return opened.reader.byte_range(first_row, last_row)
 
+    def row_group_starts(self, file: DataFile, column: str) -> tuple[tuple[Value, ...], ...]:
+        """Return the least value of a column in each row group that tells it; reads the footer.
+
+        Raises:
+            MissingFileError: the file is gone.
+            CorruptFileError: it is not what was written.
+        """
+        with self._opened(file, None) as opened:
+            return self._layout(opened, Wanted((column,), False, False)).minima()
+
     @contextmanager
     def _opened(self, file: DataFile, snapshot_id: int | None) -> Iterator[_OpenedFile]:
         path = self.path_of(file)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.storage.file_store.column_bounds import python_value
 from table_store.storage.file_store.column_projection import absent_column, converted
 from table_store.storage.file_store.data_file import (
     KIND_ADD,
@@ -23,6 +24,7 @@ from table_store.storage.file_store.key_order import IntArray
 from table_store.storage.file_store.row_group_pruning import Bounds, possible_row_groups
 from table_store.storage.file_store.schema import Field, TableSchema
 from table_store.storage.kernel.types import is_orderable, to_arrow
+from table_store.storage.kernel.values import Value
 
 _SEQUENCE_POSITION: Final = 0
 _KIND_POSITION: Final = 1
@@ -146,6 +148,15 @@ class FileLayout:
             offset = self._file.sequence_offset
             columns.append(pc.add(sequences, offset) if offset else sequences)
         return columns
+
+    def minima(self) -> tuple[tuple[Value, ...], ...]:
+        """Return the least values of the columns in each row group, as far as the file tells."""
+        known = [self._bounds(group) for group in range(len(self._reader.row_group_rows))]
+        return tuple(
+            tuple(python_value(bounds[name].low) for name in self.schema.names)
+            for bounds in known
+            if all(name in bounds and bounds[name].low.is_valid for name in self.schema.names)
+        )
 
     def _bounds(self, group: int) -> dict[str, Bounds]:
         known: dict[str, Bounds] = {}

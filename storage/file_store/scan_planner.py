@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -20,6 +20,7 @@ OPEN_COST_BYTES: Final = 4 << 20
 """What opening one more file is worth in bytes, as Spark's spark.sql.files.openCostInBytes."""
 
 _Runs: TypeAlias = tuple[tuple[DataFile, ...], ...]
+StartsOf: TypeAlias = Callable[[DataFile], Sequence[tuple[Value, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +122,19 @@ def _cut(runs: _Runs, schema: TableSchema, target_bytes: int) -> Iterator[_Plann
             yield _Planned(SplitKind.MERGE, kept, keys)
 
 
-def key_ranges(runs: _Runs, schema: TableSchema, target_bytes: int) -> tuple[KeyRange, ...]:
-    """Return ranges that cut the runs' keys into pieces of about `target_bytes`, at least one."""
+def key_ranges(
+    runs: _Runs, schema: TableSchema, target_bytes: int, starts_of: StartsOf | None = None
+) -> tuple[KeyRange, ...]:
+    """Return ranges that cut the runs' keys into pieces of about `target_bytes`, at least one.
+
+    `starts_of` are first columns of keys of a file, ascending, that cut it evenly, if it has any;
+    else cuts are between files only.
+    """
     bounds: list[tuple[Value, ...]] = []
     pieces = -(-sum(file.size_bytes for run in runs for file in run) // target_bytes)
     if pieces > 1 and (places := _range_places(schema)):
-        bounds = _even_integers(runs, places[0], pieces) or _file_starts(runs, places, pieces)
+        bounds = _even_integers(runs, places[0], pieces)
+        bounds = bounds or _starts(runs, places, pieces, starts_of or (lambda _: ()))
     return tuple(KeyRange(start, end) for start, end in pairwise([None, *bounds, None]))
 
 
@@ -153,12 +161,17 @@ def _even_integers(runs: _Runs, place: int, pieces: int) -> list[tuple[Value, ..
     return [(low + (high - low) * i // pieces,) for i in range(1, pieces)]
 
 
-def _file_starts(runs: _Runs, places: Sequence[int], pieces: int) -> list[tuple[Value, ...]]:
-    """Bounds at first keys of files of the largest run, some `pieces` of them."""
+def _starts(
+    runs: _Runs, places: Sequence[int], pieces: int, starts_of: StartsOf
+) -> list[tuple[Value, ...]]:
+    """Bounds at some `pieces` keys of the largest run: first ones of files, or `starts_of` them."""
     largest = max(runs, key=lambda run: sum(file.size_bytes for file in run))
-    starts = [tuple(f.key_min[place] for place in places) for f in largest[1:] if f.key_min]
-    step = max(1, round((len(starts) + 1) / pieces))
-    return starts[step - 1 :: step]
+    of_files = [tuple(f.key_min[place] for place in places) for f in largest if f.key_min]
+    # A value that ends one file may begin the next one.
+    within = list(dict.fromkeys(start for file in largest for start in starts_of(file)))
+    starts = max(of_files, within, key=len)
+    step = max(1, round(len(starts) / pieces))
+    return starts[step::step]
 
 
 def _overlaps(

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from table_store.storage.file_store.compaction_task import CompactionTask
+from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.interval_partition import interval_partition
 from table_store.storage.file_store.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
@@ -94,6 +95,24 @@ def test_parts_make_one_run_without_overlaps(tmp_path: Path, key: DataType) -> N
 def test_parts_of_a_key_of_two_columns(tmp_path: Path) -> None:
     """The first column alone could not cut it into that many."""
     check_parts(table_of_runs(tmp_path / "t", STRING, Field(id=0, name="few", type=LONG)))
+
+
+def test_one_file_of_text_keys_is_cut_between_its_row_groups(tmp_path: Path) -> None:
+    """Text has no middle that could be computed, and runs may be a file each."""
+    rows = 3 * ROW_GROUP_ROWS_MAX
+    schema = new_schema(
+        fields=[Field(id=0, name="k", type=STRING)], primary_key=("k",), options={}, time_ms=0
+    )
+    table = FileStoreTable.create(str(tmp_path / "t"), schema)
+    table.upsert(pa.table({"k": pa.array(np.arange(rows)).cast(pa.string())}))
+    table.upsert(pa.table({"k": ["1", "5"]}))
+    task = only_task(table)
+    parts = task.split(sum(file.size_bytes for file in task.unit.files) // 3)
+    assert len(parts) == 3
+    messages = [part.run() for part in parts]
+    counts = [sum(file.row_count for file in message.added) for message in messages]
+    assert sum(counts) == rows
+    assert min(counts) > rows // 4
 
 
 def test_little_is_one_task(tmp_path: Path) -> None:
