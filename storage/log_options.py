@@ -36,9 +36,9 @@ LOG_RETENTION: Option[timedelta | None] = Option(
     type=DURATION,
     default=None,
     scopes=_SESSION_AND_TABLE,
-    derived_default="the log system's",
+    derived_default="Kafka's; on files as long as the snapshots",
     doc="How long changes are kept in the log. Longer: consumers may come back later, and the log "
-    "system needs more space.",
+    "needs more space.",
 )
 LOG_CONSISTENCY = Option(
     key="log.consistency",

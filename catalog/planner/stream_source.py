@@ -13,7 +13,7 @@ from table_store.catalog.planner.read_options import read_options
 from table_store.catalog.planner.stream_limits import Amount, ReadLimits
 from table_store.catalog.planner.stream_offset import StreamOffset, identity_of
 from table_store.storage.file_store.change_labels import CHANGE_LABELS, CHANGE_TYPE
-from table_store.storage.file_store.change_range import ChangeBound, ChangeHistory, ChangeRange
+from table_store.storage.file_store.change_range import ChangeBound, ChangeRange
 from table_store.storage.file_store.change_scan import ChangeScan
 from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit, Retractions
 from table_store.storage.file_store.live_files import read_delta
@@ -67,7 +67,7 @@ class StreamSource:
         if self.changes is not None:
             self.changes.check_available(self.name)
             return self.changes.range.first_id - 1 if self.changes.has_start else None
-        history = ChangeHistory(self.table.snapshot_store, self.name)
+        history = self.table.history(self.name)
         match self.options.get(LOG_SCAN):
             case "latest":
                 return self.table.snapshot_store.latest_id() or 0
@@ -153,7 +153,7 @@ class StreamSource:
 
     def _amount_of_commit(self, version: int) -> Amount:
         try:
-            snapshot = self.table.snapshot_store.get(version)
+            snapshot = self.table.history(self.name).get(version)
         except SnapshotNotFoundError:
             return Amount()  # the batch will say so
         if snapshot.commit_kind is CommitKind.COMPACT:
@@ -168,7 +168,7 @@ class StreamSource:
             StreamSourceChangedError: the table is another one, or has other columns.
         """
         self._check_same_table(end)
-        history = ChangeHistory(self.table.snapshot_store, self.name)
+        history = self.table.history(self.name)
         begins = start.is_before_all and end.version > 0
         first = end.version if begins else start.version + 1
         if not begins and first <= end.version:
@@ -193,7 +193,8 @@ class StreamSource:
             table=self.name,
             asked=asked,
             available=f"{available}. Start it anew with another checkpoint, and let "
-            "'snapshot.time-retained' exceed the time it may be away, or give it a 'consumer-id'",
+            "'log.retention' (with a log in Kafka 'snapshot.time-retained') exceed the time it may "
+            "be away, or give it a 'consumer-id'",
         )
 
     def _check_same_table(self, end: StreamOffset) -> None:
@@ -204,8 +205,7 @@ class StreamSource:
                 "written; start the query with a new checkpoint",
             )
         if end.version:
-            written = self.table.snapshot(version=end.version)
-            schema_id = self.schema.id if written is None else written.schema_id
+            schema_id = self.table.history(self.name).get(end.version).schema_id
             newer = schema_id > self.schema.id
             if newer and self.table.schema_store.get(schema_id).fields != self.schema.fields:
                 raise StreamSourceChangedError(

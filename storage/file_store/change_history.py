@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from table_store.storage.file_store.bag import row_groups
 from table_store.storage.file_store.bag_place import bags
+from table_store.storage.file_store.change_archive import ChangeArchive
 from table_store.storage.file_store.change_range import is_tracked
 from table_store.storage.file_store.change_split import BucketCommit
 from table_store.storage.file_store.data_file import DataFile
@@ -40,18 +41,24 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketHistory:
-    """A bucket in which rows changed: its files before the range, and the commits, oldest first."""
+    """A bucket in which rows changed: its files before the range, and the commits, oldest first.
+
+    `kept` are commits from before `base`, which name the rows they changed and nothing else.
+    """
 
     partition: tuple[Value, ...]
     bucket: int
     base: tuple[DataFile, ...]
     changes: tuple[FileChange, ...]
+    kept: tuple[BucketCommit, ...] = ()
 
     @property
     def size_bytes(self) -> int:
         """Bytes of the files that the commits added or removed."""
-        commits = (change.commit for change in self.changes if not change.is_compaction)
-        return sum(file.size_bytes for c in commits for file in (*c.added, *c.removed))
+        commits = [change.commit for change in self.changes if not change.is_compaction]
+        return sum(
+            file.size_bytes for c in (*self.kept, *commits) for file in (*c.added, *c.removed)
+        )
 
 
 _BucketKey = tuple[tuple[object, ...], int]
@@ -138,7 +145,7 @@ def read_histories(
         first_sequence = snapshot.next_sequence
     return tuple(
         BucketHistory(
-            partition=_any_file(of_bucket).partition,
+            partition=_any_file([change.commit for change in of_bucket]).partition,
             bucket=key[1],
             base=tuple(base.get(key, ())),
             changes=tuple(of_bucket),
@@ -173,6 +180,62 @@ def snapshot_histories(
         )
         for files in bags(live.by_bucket(), moved)
     )
+
+
+def with_kept(
+    histories: Sequence[BucketHistory],
+    archive: ChangeArchive,
+    snapshots: Sequence[Snapshot],
+    schema: TableSchema,
+    predicate: Predicate | None,
+) -> tuple[BucketHistory, ...]:
+    """Return the histories with what the archive has kept of snapshots before them.
+
+    Args:
+        histories: from `read_histories`.
+        archive: of the table.
+        snapshots: of the archive, oldest first.
+        schema: under which the rows are to be read.
+        predicate: from `for_all_versions`; files that cannot satisfy it are left out.
+
+    Raises:
+        MissingFileError, CorruptFileError: of the archive's manifests.
+    """
+    grouping = _Grouping(partition_columns=(), is_by_bucket=True)
+    kept: dict[_BucketKey, list[BucketCommit]] = {}
+    for snapshot in snapshots:
+        delta: dict[_BucketKey, tuple[list[DataFile], list[DataFile]]] = {}
+        for of_kind, files in enumerate(archive.delta(snapshot, schema, predicate)):
+            for file in files:
+                delta.setdefault(grouping.key_of(file), ([], []))[of_kind].append(file)
+        for key, (removed, added) in delta.items():
+            kept.setdefault(key, []).append(
+                BucketCommit(
+                    snapshot_id=snapshot.id,
+                    time_ms=snapshot.time_ms,
+                    added=tuple(added),
+                    removed=tuple(removed),
+                )
+            )
+    later = [
+        replace(history, kept=tuple(kept.pop(grouping.key_of(_any_file(_commits_of(history))), ())))
+        for history in histories
+    ]
+    alone = [
+        BucketHistory(
+            partition=_any_file(commits).partition,
+            bucket=key[1],
+            base=(),
+            changes=(),
+            kept=tuple(commits),
+        )
+        for key, commits in kept.items()
+    ]
+    return (*alone, *later)
+
+
+def _commits_of(history: BucketHistory) -> list[BucketCommit]:
+    return [change.commit for change in history.changes]
 
 
 def for_all_versions(predicate: Predicate | None, schema: TableSchema) -> Predicate | None:
@@ -214,8 +277,8 @@ def _bucket_changes(
     return found
 
 
-def _any_file(changes: Sequence[FileChange]) -> DataFile:
-    commit = changes[0].commit
+def _any_file(commits: Sequence[BucketCommit]) -> DataFile:
+    commit = commits[0]
     return (*commit.added, *commit.removed)[0]
 
 

@@ -57,13 +57,19 @@ def plan_changes(
 def _keyed(
     history: BucketHistory, schema: TableSchema, mode: ChangeMode, target_bytes: int
 ) -> Iterator[ChangeSplit]:
-    steps = tuple(_keyed_steps(history))
+    steps = (*_kept_steps(history.kept), *_keyed_steps(history))
     is_net = mode.deduplication is Deduplication.NET_CHANGES
     for together in [steps] if is_net else [(step,) for step in steps]:
         files = sorted((file for step in together for file in step.files), key=key_min)
         if files:
             for keys in key_ranges((tuple(files),), schema, target_bytes):
                 yield from _within(history, together, keys, schema)
+
+
+def _kept_steps(kept: Sequence[BucketCommit]) -> Iterator[ChangeStep]:
+    for commit in kept:
+        before, after = ({f.name: f for f in files} for files in (commit.removed, commit.added))
+        yield from _replacement(before, after, commit)
 
 
 def _within(
@@ -165,12 +171,13 @@ def _replacement(
 
 
 def _keyless(history: BucketHistory, mode: ChangeMode, target_bytes: int) -> Iterator[ChangeSplit]:
-    commits = [change.commit for change in history.changes if not change.is_compaction]
-    files = [f for c in commits for f in (*c.added, *c.removed)]
+    later = [change.commit for change in history.changes if not change.is_compaction]
+    files = [f for c in later for f in (*c.added, *c.removed)]
+    commits = [*history.kept, *later]
     if any(file.delete_count for file in (*history.base, *files)):
         # A deletion may have met no row so far, and then takes away one that is added later.
-        yield _counting(history, commits, base=history.base)
-        return
+        yield _counting(history, later, base=history.base)
+        commits = list(history.kept)
     is_net = mode.deduplication is Deduplication.NET_CHANGES
     if is_net and any(commit.removed for commit in commits):
         yield _counting(history, commits)

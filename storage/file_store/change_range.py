@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from table_store.storage.file_store.change_archive import ChangeArchive
 from table_store.storage.file_store.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.kernel.clock import time_text
 from table_store.storage.kernel.errors import (
     ChangesNotAvailableError,
     InvalidChangeRangeError,
+    SnapshotNotFoundError,
     UntrackedChangesError,
 )
 
@@ -52,10 +54,35 @@ class ChangeRange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeHistory:
-    """The part of a table's history whose changes can be told: a snapshot and the one before."""
+    """The part of a table's history whose changes can be told.
+
+    That is a snapshot and the one before; of older ones what the archive has kept.
+    """
 
     snapshots: SnapshotStore
     table: str
+    archive: ChangeArchive | None = None
+
+    def archived(self) -> range:
+        """Return the ids whose changes the archive alone can tell."""
+        earliest = self.snapshots.earliest_id()
+        if self.archive is None or earliest is None or earliest == 1:
+            return range(0)
+        kept = self.archive.ids()
+        return range(kept.start, earliest + 1) if earliest in kept else range(0)
+
+    def get(self, snapshot_id: int) -> Snapshot:
+        """Return a snapshot that is there or whose changes are kept.
+
+        Raises:
+            SnapshotNotFoundError: it is neither.
+        """
+        try:
+            return self.snapshots.get(snapshot_id)
+        except SnapshotNotFoundError:
+            if self.archive is None or snapshot_id not in self.archive.ids():
+                raise
+            return self.archive.snapshots.get(snapshot_id)
 
     def resolve(self, start: ChangeBound | None, end: ChangeBound | None) -> ChangeRange:
         """Return the snapshots between two bounds; None is the history's own end.
@@ -68,7 +95,7 @@ class ChangeHistory:
             ChangesNotAvailableError: a bound lies outside of the history; names what there is.
         """
         _check_order(start, end)
-        earliest, latest = self.snapshots.earliest_id(), self.snapshots.latest_id()
+        earliest, latest = self._earliest_id(), self.snapshots.latest_id()
         if earliest is None or latest is None:
             return self._of_empty_table(start, end)
         first = self._first_known(earliest) if start is None else self._first(start, earliest)
@@ -89,9 +116,12 @@ class ChangeHistory:
                 raise self._unavailable(bound)
         return ChangeRange(first_id=1, last_id=0)
 
-    @staticmethod
-    def _first_known(earliest: int) -> int:
-        return 1 if earliest == 1 else earliest + 1
+    def _earliest_id(self) -> int | None:
+        kept = self.archived()
+        return kept.start if kept else self.snapshots.earliest_id()
+
+    def _first_known(self, earliest: int) -> int:
+        return earliest if earliest == 1 or self.archived() else earliest + 1
 
     def _first(self, start: ChangeBound, earliest: int) -> int:
         latest = self.snapshots.latest_id() or 0
@@ -102,7 +132,7 @@ class ChangeHistory:
             return first
         time_us = start.timestamp_us or 0
         first = self._count_before(time_us, earliest, latest, or_at=not start.is_inclusive)
-        is_early = time_us < self.snapshots.get(earliest).time_ms * 1000
+        is_early = time_us < self.get(earliest).time_ms * 1000
         is_late = time_us > self.snapshots.get(latest).time_ms * 1000
         if is_early or is_late or first < self._first_known(earliest):
             raise self._unavailable(start)
@@ -114,7 +144,7 @@ class ChangeHistory:
                 raise self._unavailable(end)
             return end.version - (0 if end.is_inclusive else 1)
         time_us = end.timestamp_us or 0
-        if time_us < self.snapshots.get(earliest).time_ms * 1000:
+        if time_us < self.get(earliest).time_ms * 1000:
             raise self._unavailable(end)
         return self._count_before(time_us, earliest, latest, or_at=end.is_inclusive) - 1
 
@@ -123,7 +153,7 @@ class ChangeHistory:
         low, high = earliest, latest + 1
         while low < high:
             middle = (low + high) // 2
-            found_us = self.snapshots.get(middle).time_ms * 1000
+            found_us = self.get(middle).time_ms * 1000
             if found_us < time_us or (or_at and found_us == time_us):
                 low = middle + 1
             else:
@@ -131,17 +161,17 @@ class ChangeHistory:
         return low
 
     def _unavailable(self, bound: ChangeBound) -> ChangesNotAvailableError:
-        earliest, latest = self.snapshots.earliest(), self.snapshots.latest()
+        earliest, latest = self._earliest_id(), self.snapshots.latest()
         if earliest is None or latest is None:
             available = "it has no snapshot yet"
-        elif earliest.id == latest.id > 1:
+        elif self._first_known(earliest) > latest.id:
             available = (
                 f"only snapshot {latest.id} is left, those before it have expired, so nothing "
                 "tells what it changed"
             )
         else:
-            first = self.snapshots.get(self._first_known(earliest.id))
-            gone = "" if earliest.id == 1 else "; those before have expired"
+            first = self.get(self._first_known(earliest))
+            gone = "" if earliest == 1 else "; those before have expired"
             available = (
                 f"available are the versions {first.id} to {latest.id}, committed from "
                 f"{time_text(first.time_ms * 1000)} to {time_text(latest.time_ms * 1000)}{gone}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from table_store.storage.file_store.change_history import (
     for_all_versions,
     read_histories,
     snapshot_histories,
+    with_kept,
 )
 from table_store.storage.file_store.change_labels import CHANGE_LABELS, LABELS
 from table_store.storage.file_store.change_planner import plan_changes
@@ -83,8 +84,9 @@ class ChangeScan:
         )
 
     def _histories(self) -> tuple[BucketHistory, ...]:
-        snapshots = self.history.load(self.range)
-        if not snapshots:
+        kept = self._kept()
+        snapshots = self.history.load(replace(self.range, first_id=self.range.first_id + len(kept)))
+        if not (kept or snapshots):
             return ()
         predicate = for_all_versions(self.predicate, self.schema)
         whole: tuple[BucketHistory, ...] = ()
@@ -95,14 +97,25 @@ class ChangeScan:
             whole = snapshot_histories(
                 self.metadata, before, self.schema, predicate, self.moved_schemas
             )
-        elif self.range.first_id > 1:
-            before = self.history.snapshots.get(self.range.first_id - 1)
+        elif snapshots and snapshots[0].id > 1:
+            before = self.history.snapshots.get(snapshots[0].id - 1)
         if not self.skips_untracked:
-            check_tracked(snapshots, self.history.table)
+            check_tracked((*kept, *snapshots), self.history.table)
         changed = read_histories(
             self.metadata, before, snapshots, self.schema, predicate, self.moved_schemas
         )
+        archive = self.history.archive
+        if archive is not None and kept:
+            changed = with_kept(changed, archive, kept, self.schema, predicate)
         return (*whole, *changed)
+
+    def _kept(self) -> tuple[Snapshot, ...]:
+        """The first snapshots of the range whose changes only the archive tells."""
+        archive = self.history.archive
+        if self.begins_with_snapshot or archive is None:
+            return ()
+        stop = min(self.history.archived().stop, self.range.last_id + 1)
+        return tuple(archive.snapshots.get(i) for i in range(self.range.first_id, stop))
 
     def reader(self) -> ChangeReader:
         """Return what reads the splits, here or in another process."""

@@ -9,7 +9,7 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.log_options import LOG_KAFKA_TOPIC
+from table_store.storage.log_options import LOG_KAFKA_TOPIC, LOG_RETENTION
 
 
 class LogNotAttachedError(TableStoreError):
@@ -41,8 +41,8 @@ class CommitListener(Protocol):
         """Take note of a published snapshot. Never raises: the commit has happened."""
         ...
 
-    def before_expiry(self) -> None:
-        """Take what is still needed of old snapshots; an error keeps them all."""
+    def before_expiry(self, first_retained: int) -> None:
+        """Take what is still needed before older snapshots go; an error keeps them all."""
         ...
 
 
@@ -59,7 +59,7 @@ class NoListener:
     def on_commit(self, snapshot: Snapshot) -> None:
         """See `CommitListener`."""
 
-    def before_expiry(self) -> None:
+    def before_expiry(self, first_retained: int) -> None:
         """See `CommitListener`."""
 
 
@@ -75,6 +75,6 @@ def heard_by(listener: CommitListener | None, schema: TableSchema, path: str) ->
     """
     if listener is not None:
         return listener
-    if LOG_KAFKA_TOPIC.key in schema.options:
+    if LOG_KAFKA_TOPIC.key in schema.options or LOG_RETENTION.key in schema.options:
         raise LogNotAttachedError(table=path)
     return NO_LISTENER

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.commit_listener import NO_LISTENER, CommitListener
 from table_store.storage.file_store.live_files import manifests_of, read_delta, read_live_files
 from table_store.storage.file_store.manifest_entry import (
     FileKind,
@@ -125,8 +126,14 @@ class SnapshotExpiry:
         self._snapshots = SnapshotStore(file_io, table_path)
         self._reader = MetadataReader(file_io=file_io, table_path=table_path, cache=cache)
 
-    def expire(self, options: ExpireOptions) -> ExpireResult:
+    def expire(
+        self, options: ExpireOptions, listener: CommitListener = NO_LISTENER
+    ) -> ExpireResult:
         """Remove the snapshots that `options` do not keep, and the files only they needed.
+
+        Args:
+            options: which stay.
+            listener: hears of it before; what it raises keeps all.
 
         Raises:
             FileAccessError: the store refused; the rest is removed as orphans later.
@@ -135,6 +142,7 @@ class SnapshotExpiry:
         first = first_retained(self._snapshots, options)
         if earliest is None or first is None or first <= earliest:
             return ExpireResult()
+        listener.before_expiry(first)
         expired = [s for i in range(earliest, first) if (s := self._readable(i)) is not None]
         retained = self._first_readable(first)
         schema = self._schemas.latest()

@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from table_store.storage.file_io.file_io import TEMP_PREFIX, FileIO, FileStatus
+from table_store.storage.file_store.change_archive import ChangeArchive
 from table_store.storage.file_store.live_files import manifests_of, read_delta, read_live_files
 from table_store.storage.file_store.manifest_entry import FileKind
 from table_store.storage.file_store.manifest_file import (
@@ -93,6 +94,7 @@ def _needed_names(file_io: FileIO, table_path: str, schema_store: SchemaStore) -
     reader = MetadataReader(file_io=file_io, table_path=table_path, cache=ManifestCache())
     schema = schema_store.latest()
     needed: set[str] = set()
+    needed |= ChangeArchive(reader).file_names(schema)
     snapshots = list(reversed(list(SnapshotStore(file_io, table_path).newest_first())))
     for position, snapshot in enumerate(snapshots):
         base, delta = manifests_of(reader, snapshot)

@@ -31,10 +31,10 @@ class SnapshotStore:
     its snapshot, so one that is ahead of all snapshots says that the newest is lost.
     """
 
-    def __init__(self, file_io: FileIO, table_path: str) -> None:
+    def __init__(self, file_io: FileIO, table_path: str, *, folder: str = SNAPSHOT_FOLDER) -> None:
         self._file_io = file_io
         self._table_path = table_path
-        self._folder = join_path(table_path, SNAPSHOT_FOLDER)
+        self._folder = join_path(table_path, folder)
 
     def path(self, snapshot_id: int) -> str:
         """Return the path of one snapshot file."""

@@ -12,6 +12,7 @@ from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.file_store.bag_place import bags, moved_schemas, moves_rows
 from table_store.storage.file_store.catalog_lock import TableLock
+from table_store.storage.file_store.change_archive import ChangeArchive
 from table_store.storage.file_store.change_labels import CHANGE_LABELS
 from table_store.storage.file_store.change_range import ChangeBound, ChangeHistory, as_bound
 from table_store.storage.file_store.change_scan import ChangeScan, check_labels
@@ -210,11 +211,11 @@ class FileStoreTable:
             InvalidChangeRangeError: the start lies after the end.
             InvalidSchemaError: there is no such column, or it has the name of a label.
         """
-        history = ChangeHistory(self.snapshot_store, self.path)
+        history = self.history()
         found = history.resolve(as_bound(from_version), as_bound(to_version))
         if schema is None:
             is_named = to_version is not None and found.last_id > 0
-            at = self.snapshot_store.get(found.last_id).schema_id if is_named else None
+            at = history.get(found.last_id).schema_id if is_named else None
             schema = self.schema if at is None else self.schema_store.get(at)
         check_labels(schema, labels)
         names = (*schema.column_names, *labels) if columns is None else tuple(columns)
@@ -232,6 +233,10 @@ class FileStoreTable:
             moved_schemas=moved_schemas(self.schema_store, range(schema.id + 1), schema),
             target_bytes=StorageSettings.of(schema).split_target_bytes,
         )
+
+    def history(self, name: str = "") -> ChangeHistory:
+        """Return whose changes can be told; errors call the table `name`."""
+        return ChangeHistory(self.snapshot_store, name or self.path, ChangeArchive(self.metadata))
 
     def writer_context(self, schema: TableSchema | None = None) -> WriterContext:
         """Return what a writer of this table needs, here or in another process."""
@@ -374,10 +379,10 @@ class FileStoreTable:
         Raises:
             FileAccessError: the store refused; the rest is removed as orphans later.
         """
-        heard_by(self.listener, self.schema, self.path).before_expiry()
         kept = options or StorageSettings.of(self.schema).expiry(self.clock.now_ms())
         kept = kept.needing(self.consumers.needed_from_id())
-        return SnapshotExpiry(self.file_io, self.path, self.schema_store, self.clock).expire(kept)
+        expiry = SnapshotExpiry(self.file_io, self.path, self.schema_store, self.clock)
+        return expiry.expire(kept, heard_by(self.listener, self.schema, self.path))
 
     def _write(self, rows: pa.Table, kinds: np.ndarray | None) -> Committed | NoChange:
         with self.writer() as writer:

@@ -56,6 +56,15 @@ def log_system(options: OptionValues) -> LogSystem:
     return LogSystem.KAFKA if has_brokers else LogSystem.FILE
 
 
+def file_retention_ms(schema: TableSchema) -> int | None:
+    """Return how long a log on files keeps changes; None: as long as the snapshots are there."""
+    options = TABLE_OPTIONS.parse(schema.options, Scope.TABLE)
+    retention = options.get(LOG_RETENTION)
+    if log_system(options) is not LogSystem.FILE or retention is None:
+        return None
+    return int(retention.total_seconds() * 1000)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSettings:
     """The topic of a table, and how it is reached.

@@ -25,11 +25,12 @@ from table_store.storage.file_store.change_labels import CHANGE_TYPE
 from table_store.storage.file_store.change_rows import ChangeKind
 from table_store.storage.file_store.change_split import ChangeMode
 from table_store.storage.file_store.schema import TableSchema
-from table_store.storage.file_store.snapshot import CommitKind, Snapshot
+from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import SnapshotNotFoundError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.log_store.debezium_json import LogMessages, encode_changes
+from table_store.storage.log_store.file_log import FileLog, is_told
 from table_store.storage.log_store.kafka_log import kafka_log
 from table_store.storage.log_store.log_errors import LogFencedError, LogUnavailableError
 from table_store.storage.log_store.log_position import LogPosition, PositionFile
@@ -89,9 +90,10 @@ class LogRelay:
                 error,
             )
 
-    def before_expiry(self) -> None:
-        """Relay: what is not in the topic can only be told while its snapshots are there."""
-        self.relay()
+    def before_expiry(self, first_retained: int) -> None:
+        """Bring into the log what can only be told while its snapshots are there."""
+        if self.relay() is None:
+            FileLog(self.table).keep(first_retained)
 
     def relay(self) -> LogPosition | None:
         """Bring all that is missing into the topic; return how far it has come.
@@ -110,12 +112,12 @@ class LogRelay:
     def _attempt(self, settings: KafkaSettings) -> LogPosition:
         noted = self._positions.read()
         latest = self.table.snapshot_store.latest_id() or 0
-        if not any(_is_told(s) for s in self._snapshots(noted.snapshot_id, latest)):
+        if not any(is_told(s) for s in self._snapshots(noted.snapshot_id, latest)):
             return replace(noted, snapshot_id=max(latest, noted.snapshot_id))
         with kafka_log(settings).writer(noted) as writer:
             done = writer.position.snapshot_id
             for snapshot in self._snapshots(done, latest):
-                if _is_told(snapshot):
+                if is_told(snapshot):
                     messages = snapshot_messages(self.table, snapshot, settings)
                     writer.append(snapshot.id, snapshot.time_ms, messages)
             try:
@@ -192,7 +194,3 @@ def _whole_updates(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iter
             pending, count = [], 0
     if pending:
         yield pa.Table.from_batches(pending, schema=schema)
-
-
-def _is_told(snapshot: Snapshot) -> bool:
-    return snapshot.change_tracking and snapshot.commit_kind is not CommitKind.COMPACT

@@ -169,6 +169,21 @@ def test_what_ends_a_stream(spark: SparkSession, sink: Sink) -> None:
         sink.run(spark.readStream.table("e"))
 
 
+def test_a_log_outlives_the_snapshots(spark: SparkSession, sink: Sink) -> None:
+    """A stream that was away reads what has expired meanwhile, commit by commit if it likes."""
+    spark.sql("CREATE TABLE lo (a INT) WITH ('log.retention' = '1 h')")
+    for number in range(1, 6):
+        spark.sql(f"INSERT INTO lo VALUES ({number})")
+        if number == 1:
+            stream = spark.readStream.option("stream.max-files-per-trigger", 1).table("lo")
+            assert sink.run(stream) == [(1,)]
+    spark.sql(
+        "CALL sys.expire_snapshots(table => 'lo', retain_max => 1, retain_min => 1, "
+        "older_than => '2999-01-01 00:00:00')"
+    )
+    assert sink.run(stream) == [(2,), (3,), (4,), (5,)]
+
+
 def test_altered_table(spark: SparkSession, sink: Sink) -> None:
     """After a restart the rows have the columns of now."""
     spark.sql("CREATE TABLE al (a INT)")

@@ -24,6 +24,8 @@ from table_store.storage.file_store import bag_change_reader, change_planner, ke
 from table_store.storage.file_store.change_labels import CHANGE_LABELS, LABELS, ROW_KIND
 from table_store.storage.file_store.change_range import ChangeBound, ChangeRange
 from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit, Deduplication
+from table_store.storage.file_store.expire import ExpireOptions
+from table_store.storage.file_store.orphan_files import remove_orphan_files
 from table_store.storage.file_store.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.schema_evolution import (
     FIRST,
@@ -40,6 +42,7 @@ from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.table_writer import TableWriter
 from table_store.storage.kernel.predicate import And, Comparison, IsNull, Predicate
 from table_store.storage.kernel.types import DOUBLE, INTEGER, LONG, STRING, to_arrow
+from table_store.storage.log_store.logged_table import open_logged
 
 Row = tuple[Any, ...]
 
@@ -331,6 +334,65 @@ def test_replayed_changes_are_the_table(
         first, last = sorted(end % (latest + 1) for end in ends)
         for start, end in {(0, latest), (first, max(last, first, 1))}:
             _check_range(history, start, end, mode, predicate)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    steps=STEPS,
+    has_key=st.booleans(),
+    is_partitioned=st.booleans(),
+    buckets=st.integers(1, 2),
+    retained=st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    ends=st.tuples(st.integers(0, 20), st.integers(0, 20)),
+    mode=MODES,
+    predicate=st.integers(0, len(PREDICATES) - 1),
+)
+def test_a_log_tells_the_changes_of_expired_snapshots(
+    steps: list[tuple[str, Any]],
+    has_key: bool,
+    is_partitioned: bool,
+    buckets: int,
+    retained: tuple[int, int],
+    ends: tuple[int, int],
+    mode: ChangeMode,
+    predicate: int,
+) -> None:
+    """All answers are those of before the snapshots expired."""
+    with tempfile.TemporaryDirectory() as folder:
+        schema = schema_of(has_key, is_partitioned, buckets)
+        schema = replace(schema, options={**schema.options, "log.retention": "1 d"})
+        history = History(str(Path(folder) / "t"), schema, write_buffer_bytes=1 << 20)
+        history.table = open_logged(history.table.path)
+        for action, argument in steps:
+            history.do(action, argument)
+        latest = history.table.snapshot_store.latest_id()
+        if latest is None:
+            return
+        first, last = sorted(end % (latest + 1) for end in ends)
+        asked = [(0, latest), (first, max(last, first, 1))]
+        condition, _ = PREDICATES[predicate]
+
+        def answers() -> list[Counter[str]]:
+            found = [
+                history.changes(*ends, mode, where) for ends in asked for where in (None, condition)
+            ]
+            if mode.deduplication is Deduplication.NET_CHANGES and not has_key:
+                return [Counter(map(repr, _difference(changes).items())) for changes in found]
+            return [Counter(map(repr, changes)) for changes in found]
+
+        before = answers()
+        for count in sorted(retained, reverse=True):
+            history.table.expire_snapshots(
+                ExpireOptions(older_than_ms=1 << 50, retain_min=count, retain_max=count)
+            )
+            assert answers() == before
+        remove_orphan_files(
+            history.table.file_io,
+            history.table.path,
+            history.table.schema_store,
+            older_than_ms=1 << 50,
+        )
+        assert answers() == before
 
 
 @pytest.mark.parametrize("has_key", [True, False])

@@ -1,0 +1,143 @@
+"""The log of a table on files: changes that outlive the snapshots which could tell them.
+
+As long as its snapshots are there, a table tells its changes itself. So nothing is written when a
+statement commits; an expiry, which runs in the background, first writes what would be lost.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.change_archive import ChangeArchive
+from table_store.storage.file_store.change_labels import CHANGE_TYPE
+from table_store.storage.file_store.change_split import ChangeMode, Deduplication
+from table_store.storage.file_store.data_file import CommitMessage, DataFile
+from table_store.storage.file_store.live_files import manifests_of
+from table_store.storage.file_store.manifest_entry import entries_from_files
+from table_store.storage.file_store.manifest_file import MANIFEST_FOLDER
+from table_store.storage.file_store.manifest_writer import ManifestWriter
+from table_store.storage.file_store.partition_path import data_file_path
+from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.snapshot import CommitKind, Snapshot
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    InvalidSchemaError,
+    MissingFileError,
+)
+from table_store.storage.log_store.log_settings import file_retention_ms
+
+_TAKEN_AWAY: Final = pa.array(["delete", "update_preimage"])
+
+_log = logging.getLogger(__name__)
+
+
+def is_told(snapshot: Snapshot) -> bool:
+    """Whether the changes of a snapshot belong into a log."""
+    return snapshot.change_tracking and snapshot.commit_kind is not CommitKind.COMPACT
+
+
+@dataclass(frozen=True, slots=True)
+class FileLog:
+    """The changes of one table that are kept beside its data for `log.retention`."""
+
+    table: FileStoreTable
+
+    @property
+    def archive(self) -> ChangeArchive:
+        """What is kept."""
+        return ChangeArchive(self.table.metadata)
+
+    def keep(self, first_retained: int) -> None:
+        """Write the changes that cannot be told once the snapshots before this one are gone.
+
+        What was committed longer than `log.retention` ago is removed. Costs a read of the files
+        that each of the expiring commits touched, and one write of its changed rows.
+
+        Raises:
+            FileAccessError: the store refused; calling it again goes on.
+        """
+        retention_ms = file_retention_ms(self.table.schema)
+        if retention_ms is not None:
+            self._write_up_to(first_retained)
+        stop_ms = self.table.clock.now_ms() - (retention_ms or 0)
+        kept = self.archive.snapshots
+        for snapshot_id in kept.ids():
+            snapshot = kept.get(snapshot_id)
+            if retention_ms is not None and snapshot.time_ms >= stop_ms:
+                break
+            self._remove(snapshot)
+
+    def _write_up_to(self, last_id: int) -> None:
+        earliest = self.table.snapshot_store.earliest_id() or 1
+        first = 1 if earliest == 1 else earliest + 1
+        kept = self.archive.ids()
+        for snapshot_id in range(max(first, kept.stop), last_id + 1):
+            try:
+                self._write(self.table.snapshot_store.get(snapshot_id))
+            except (CorruptFileError, MissingFileError, InvalidSchemaError) as error:
+                # The snapshots go on expiring; readers of changes find a gap, and are told so.
+                _log.warning(
+                    "the changes of snapshot %d of %s are lost: %s",
+                    snapshot_id,
+                    self.table.path,
+                    error,
+                )
+
+    def _write(self, snapshot: Snapshot) -> None:
+        schema = self.table.schema_store.get(snapshot.schema_id)
+        entries = entries_from_files(schema)
+        if is_told(snapshot):
+            added, removed = self._changed_rows(snapshot, schema)
+            entries = entries_from_files(schema, added=added, deleted=removed)
+        manifests = ManifestWriter(reader=self.table.metadata, ids=self.table.ids)
+        base_list, delta_list = manifests.write(None, entries, schema).lists
+        self.archive.snapshots.publish(
+            replace(snapshot, base_manifest_list=base_list, delta_manifest_list=delta_list)
+        )
+
+    def _changed_rows(
+        self, snapshot: Snapshot, schema: TableSchema
+    ) -> tuple[list[DataFile], list[DataFile]]:
+        """Write the rows that a commit brought and those that it took away."""
+        mode = ChangeMode(
+            deduplication=Deduplication.NONE, computes_updates=bool(schema.primary_key)
+        )
+        changes = self.table.changes(
+            snapshot.id, snapshot.id, mode=mode, labels=(CHANGE_TYPE,), schema=schema
+        )
+        context = self.table.writer_context(schema)
+        with TableWriter(context) as brought, TableWriter(context) as taken:
+            for batch in changes.to_batches():
+                rows = pa.Table.from_batches([batch])
+                is_taken = pc.is_in(rows[CHANGE_TYPE], _TAKEN_AWAY)
+                rows = rows.drop_columns([CHANGE_TYPE])
+                brought.write(rows.filter(pc.invert(is_taken)))
+                taken.write(rows.filter(is_taken))
+            return _files(brought.prepare_commit()), _files(taken.prepare_commit())
+
+    def _remove(self, snapshot: Snapshot) -> None:
+        """Remove one snapshot's changes; what a crash leaves is removed with the orphans."""
+        table, names = self.table, [snapshot.base_manifest_list, snapshot.delta_manifest_list]
+        schema = table.schema
+        paths: list[str] = []
+        with suppress(CorruptFileError, MissingFileError):
+            for files in self.archive.delta(snapshot, schema):
+                paths += [data_file_path(table.path, schema.partition_keys, f) for f in files]
+            names += [m.name for of_list in manifests_of(table.metadata, snapshot) for m in of_list]
+        self.archive.snapshots.delete(snapshot.id)
+        for path in (*paths, *(join_path(table.path, MANIFEST_FOLDER, name) for name in names)):
+            table.file_io.delete(path)
+
+
+def _files(messages: Iterable[CommitMessage]) -> list[DataFile]:
+    return [file for message in messages for file in message.added]
