@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv links jar setup docs format lint type unit check test demo benchmark clean
+.PHONY: help venv links jar setup docs format lint type unit check test demo demo-kafka benchmark clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ test: lint type setup ## the whole suite, Spark and crash tests included
 
 demo: setup ## set everything up, then show it on real data through the stock spark-sql
 	@$(BIN)/python demo/run.py
+
+demo-kafka: setup ## a real Kafka broker: topics, a stream beside statements, CHANGES
+	@$(BIN)/python -m demo.changes
 
 benchmark: setup ## 10 million rows beside plain Parquet and Delta; ratios as a table and JSON
 	@$(BIN)/python -m tests.benchmark.run

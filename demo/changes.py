@@ -1,0 +1,190 @@
+"""The demo of changes: the retail warehouse with its log in Kafka, a consumer and a stream.
+
+Started by `make demo-kafka`; works in the folder `.demo-kafka`, or the one given, which it empties
+first. The broker is a real one, fetched once (43 MB).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import coalesce, col, lit, when
+from pyspark.sql.functions import sum as sum_of
+
+from tests.servers.kafka_broker import KafkaBroker
+
+HERE = Path(__file__).resolve().parent
+FOLDER = Path(sys.argv[1]).resolve() if sys.argv[1:] else HERE.parent / ".demo-kafka"
+TOPIC = "table_store.default.orders"
+_RECORDS_SHOWN = 3
+_STATEMENTS = (
+    "UPDATE orders SET trans_amount = trans_amount + 100 WHERE dt = '2021-12-05'",
+    "DELETE FROM orders WHERE dt = '2021-12-08'",
+    (
+        "INSERT INTO orders (order_id, cate_id, trans_amount, gmt_create) VALUES "
+        "('new-1', '1', 500, '2021-12-09 10:00:00')"
+    ),
+)
+
+
+def title(text: str) -> None:
+    """Say what comes next."""
+    print(f"\n-- {text}")
+
+
+def statements(file: Path) -> Iterator[str]:
+    """Yield the statements of a SQL file; none of its texts holds a semicolon."""
+    for statement in file.read_text().split(";\n"):
+        lines = [line for line in statement.splitlines() if not line.startswith("--")]
+        if "".join(lines).strip():
+            yield "\n".join(lines)
+
+
+def records(brokers: str) -> list[Any]:
+    """Return what a plain consumer gets, which knows Kafka and JSON and nothing of ours."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=brokers, isolation_level="read_committed", enable_auto_commit=False
+    )
+    try:
+        partition = TopicPartition(TOPIC, 0)
+        consumer.assign([partition])
+        consumer.seek_to_beginning(partition)
+        end = consumer.end_offsets([partition])[partition]
+        found: list[Any] = []
+        while consumer.position(partition) < end:
+            for of_partition in consumer.poll(timeout_ms=500).values():
+                found += of_partition
+        return found
+    finally:
+        consumer.close()
+
+
+def snapshot_of(record: Any) -> int:
+    """Return the snapshot that a record belongs to."""
+    return int(dict(record.headers)["snapshot"])
+
+
+def replayed(found: list[Any]) -> dict[str, Any]:
+    """Return the table that the records lead to: the last row of each key."""
+    table: dict[str, Any] = {}
+    for record in found:
+        after = json.loads(record.value)["after"]
+        key = json.loads(record.key)["order_id"]
+        if after is None:
+            table.pop(key)
+        else:
+            table[key] = after
+    return table
+
+
+def add_changes(changes: DataFrame, batch: int) -> None:
+    """Add a batch's changes of orders to the sums in `sales`; a repeated batch adds nothing."""
+    is_new = col("_change_type").isin("insert", "update_postimage")
+    sign = when(is_new, 1).otherwise(-1)
+    delta = changes.groupBy("dt").agg(
+        sum_of(sign * col("trans_amount")).alias("more"), sum_of(sign).alias("count")
+    )
+    sums = delta.join(changes.sparkSession.table("sales"), "dt", "left").select(
+        "dt",
+        (coalesce("amount", lit(0)) + col("more")).alias("amount"),
+        (coalesce("orders", lit(0)) + col("count")).alias("orders"),
+    )
+    named = {"commit-user": "sales-of-orders", "commit-identifier": str(batch)}
+    sums.writeTo("sales").options(**named).append()
+
+
+def check(what: str, left: object, right: object) -> None:
+    """Say that two things agree.
+
+    Raises:
+        SystemExit: they do not.
+    """
+    if left != right:
+        raise SystemExit(f"{what}: {left} and {right} differ")
+    print(f"{what}: agree")
+
+
+def rows(spark: SparkSession, query: str) -> list[tuple[Any, ...]]:
+    """Return the sorted rows of a query."""
+    return sorted(tuple(row) for row in spark.sql(query).collect())
+
+
+def run(spark: SparkSession, brokers: str) -> None:
+    """Show everything, and check it."""
+    title("The retail warehouse, every table with a topic")
+    spark.sql(f"SET table-storage.log.kafka.bootstrap.servers = {brokers}")
+    for statement in statements(HERE / "retail.sql"):
+        spark.sql(statement)
+    spark.sql("SHOW TABLES").show()
+
+    title(f"Records of {TOPIC}, read by a plain consumer")
+    for record in records(brokers)[:_RECORDS_SHOWN]:
+        print(record.key.decode(), record.value.decode(), dict(record.headers))
+
+    title("A stream keeps sums of the orders up to date while statements change them")
+    spark.sql(
+        "CREATE TABLE sales (dt STRING, amount BIGINT, orders BIGINT, "
+        "PRIMARY KEY (dt) NOT ENFORCED)"
+    )
+    source = spark.readStream.table("orders").select("dt", "trans_amount", "_change_type")
+    query = (
+        source.writeStream.foreachBatch(add_changes)
+        .option("checkpointLocation", str(FOLDER / "checkpoint"))
+        .start()
+    )
+    query.processAllAvailable()
+    before = snapshot_of(records(brokers)[-1])
+    for statement in _STATEMENTS:
+        print(f"\n{statement}")
+        spark.sql(statement)
+        query.processAllAvailable()
+        check(
+            "the stream's sums and those of the table",
+            rows(spark, "SELECT dt, amount, orders FROM sales WHERE orders > 0"),
+            rows(spark, "SELECT dt, sum(trans_amount), count(*) FROM orders GROUP BY dt"),
+        )
+    query.stop()
+    spark.sql("SELECT * FROM sales ORDER BY dt").show()
+
+    found = records(brokers)
+    last = snapshot_of(found[-1])
+    title(f"CHANGES of the same interval, versions {before + 1} to {last}")
+    changes = spark.sql(
+        f"SELECT * FROM orders CHANGES FROM VERSION {before} EXCLUSIVE TO VERSION {last} "
+        "WITH (computeUpdates = 'true')"
+    )
+    changes.show(10, truncate=False)
+    told = changes.where("_change_type <> 'update_preimage'").count()
+    check("its rows and the topic's records", told, sum(snapshot_of(r) > before for r in found))
+    check(
+        "the table and the replayed topic",
+        rows(spark, "SELECT order_id, trans_amount FROM orders"),
+        sorted((key, row["trans_amount"]) for key, row in replayed(found).items()),
+    )
+
+
+def main() -> None:
+    """Start broker and Spark, and run."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    shutil.copytree(HERE / "data", FOLDER / "data")
+    os.chdir(FOLDER)
+    broker = KafkaBroker(FOLDER / "broker")
+    broker.start()
+    try:
+        spark = SparkSession.builder.master("local[2]").appName("changes").getOrCreate()
+        run(spark, broker.bootstrap)
+        spark.stop()
+    finally:
+        broker.kill()
+
+
+if __name__ == "__main__":
+    main()
