@@ -1,7 +1,8 @@
 """`make benchmark`: managed tables beside plain Parquet and Delta, in one run on one machine.
 
 Every timed query is first checked to give the same rows in all engines. What is printed is a
-table of medians and ratios; all repetitions go to JSON in build/benchmark.
+table of medians and ratios; all repetitions go to JSON, and a plot of the ratios to PNG, both in
+build/benchmark.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pyspark.sql import SparkSession  # noqa: E402 - the path must be set first
 
 from tests.benchmark.dataset import Dataset  # noqa: E402
 from tests.benchmark.measurements import Measurements  # noqa: E402
+from tests.benchmark.plot import save_plot  # noqa: E402 - the path must be set first
 from tests.benchmark.workload import Workload  # noqa: E402
 
 _EXTENSIONS = "org.apache.spark.sql.tablestore.TableStoreExtensions"
@@ -62,7 +64,10 @@ def main() -> None:
         finally:
             path = REPOSITORY / "build" / "benchmark" / f"result-{arguments.rows}.json"
             measured.save(path, _about(arguments))
-            print("\n" + "\n".join(measured.lines()) + f"\n\nall repetitions: {path}")
+            title = f"{arguments.rows:,} rows, {arguments.upserts} upserts of a tenth of them"
+            save_plot(measured, path.with_suffix(".png"), title)
+            print("\n" + "\n".join(measured.lines()))
+            print(f"\nall repetitions: {path}\nplot: {path.with_suffix('.png')}")
         spark.stop()
 
 
