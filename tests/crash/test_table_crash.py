@@ -30,6 +30,7 @@ from table_store.storage.file_store.table_writer import TableWriter
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import INTEGER, LONG, STRING
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
+from tests.fakes.manual_clock import ManualClock
 
 pytestmark = pytest.mark.crash
 
@@ -130,7 +131,7 @@ def compact(table: FileStoreTable, case: Case) -> None:
 
 
 def expire(table: FileStoreTable, case: Case) -> None:
-    expiry = SnapshotExpiry(table.file_io, table.path, table.schema_store, table.clock)
+    expiry = SnapshotExpiry(table.file_io, table.path, table.schema_store, ManualClock())
     expiry.expire(ExpireOptions(older_than_ms=FAR_FUTURE_MS, retain_min=1))
 
 
