@@ -99,8 +99,13 @@ def _quantiles(sample: Sequence[tuple[Any, ...]], count: int) -> tuple[tuple[Any
 
 
 def _comparable(name: str, kind: DataType) -> Column:
-    """Text is compared by its bytes, whatever its collation."""
+    """Text is compared by its bytes, whatever its collation; days by their number.
+
+    Python has no dates for all of them.
+    """
     column = F.col("`" + name.replace("`", "``") + "`")
+    if kind == DATE:
+        return F.unix_date(column)
     return column.cast("binary") if kind == STRING else column
 
 
