@@ -54,7 +54,7 @@ unit: venv ## tests that need no Spark
 check: lint type unit ## everything quick: under two minutes
 
 test: lint type setup ## the whole suite, Spark and crash tests included
-	@$(BIN)/python -m pytest -n 2 --dist loadscope tests
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder tests
 
 demo: setup ## set everything up, then show it on real data through the stock spark-sql
 	@$(BIN)/python demo/run.py
