@@ -16,10 +16,7 @@ import pyarrow.compute as pc
 
 from table_store.catalog.entry_text import NULL_TEXT, braced, braced_pairs, bracketed_or_null
 from table_store.storage.file_store.live_files import LiveFiles, manifests_of
-from table_store.storage.file_store.partition_path import (
-    partition_folders,
-    value_text,
-)
+from table_store.storage.file_store.partition_path import partition_folders, value_text
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.file_store.storage_settings import StorageSettings

@@ -190,7 +190,8 @@ object ManagedScan {
   }
 
   private def python(task: JValue): PythonFunction = SimplePythonFunction(
-    Base64.getDecoder.decode((task \ "function").extract[String]).toSeq, new HashMap[String, String](),
+    Base64.getDecoder.decode((task \ "function").extract[String]).toSeq,
+    new HashMap((task \ "environment").extract[Map[String, String]].asJava),
     new java.util.ArrayList[String](), (task \ "python").extract[String], (task \ "pythonVersion").extract[String],
     new java.util.ArrayList(), null)
 }

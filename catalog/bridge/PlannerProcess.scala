@@ -30,6 +30,7 @@ class Reply {
 
 /** One running planner: the process, and the py4j connection in both directions. */
 private class PlannerProcess(session: SparkSession) {
+  private val context = session.sparkContext
   private val token = {
     val bytes = new Array[Byte](32)
     new SecureRandom().nextBytes(bytes)
@@ -43,7 +44,7 @@ private class PlannerProcess(session: SparkSession) {
   private val process = start()
   val planner: Planner =
     server.getPythonServerEntryPoint(Array[Class[_]](classOf[Planner])).asInstanceOf[Planner]
-  planner.attach(new JavaSparkContext(session.sparkContext))
+  planner.attach(new JavaSparkContext(context))
 
   private def loopback = InetAddress.getLoopbackAddress
 
@@ -65,6 +66,9 @@ private class PlannerProcess(session: SparkSession) {
   }
 
   def isAlive: Boolean = process.isAlive
+  /** PySpark, which the planner is made of, knows one context: another one needs another planner. */
+  def serves(session: SparkSession): Boolean =
+    isAlive && (session.sparkContext.isStopped || (session.sparkContext eq context))
   def stop(): Unit = { process.destroy(); try server.shutdown() catch { case NonFatal(_) => () } }
 }
 
@@ -93,7 +97,7 @@ object PlannerProcess {
   }
 
   private def current(session: SparkSession): PlannerProcess = synchronized {
-    if (running == null || !running.isAlive) {
+    if (running == null || !running.serves(session)) {
       if (running != null) running.stop()
       running = null
       running = new PlannerProcess(session)

@@ -15,6 +15,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.worker_process import WORKER_ENVIRONMENT
 from table_store.storage.kernel.errors import TableStoreError
 
 Argument = dict[str, Any]
@@ -65,6 +66,7 @@ class PlannerEndpoint:
             jsc=java_context,
             conf=SparkConf(_jconf=java_context.getConf()),
         )
+        self._context.environment.update(WORKER_ENVIRONMENT)
 
     def handle(
         self, java_session: Any, session_id: str, request: str, argument: str, data: Any, reply: Any

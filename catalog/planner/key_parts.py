@@ -14,6 +14,7 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from table_store.catalog.identifier import quoted
 from table_store.storage.file_store.key_range import range_columns
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.types import (
@@ -103,7 +104,7 @@ def _comparable(name: str, kind: DataType) -> Column:
 
     Python has no dates for all of them.
     """
-    column = F.col("`" + name.replace("`", "``") + "`")
+    column = F.col(quoted(name))
     if kind == DATE:
         return F.unix_date(column)
     return column.cast("binary") if kind == STRING else column

@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql.types import BinaryType, LongType, StringType, StructType
 
+from table_store.catalog.planner.worker_process import end_when_unheard
 from table_store.storage.file_store.live_rows import LiveRows, LiveRowsReader
 from table_store.storage.file_store.split import Split
 
@@ -46,6 +47,7 @@ class LiveRowsTask:
 
     def __call__(self, splits: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A batch for each split, in the form that the bridge knows."""
+        end_when_unheard()
         for batch in splits:
             for payload in batch.column(0).to_pylist():
                 split = Split.from_bytes(payload)

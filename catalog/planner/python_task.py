@@ -5,19 +5,22 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from typing import Any
 
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StructType
 
 from table_store.catalog.planner.live_rows_task import LiveRowsTask
 from table_store.catalog.planner.read_task import ReadTask
+from table_store.catalog.planner.worker_process import WORKER_ENVIRONMENT
 
 
-def python_task(task: ReadTask | LiveRowsTask, struct_json: str) -> dict[str, str]:
-    """The task as the bridge takes it: this interpreter, and the function with its result type."""
+def python_task(task: ReadTask | LiveRowsTask, struct_json: str) -> dict[str, Any]:
+    """The task as the bridge takes it: its process, and the function with its result type."""
     return {
         "python": sys.executable,
         "pythonVersion": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "environment": WORKER_ENVIRONMENT,
         "function": _command(task, struct_json),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -78,12 +78,13 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     parts = [
         part for split in splits for part in _parts(split, stored_columns, scan, opened.table.path)
     ]
+    files = [file for split in splits for file in split.files]
     return {
         "snapshot": opened.snapshot_id,
         "splits": parts,
-        "files": sum(len(run) for split in splits for run in split.runs),
-        "rows": sum(file.row_count for file in _files(splits)),
-        "sizeBytes": sum(file.size_bytes for file in _files(splits)),
+        "files": len(files),
+        "rows": sum(file.row_count for file in files),
+        "sizeBytes": sum(file.size_bytes for file in files),
         "bucketedBy": by,
         "live": _live_rows(scan, argument) if any("live" in part for part in parts) else None,
         **python_task(task, argument["schema"]),
@@ -110,10 +111,6 @@ def _system_rows(argument: Argument) -> dict[str, Any]:
     handle = argument["handle"]
     rows = SYSTEM_TABLES[handle["system"]].rows(open_logged(handle["path"]))
     return arrow_answer(rows.select(argument["columns"]))
-
-
-def _files(splits: Sequence[Split]) -> Any:
-    return (file for split in splits for run in split.runs for file in run)
 
 
 def _parts(

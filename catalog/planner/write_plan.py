@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from table_store.catalog.identifier import quoted
 from table_store.catalog.planner.key_parts import KeyParts
 from table_store.storage.file_store.bucket import HASH_OF_NOTHING, bucket_columns
 from table_store.storage.file_store.schema import TableSchema
@@ -46,7 +47,7 @@ def inserted_rows(
     """
     named = frame.toDF(*written)
     columns = [
-        F.col(_quoted(field.name))
+        F.col(quoted(field.name))
         if field.generated is None
         else F.expr(field.generated).cast(_ddl(schema, field.name)).alias(field.name)
         for field in schema.fields
@@ -102,10 +103,10 @@ def at_writers(
     elif not hashed:
         bucket = F.lit(HASH_OF_NOTHING % buckets)
     else:
-        bucket = F.pmod(F.hash(*[F.col(_quoted(n)) for n in hashed]), F.lit(buckets)).cast("int")
+        bucket = F.pmod(F.hash(*[F.col(quoted(n)) for n in hashed]), F.lit(buckets)).cast("int")
     placed = rows.withColumn(BUCKET, bucket)
     if schema.partition_keys:
-        keys = [F.col(_quoted(name)) for name in schema.partition_keys]
+        keys = [F.col(quoted(name)) for name in schema.partition_keys]
         return placed.repartition(parallelism, *keys, F.col(BUCKET))
     if schema.primary_key:
         writer = F.col(BUCKET)
@@ -163,7 +164,3 @@ def _at(position: int) -> Column:
 
 def _ddl(schema: TableSchema, name: str) -> str:
     return next(field.type.sql_name() for field in schema.fields if field.name == name)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from table_store.catalog.errors import ChangeTypeError
+from table_store.catalog.identifier import quoted
 from table_store.catalog.planner.background_expiry import EXPIRY
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.key_parts import sampled_parts
@@ -139,7 +140,7 @@ def _kind(argument: Argument) -> Column | None:
         raise InvalidOptionError(
             key=CHANGE_TYPE_COLUMN.key, value=column, reason="it goes with INSERT INTO alone"
         )
-    text = F.col("`" + column.replace("`", "``") + "`").cast("string")
+    text = F.col(quoted(column)).cast("string")
     kind = F.raise_error(F.concat(F.lit(_BAD_CHANGE_TYPE), F.coalesce(text, F.lit("NULL")))).cast(
         "int"
     )

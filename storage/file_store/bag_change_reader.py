@@ -46,7 +46,7 @@ class BagChangeReader:
                 for rows in self._rows(commit, columns, where):
                     yield plain_changes(rows, columns)
             return
-        count = sum(f.row_count for c in step.commits for f in (*c.added, *c.removed))
+        count = sum(file.row_count for commit in step.commits for file in commit.files)
         parts = max(1, -(-count // DELETED_ROWS_MAX))
         for part in range(parts):
             yield from self._counted(step, where, part, parts)
@@ -78,6 +78,7 @@ class BagChangeReader:
             self.mode,
             is_clipped=is_clipped,
             silent=[commit.snapshot_id for commit in step.commits if commit.is_silent],
+            exact=[commit.snapshot_id for commit in step.commits if commit.is_exact],
         )
 
     def _part_of(self, rows: pa.Table, part: int, parts: int) -> pa.Table:

@@ -45,6 +45,7 @@ def counted_changes(
     *,
     is_clipped: bool,
     silent: Sequence[int] = (),
+    exact: Sequence[int] = (),
 ) -> pa.Table:
     """Return change rows, each as often as it happened; never updates.
 
@@ -54,10 +55,13 @@ def counted_changes(
         mode: with netChanges one change of each row is left, of the newest commits that made it.
         is_clipped: whether counts may fall below zero; then `rows` has all equal rows from before.
         silent: versions that count and are not told.
+        exact: versions whose rows are told as they are; the rows from before have them already.
     """
-    counts = _counted(rows, columns, is_clipped=is_clipped)
+    counts = _counted(rows, columns, exact, is_clipped=is_clipped)
     told = ~np.isin(counts.version, [0, *silent])
     differences = counts.visible_after - counts.visible_before
+    is_exact = np.isin(counts.version, exact)
+    differences[is_exact] = (counts.added - counts.removed)[is_exact]
     if mode.deduplication is Deduplication.NET_CHANGES:
         positions, versions, differences = _net(counts, differences, told)
     else:
@@ -86,7 +90,9 @@ def plain_changes(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
     return change_rows(rows.select(list(columns)), kinds, rows[VERSION_COLUMN].to_numpy())
 
 
-def _counted(rows: pa.Table, columns: Sequence[str], *, is_clipped: bool) -> _Counts:
+def _counted(
+    rows: pa.Table, columns: Sequence[str], exact: Sequence[int], *, is_clipped: bool
+) -> _Counts:
     groups = row_groups(rows.select(list(columns)))
     versions = rows[VERSION_COLUMN].to_numpy()
     weights = rows[WEIGHT_COLUMN].to_numpy().astype(np.int64)
@@ -98,13 +104,14 @@ def _counted(rows: pa.Table, columns: Sequence[str], *, is_clipped: bool) -> _Co
     added = np.add.reduceat(np.maximum(weights, 0), starts)
     removed = np.add.reduceat(np.maximum(-weights, 0), starts)
     groups, versions = groups[starts], versions[starts]
+    moved = np.where(np.isin(versions, exact), 0, added - removed)
     # Sums within each group: those over all, less what was summed before the group.
-    after = np.cumsum(added - removed)
+    after = np.cumsum(moved)
     is_first = np.ones(len(groups), np.bool_)
     is_first[1:] = groups[1:] != groups[:-1]
-    before_group = (after - added + removed)[is_first]
+    before_group = (after - moved)[is_first]
     after = after - before_group[np.cumsum(is_first) - 1]
-    before = after - added + removed
+    before = after - moved
     if is_clipped:
         before, after = np.maximum(before, 0), np.maximum(after, 0)
     return _Counts(

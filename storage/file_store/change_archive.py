@@ -8,6 +8,7 @@ rows that it took away.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from table_store.storage.file_store.data_file import DataFile
@@ -39,7 +40,7 @@ class ChangeArchive:
         ids = self.snapshots.ids()
         if not ids:
             return range(0)
-        first = next((i for i in range(ids[-1], 0, -1) if i - 1 not in ids), ids[0])
+        first = next((i for before, i in reversed(list(pairwise(ids))) if before < i - 1), ids[0])
         return range(first, ids[-1] + 1)
 
     def delta(

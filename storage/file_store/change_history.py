@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
+from operator import not_
 
 import numpy as np
 import pyarrow as pa
@@ -56,9 +58,7 @@ class BucketHistory:
     def size_bytes(self) -> int:
         """Bytes of the files that the commits added or removed."""
         commits = [change.commit for change in self.changes if not change.is_compaction]
-        return sum(
-            file.size_bytes for c in (*self.kept, *commits) for file in (*c.added, *c.removed)
-        )
+        return sum(file.size_bytes for c in (*self.kept, *commits) for file in c.files)
 
 
 _BucketKey = tuple[tuple[object, ...], int]
@@ -83,6 +83,17 @@ class _Grouping:
         )
         return partition, file.bucket if self.is_by_bucket else 0
 
+    def parts(self, commit: BucketCommit) -> dict[_BucketKey, BucketCommit]:
+        """The commit in each group that it changed."""
+        files: dict[_BucketKey, tuple[list[DataFile], list[DataFile]]] = {}
+        for of_kind, changed in enumerate((commit.removed, commit.added)):
+            for file in changed:
+                files.setdefault(self.key_of(file), ([], []))[of_kind].append(file)
+        return {
+            key: replace(commit, removed=tuple(removed), added=tuple(added))
+            for key, (removed, added) in files.items()
+        }
+
 
 def read_histories(
     reader: MetadataReader,
@@ -91,6 +102,7 @@ def read_histories(
     schema: TableSchema,
     predicate: Predicate | None,
     moved: Collection[int] = (),
+    kept: Sequence[BucketCommit] = (),
 ) -> tuple[BucketHistory, ...]:
     """Return the buckets that the commits of `snapshots` changed, compactions apart.
 
@@ -103,6 +115,7 @@ def read_histories(
         schema: under which the rows are to be read.
         predicate: from `for_all_versions`; files that cannot satisfy it are left out.
         moved: ids of the schemas under which rows without key had other hashes, see `bag_place`.
+        kept: what is known of the commits up to `before`, oldest first, each of all buckets.
 
     Raises:
         MissingFileError: a manifest is gone, for its snapshot has expired meanwhile.
@@ -120,37 +133,41 @@ def read_histories(
         for s, delta in zip(snapshots, deltas, strict=True)
         if s.commit_kind is not CommitKind.COMPACT and delta.file_count
     ]
-    if not changed:
+    if not (changed or kept):
         return ()
     live = read_live_files(reader, before, schema)
+    stored_under = {file.schema_id for commit in kept for file in commit.files}
     grouping = _Grouping(
         partition_columns=[f"partition_{i}" for i in range(len(schema.partition_keys))],
-        is_by_bucket=not any(
-            schema_id in moved
-            for entries in (live.entries, *(delta.entries for delta in deltas))
-            for schema_id in entries["schema_id"].unique().to_pylist()
+        is_by_bucket=stored_under.union(*(of.schema_ids for of in (live, *deltas))).isdisjoint(
+            moved
         ),
     )
-    touched = pa.concat_tables([grouping.places(entries) for entries in changed])
+    touched = pa.concat_tables(map(grouping.places, [live.entries.slice(0, 0), *changed]))
     live = prune(live.select(_are_in(grouping.places(live.entries), touched)), predicate)
     base: dict[_BucketKey, list[DataFile]] = {}
     for file in live.files():
         base.setdefault(grouping.key_of(file), []).append(file)
+    told: dict[_BucketKey, list[BucketCommit]] = {}
+    for commit in kept:
+        for key, part in grouping.parts(commit).items():
+            told.setdefault(key, []).append(part)
     changes: dict[_BucketKey, list[FileChange]] = {}
     first_sequence = 1 if before is None else before.next_sequence
     for snapshot, delta in zip(snapshots, deltas, strict=True):
         delta = delta.select(_are_in(grouping.places(delta.entries), touched))
-        for key, change in _bucket_changes(snapshot, delta, first_sequence, grouping):
-            changes.setdefault(key, []).append(change)
+        for key, part in grouping.parts(_commit_of(snapshot, delta)).items():
+            changes.setdefault(key, []).append(_file_change(snapshot, part, first_sequence))
         first_sequence = snapshot.next_sequence
     return tuple(
         BucketHistory(
-            partition=_any_file([change.commit for change in of_bucket]).partition,
+            partition=_partition_of(told.get(key, ()), changes.get(key, ())),
             bucket=key[1],
             base=tuple(base.get(key, ())),
-            changes=tuple(of_bucket),
+            changes=tuple(changes.get(key, ())),
+            kept=tuple(told.get(key, ())),
         )
-        for key, of_bucket in changes.items()
+        for key in dict.fromkeys([*told, *changes])
     )
 
 
@@ -182,17 +199,15 @@ def snapshot_histories(
     )
 
 
-def with_kept(
-    histories: Sequence[BucketHistory],
+def kept_commits(
     archive: ChangeArchive,
     snapshots: Sequence[Snapshot],
     schema: TableSchema,
     predicate: Predicate | None,
-) -> tuple[BucketHistory, ...]:
-    """Return the histories with what the archive has kept of snapshots before them.
+) -> tuple[BucketCommit, ...]:
+    """Return what the archive has kept of its `snapshots`, each of all buckets.
 
     Args:
-        histories: from `read_histories`.
         archive: of the table.
         snapshots: of the archive, oldest first.
         schema: under which the rows are to be read.
@@ -201,41 +216,19 @@ def with_kept(
     Raises:
         MissingFileError, CorruptFileError: of the archive's manifests.
     """
-    grouping = _Grouping(partition_columns=(), is_by_bucket=True)
-    kept: dict[_BucketKey, list[BucketCommit]] = {}
+    commits = []
     for snapshot in snapshots:
-        delta: dict[_BucketKey, tuple[list[DataFile], list[DataFile]]] = {}
-        for of_kind, files in enumerate(archive.delta(snapshot, schema, predicate)):
-            for file in files:
-                delta.setdefault(grouping.key_of(file), ([], []))[of_kind].append(file)
-        for key, (removed, added) in delta.items():
-            kept.setdefault(key, []).append(
-                BucketCommit(
-                    snapshot_id=snapshot.id,
-                    time_ms=snapshot.time_ms,
-                    added=tuple(added),
-                    removed=tuple(removed),
-                )
+        removed, added = archive.delta(snapshot, schema, predicate)
+        commits.append(
+            BucketCommit(
+                snapshot_id=snapshot.id,
+                time_ms=snapshot.time_ms,
+                added=added,
+                removed=removed,
+                is_exact=True,
             )
-    later = [
-        replace(history, kept=tuple(kept.pop(grouping.key_of(_any_file(_commits_of(history))), ())))
-        for history in histories
-    ]
-    alone = [
-        BucketHistory(
-            partition=_any_file(commits).partition,
-            bucket=key[1],
-            base=(),
-            changes=(),
-            kept=tuple(commits),
         )
-        for key, commits in kept.items()
-    ]
-    return (*alone, *later)
-
-
-def _commits_of(history: BucketHistory) -> list[BucketCommit]:
-    return [change.commit for change in history.changes]
+    return tuple(commits)
 
 
 def for_all_versions(predicate: Predicate | None, schema: TableSchema) -> Predicate | None:
@@ -249,37 +242,30 @@ def for_all_versions(predicate: Predicate | None, schema: TableSchema) -> Predic
     return conjunction([t for t in conjuncts(predicate) if t.columns() <= names])
 
 
-def _bucket_changes(
-    snapshot: Snapshot, delta: LiveFiles, first_sequence: int, grouping: _Grouping
-) -> list[tuple[_BucketKey, FileChange]]:
-    kinds = delta.entries["kind"].to_numpy() if delta.file_count else []
-    added: dict[_BucketKey, list[DataFile]] = {}
-    removed: dict[_BucketKey, list[DataFile]] = {}
-    for kind, file in zip(kinds, delta.files(), strict=True):
-        of_kind = added if kind == FileKind.ADD else removed
-        of_kind.setdefault(grouping.key_of(file), []).append(file)
-    found = []
-    for key in dict.fromkeys([*removed, *added]):
-        commit = BucketCommit(
-            snapshot_id=snapshot.id,
-            time_ms=snapshot.time_ms,
-            added=tuple(added.get(key, ())),
-            removed=tuple(removed.get(key, ())),
-            is_silent=not is_tracked(snapshot),
-        )
-        change = FileChange(
-            commit=commit,
-            is_compaction=snapshot.commit_kind is CommitKind.COMPACT,
-            is_newer=not commit.removed
-            and all(file.min_sequence >= first_sequence for file in commit.added),
-        )
-        found.append((key, change))
-    return found
+def _commit_of(snapshot: Snapshot, delta: LiveFiles) -> BucketCommit:
+    is_added = [kind == FileKind.ADD for kind in delta.entries["kind"].to_pylist()]
+    files = delta.files()
+    return BucketCommit(
+        snapshot_id=snapshot.id,
+        time_ms=snapshot.time_ms,
+        added=tuple(compress(files, is_added)),
+        removed=tuple(compress(files, map(not_, is_added))),
+        is_silent=not is_tracked(snapshot),
+    )
 
 
-def _any_file(commits: Sequence[BucketCommit]) -> DataFile:
-    commit = commits[0]
-    return (*commit.added, *commit.removed)[0]
+def _file_change(snapshot: Snapshot, commit: BucketCommit, first_sequence: int) -> FileChange:
+    return FileChange(
+        commit=commit,
+        is_compaction=snapshot.commit_kind is CommitKind.COMPACT,
+        is_newer=not commit.removed
+        and all(file.min_sequence >= first_sequence for file in commit.added),
+    )
+
+
+def _partition_of(kept: Sequence[BucketCommit], changes: Sequence[FileChange]) -> tuple[Value, ...]:
+    commit = kept[0] if kept else changes[0].commit
+    return commit.files[0].partition
 
 
 def _are_in(entries: pa.Table, others: pa.Table) -> MaskArray:

@@ -172,13 +172,14 @@ def _replacement(
 
 def _keyless(history: BucketHistory, mode: ChangeMode, target_bytes: int) -> Iterator[ChangeSplit]:
     later = [change.commit for change in history.changes if not change.is_compaction]
-    files = [f for c in later for f in (*c.added, *c.removed)]
+    files = [file for commit in later for file in commit.files]
     commits = [*history.kept, *later]
+    is_net = mode.deduplication is Deduplication.NET_CHANGES
     if any(file.delete_count for file in (*history.base, *files)):
         # A deletion may have met no row so far, and then takes away one that is added later.
-        yield _counting(history, later, base=history.base)
-        commits = list(history.kept)
-    is_net = mode.deduplication is Deduplication.NET_CHANGES
+        together = commits if is_net else later
+        yield _counting(history, together, base=history.base)
+        commits = [commit for commit in commits if commit not in together]
     if is_net and any(commit.removed for commit in commits):
         yield _counting(history, commits)
         return
@@ -209,7 +210,7 @@ def _plain(
     size_bytes = 0
     for commit in commits:
         for one in _single_files(commit):
-            cost = sum(file.size_bytes for file in (*one.added, *one.removed)) + OPEN_COST_BYTES
+            cost = sum(file.size_bytes for file in one.files) + OPEN_COST_BYTES
             if pack and size_bytes + cost > target_bytes:
                 yield _plain_split(history, pack)
                 pack, size_bytes = [], 0

@@ -65,7 +65,9 @@ class ChangeHistory:
 
     def archived(self) -> range:
         """Return the ids whose changes the archive alone can tell."""
-        earliest = self.snapshots.earliest_id()
+        return self._archived(self.snapshots.earliest_id())
+
+    def _archived(self, earliest: int | None) -> range:
         if self.archive is None or earliest is None or earliest == 1:
             return range(0)
         kept = self.archive.ids()
@@ -95,10 +97,10 @@ class ChangeHistory:
             ChangesNotAvailableError: a bound lies outside of the history; names what there is.
         """
         _check_order(start, end)
-        earliest, latest = self._earliest_id(), self.snapshots.latest_id()
+        (earliest, known), latest = self._beginning(), self.snapshots.latest_id()
         if earliest is None or latest is None:
             return self._of_empty_table(start, end)
-        first = self._first_known(earliest) if start is None else self._first(start, earliest)
+        first = known if start is None else self._first(start, earliest, known)
         last = latest if end is None else self._last(end, earliest, latest)
         return ChangeRange(first_id=first, last_id=last)
 
@@ -116,25 +118,26 @@ class ChangeHistory:
                 raise self._unavailable(bound)
         return ChangeRange(first_id=1, last_id=0)
 
-    def _earliest_id(self) -> int | None:
-        kept = self.archived()
-        return kept.start if kept else self.snapshots.earliest_id()
+    def _beginning(self) -> tuple[int | None, int]:
+        """The oldest snapshot of which anything is left, and the first whose changes are."""
+        earliest = self.snapshots.earliest_id()
+        if earliest is None or earliest == 1:
+            return earliest, 1
+        kept = self._archived(earliest)
+        return (kept.start, kept.start) if kept else (earliest, earliest + 1)
 
-    def _first_known(self, earliest: int) -> int:
-        return earliest if earliest == 1 or self.archived() else earliest + 1
-
-    def _first(self, start: ChangeBound, earliest: int) -> int:
+    def _first(self, start: ChangeBound, earliest: int, known: int) -> int:
         latest = self.snapshots.latest_id() or 0
         if start.version is not None:
             first = start.version + (0 if start.is_inclusive and start.version > 0 else 1)
-            if not self._first_known(earliest) <= first or start.version > latest:
+            if not known <= first or start.version > latest:
                 raise self._unavailable(start)
             return first
         time_us = start.timestamp_us or 0
         first = self._count_before(time_us, earliest, latest, or_at=not start.is_inclusive)
         is_early = time_us < self.get(earliest).time_ms * 1000
         is_late = time_us > self.snapshots.get(latest).time_ms * 1000
-        if is_early or is_late or first < self._first_known(earliest):
+        if is_early or is_late or first < known:
             raise self._unavailable(start)
         return first
 
@@ -161,16 +164,16 @@ class ChangeHistory:
         return low
 
     def _unavailable(self, bound: ChangeBound) -> ChangesNotAvailableError:
-        earliest, latest = self._earliest_id(), self.snapshots.latest()
+        (earliest, known), latest = self._beginning(), self.snapshots.latest()
         if earliest is None or latest is None:
             available = "it has no snapshot yet"
-        elif self._first_known(earliest) > latest.id:
+        elif known > latest.id:
             available = (
                 f"only snapshot {latest.id} is left, those before it have expired, so nothing "
                 "tells what it changed"
             )
         else:
-            first = self.get(self._first_known(earliest))
+            first = self.get(known)
             gone = "" if earliest == 1 else "; those before have expired"
             available = (
                 f"available are the versions {first.id} to {latest.id}, committed from "

@@ -11,9 +11,9 @@ import pyarrow as pa
 from table_store.storage.file_store.change_history import (
     BucketHistory,
     for_all_versions,
+    kept_commits,
     read_histories,
     snapshot_histories,
-    with_kept,
 )
 from table_store.storage.file_store.change_labels import CHANGE_LABELS, LABELS
 from table_store.storage.file_store.change_planner import plan_changes
@@ -101,12 +101,16 @@ class ChangeScan:
             before = self.history.snapshots.get(snapshots[0].id - 1)
         if not self.skips_untracked:
             check_tracked((*kept, *snapshots), self.history.table)
-        changed = read_histories(
-            self.metadata, before, snapshots, self.schema, predicate, self.moved_schemas
-        )
         archive = self.history.archive
-        if archive is not None and kept:
-            changed = with_kept(changed, archive, kept, self.schema, predicate)
+        changed = read_histories(
+            self.metadata,
+            before,
+            snapshots,
+            self.schema,
+            predicate,
+            self.moved_schemas,
+            kept_commits(archive, kept, self.schema, predicate) if archive else (),
+        )
         return (*whole, *changed)
 
     def _kept(self) -> tuple[Snapshot, ...]:

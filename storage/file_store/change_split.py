@@ -66,13 +66,23 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketCommit:
-    """What one commit did to one bucket. A silent one is not told, but later ones build on it."""
+    """What one commit did to a bucket, or to all of them.
+
+    A silent one is not told, but later ones build on it. Of an exact one the files have the rows
+    that changed and nothing else.
+    """
 
     snapshot_id: int
     time_ms: int
     added: tuple[DataFile, ...] = ()
     removed: tuple[DataFile, ...] = ()
     is_silent: bool = False
+    is_exact: bool = False
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """All files that it changed."""
+        return (*self.removed, *self.added)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +96,7 @@ class ChangeStep:
     @property
     def files(self) -> tuple[DataFile, ...]:
         """All files that are read."""
-        changed = (f for commit in self.commits for f in (*commit.removed, *commit.added))
-        return (*self.base, *changed)
+        return (*self.base, *(file for commit in self.commits for file in commit.files))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -379,10 +379,11 @@ class FileStoreTable:
         Raises:
             FileAccessError: the store refused; the rest is removed as orphans later.
         """
-        kept = options or StorageSettings.of(self.schema).expiry(self.clock.now_ms())
+        schema = self.schema
+        kept = options or StorageSettings.of(schema).expiry(self.clock.now_ms())
         kept = kept.needing(self.consumers.needed_from_id())
         expiry = SnapshotExpiry(self.file_io, self.path, self.schema_store, self.clock)
-        return expiry.expire(kept, heard_by(self.listener, self.schema, self.path))
+        return expiry.expire(kept, heard_by(self.listener, schema, self.path))
 
     def _write(self, rows: pa.Table, kinds: np.ndarray | None) -> Committed | NoChange:
         with self.writer() as writer:

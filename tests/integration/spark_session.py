@@ -17,15 +17,20 @@ from tests.integration.spark_server import SparkServer, free_port
 _CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 
 
-@contextmanager
-def spark_session(folder: Path, settings: dict[str, str]) -> Iterator[SparkSession]:
-    """Start Spark in this process, its warehouse in `folder`; its JVM ends afterwards."""
+def started_session(folder: Path, settings: dict[str, str]) -> SparkSession:
+    """Start Spark in this process, its warehouse in `folder`."""
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     builder = SparkSession.builder.master("local[2]")
     warehouse = {"spark.sql.warehouse.dir": str(folder / "spark-warehouse")}
     for key, value in {**SMALL, **warehouse, **settings}.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    return builder.getOrCreate()
+
+
+@contextmanager
+def spark_session(folder: Path, settings: dict[str, str]) -> Iterator[SparkSession]:
+    """Start Spark in this process as `started_session` does; its JVM ends afterwards."""
+    session = started_session(folder, settings)
     try:
         yield session
     finally:

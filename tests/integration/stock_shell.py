@@ -22,6 +22,10 @@ _NOISE = re.compile(
     r"^(Time taken:|Response code|WARNING: |Setting default log level|To adjust logging|"
     r"Spark master:|Spark Web UI|Picked up |SLF4J|\d\d:\d\d:\d\d WARN )"
 )
+_UNHEARD = re.compile(
+    r'Traceback \(most recent call last\):\n( +File ".*pyspark/daemon\.py".*\n)+BrokenPipeError.*'
+)
+"""PySpark's daemon, of a worker that a failed task had started and did not wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,8 @@ class StockShell(ClosedAtExit):
         rows = [tuple(line.split("\t")) for line in printed if not _PROMPT.match(line)]
         fetched = f"Fetched {_MARK_ROWS} row(s)"
         errors = _until(self._err, fetched, timeout_s, times=1)
-        text = "\n".join(line for line in errors if not _NOISE.match(line)).strip()
-        return Answer(rows=tuple(rows), error=text)
+        text = "\n".join(line for line in errors if not _NOISE.match(line))
+        return Answer(rows=tuple(rows), error=_UNHEARD.sub("", text).strip())
 
     def ok(self, sql: str) -> tuple[tuple[str, ...], ...]:
         """The rows of a statement that must succeed."""

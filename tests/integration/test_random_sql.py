@@ -12,11 +12,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import duckdb
 import pytest
 from pyspark.sql import SparkSession
+
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -27,18 +29,11 @@ Row = tuple[object, ...]
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session as a PySpark program starts it, on the environment's configuration."""
-    warehouse: Path = tmp_path_factory.mktemp("random_sql") / "warehouse"
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.sql.warehouse.dir", str(warehouse))
-        .config("spark.sql.shuffle.partitions", "2")
-        # Sources of MERGE count as small, and the few rows of these tables as many.
-        .config("spark.sql.autoBroadcastJoinThreshold", "1KB")
-        .config("spark.ui.enabled", "false")
-        .getOrCreate()
-    )
-    yield session
-    session.stop()
+    folder = tmp_path_factory.mktemp("random_sql")
+    # Sources of MERGE count as small, and the few rows of these tables as many.
+    settings = {**OWN_NAME, "spark.sql.autoBroadcastJoinThreshold": "1KB"}
+    with spark_session(folder, settings) as session:
+        yield session
 
 
 @dataclass

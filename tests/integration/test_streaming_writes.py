@@ -16,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.killable_stream import SCHEMA, KillableStream
-from tests.integration.spark_session import spark_session
+from tests.integration.spark_session import spark_session, started_session
 
 pytestmark = [
     pytest.mark.spark,
@@ -294,3 +294,15 @@ def test_example_of_the_readme(spark: SparkSession, tmp_path: Path) -> None:
     lines = marked.partition("```python\n")[2].partition("```")[0]
     exec(lines, {"spark": spark, "folder": str(tmp_path)})
     assert rows(spark, "SELECT * FROM totals") == [("bolt", 15), ("nut", 7)]
+
+
+def test_another_context_in_the_same_process(folder: Path, spark: SparkSession) -> None:
+    """As a notebook that stops Spark and starts it anew; the last test, for `spark` ends here."""
+    spark.sql("CREATE TABLE again (id INT, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.stop()
+    other = started_session(folder, OWN_NAME)
+    try:
+        other.range(100_000).selectExpr("cast(id AS INT) AS id").writeTo("again").append()
+        assert rows(other, "SELECT count(*) FROM again") == [(100_000,)]
+    finally:
+        other.stop()
