@@ -157,7 +157,6 @@ class KafkaLogWriter:
         self._settings = settings
         self._transactional_id = f"table-store.{settings.topic}"
         self._sequences: dict[int, int] = {}
-        self._has_ended = False
         try:
             self._producer = cluster.transactions.init_producer(
                 self._transactional_id,
@@ -205,7 +204,6 @@ class KafkaLogWriter:
             sent.popleft().wait()
         if counts and is_transactional:
             transactions.end(self._transactional_id, self._producer, topic)
-            self._has_ended = True
 
     def settle(self, snapshot_id: int) -> LogPosition:
         """Return the position after all that was appended, when every reader sees it.
@@ -215,11 +213,8 @@ class KafkaLogWriter:
             LogFencedError: another writer has begun; what was appended is there.
         """
         ends = self._settled_ends()
-        if self._has_ended:
-            # Said once more, it tells whether another writer may have moved the ends.
-            self._cluster.transactions.end(
-                self._transactional_id, self._producer, self._settings.topic
-            )
+        # Also where nothing was appended: another writer may have moved the ends.
+        self._cluster.transactions.is_idle(self._transactional_id, self._producer)
         self.position = LogPosition(snapshot_id=snapshot_id, offsets=ends)
         return self.position
 
@@ -287,6 +282,7 @@ class KafkaLogWriter:
 
         Raises:
             LogUnavailableError: a transaction does not end.
+            LogFencedError: one does not, and another writer has begun.
         """
         topic, partitions = self._settings.topic, self._settings.partitions
         stop = time.monotonic() + self._settings.timeout_ms / 1000
@@ -304,12 +300,28 @@ class KafkaLogWriter:
                     reason=f"readers are held back at {visible} before {ends}",
                 )
             if now > patience:
-                for hanging in self._cluster.transactions.unended(topic, partitions):
-                    is_commit = self._was_committed(hanging, visible)
-                    self._cluster.transactions.write_marker(topic, hanging, is_commit=is_commit)
+                self._end_forgotten(visible)
             time.sleep(0.005)
 
+    def _end_forgotten(self, visible: Offsets) -> None:
+        """End the transactions that nobody else is going to end.
+
+        Raises:
+            LogFencedError: another writer has begun; a transaction may be its own.
+        """
+        topic, transactions = self._settings.topic, self._cluster.transactions
+        # In this order: whoever begins after the question is not among those that were found.
+        found = transactions.unended(topic, self._settings.partitions)
+        if not transactions.is_idle(self._transactional_id, self._producer):
+            return
+        for hanging in found:
+            is_commit = self._was_committed(hanging, visible)
+            transactions.write_marker(topic, hanging, is_commit=is_commit)
+
     def _was_committed(self, hanging: OpenTransaction, visible: Offsets) -> bool:
+        own = self._producer
+        if (hanging.producer_id, hanging.epoch) == (own.producer_id, own.epoch):
+            return True  # `append` was told so
         topic, at = self._settings.topic, hanging.partition
         start = {at: hanging.start_offset}
         (first, *_) = self._cluster.topics.read(

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import crc32c
 from kafka import TopicPartition
+from kafka import errors as kafka_errors
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
     EndTxnRequest,
@@ -35,6 +36,7 @@ class OpenTransaction:
     producer_id: int
     epoch: int
     start_offset: int
+    coordinator_epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,7 @@ class KafkaTransactions:
                     producer_id=producer.producer_id,
                     epoch=producer.producer_epoch,
                     start_offset=producer.current_transaction_start_offset,
+                    coordinator_epoch=producer.coordinator_epoch,
                 )
                 for tp, state in found.items()
                 for producer in state.active_producers
@@ -172,6 +175,22 @@ class KafkaTransactions:
 
         return self._connection.run(f"look at transactions of topic {topic!r}", find, topic)
 
+    def is_idle(self, transactional_id: str, producer: ProducerState) -> bool:
+        """Return whether its coordinator has nothing to do for a producer: all has ended, it says.
+
+        Raises:
+            LogFencedError: another epoch has begun.
+        """
+
+        def describe() -> bool:
+            found = self._connection.admin().describe_transactions([transactional_id])
+            now = found[transactional_id]
+            if (now.producer_id, now.producer_epoch) != (producer.producer_id, producer.epoch):
+                raise kafka_errors.ProducerFencedError
+            return not now.state.value.startswith("Prepare")
+
+        return self._connection.run("look at a transaction", describe, transactional_id)
+
     def write_marker(self, topic: str, open_: OpenTransaction, *, is_commit: bool) -> None:
         """End a transaction in one partition, which its coordinator believes to have ended."""
         kind = WriteTxnMarkersRequest.WritableTxnMarker
@@ -179,7 +198,7 @@ class KafkaTransactions:
             producer_id=open_.producer_id,
             producer_epoch=open_.epoch,
             transaction_result=is_commit,
-            coordinator_epoch=-1,
+            coordinator_epoch=open_.coordinator_epoch,
             topics=[kind.WritableTxnMarkerTopic(name=topic, partition_indexes=[open_.partition])],
         )
         request = WriteTxnMarkersRequest(markers=[marker])

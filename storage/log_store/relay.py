@@ -39,6 +39,8 @@ from table_store.storage.log_store.log_settings import KafkaSettings
 T = TypeVar("T")
 
 _ROWS_TOGETHER: Final = 64 * 1024
+_PAUSE_MIN_S: Final = 0.1
+_PAUSE_MAX_S: Final = 3.2
 _PREIMAGE: Final = ChangeKind.UPDATE_PREIMAGE.name.lower()
 
 _log = logging.getLogger(__name__)
@@ -148,17 +150,20 @@ def _patiently(settings: KafkaSettings, call: Callable[[], T]) -> T:
     stop = time.monotonic() + settings.timeout_ms / 1000
     # What fails at once may be a connection that was cut; what takes long has waited.
     last_retry = time.monotonic() + settings.timeout_ms / 4000
+    pause_s = _PAUSE_MIN_S
     while True:
         try:
             return call()
         except LogFencedError:
             if time.monotonic() > stop:
                 raise
+            # Where all takes long, two would else go on fencing each other before either is done.
+            pause_s = min(2 * pause_s, _PAUSE_MAX_S)
         except LogUnavailableError:
             if time.monotonic() > last_retry:
                 raise
         # Another process is at work; it is either done soon, or dead.
-        time.sleep(random.uniform(0.02, 0.2))
+        time.sleep(random.uniform(0.1, 1) * pause_s)
 
 
 def snapshot_messages(

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -24,9 +25,11 @@ from table_store import TableDescriptor, open_table
 from table_store.storage.file_store.commit_listener import NO_LISTENER
 from table_store.storage.file_store.commit_outcome import Committed
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.log_store.debezium_json import LogMessages
 from table_store.storage.log_store.kafka_log_store import KafkaLogStore
 from table_store.storage.log_store.kafka_transactions import checksum
-from table_store.storage.log_store.log_errors import LogUnavailableError
+from table_store.storage.log_store.log_errors import LogFencedError, LogUnavailableError
+from table_store.storage.log_store.log_position import LogPosition
 from table_store.storage.log_store.log_settings import KafkaSettings
 from table_store.storage.log_store.record_batch import RecordOrigin, record_batches
 from table_store.storage.log_store.relay import LogRelay, snapshot_messages
@@ -159,38 +162,95 @@ for number in range(10**6):
 
 
 def test_two_processes_commit_at_once(tmp_path: Path, kafka_broker: KafkaBroker) -> None:
-    table = new_table(tmp_path, kafka_broker.bootstrap)
+    table = new_table(tmp_path, kafka_broker.bootstrap, log_kafka_timeout="60 s")
     command = [sys.executable, "-c", _COMMIT_FOREVER.replace("10**6", "8"), table.path]
     both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
-    assert [process.wait(120) for process in both] == [0, 0]
+    assert [process.wait(240) for process in both] == [0, 0]
     check_replay(table)
 
 
+def test_who_was_fenced_leaves_the_next_writers_open_transaction_alone(
+    tmp_path: Path, kafka_broker: KafkaBroker
+) -> None:
+    """On a busy machine a transaction is open for long enough to look like one without end."""
+    table = new_table(tmp_path, kafka_broker.bootstrap, log_kafka_timeout="8 s")
+    settings = KafkaSettings.of(table.schema)
+    assert settings is not None
+    untold = replace(table, listener=NO_LISTENER)
+    untold.append(rows((1, "a"), (2, "a")))
+    untold.append(rows((1, "b"), (2, "b")))
+    second, first = table.snapshot_store.newest_first()
+    store = KafkaLogStore(settings)
+    with store.writer(LogPosition()) as fenced:
+        fenced.append(1, first.time_ms, snapshot_messages(table, first, settings))
+        with store.writer(LogPosition()) as follower:
+            assert follower.position.snapshot_id == 1
+
+            def slowly() -> Iterator[tuple[int, LogMessages]]:
+                messages = list(snapshot_messages(table, second, settings))
+                assert len(messages) == 2
+                yield messages[0]
+                with pytest.raises(LogFencedError):
+                    fenced.settle(1)
+                yield messages[1]
+
+            follower.append(2, second.time_ms, slowly())
+            follower.settle(2)
+    check_replay(table)
+
+
+def test_who_writes_nothing_notes_no_position_that_another_has_moved(
+    tmp_path: Path, kafka_broker: KafkaBroker
+) -> None:
+    table = new_table(tmp_path, kafka_broker.bootstrap)
+    settings = KafkaSettings.of(table.schema)
+    assert settings is not None
+    table.append(rows((1, "a"), (2, "a")))
+    (Path(table.path) / "log" / "POSITION").unlink()
+    with KafkaLogStore(settings).writer(LogPosition()) as fenced:
+        table.append(rows((1, "b"), (2, "b")))
+        with pytest.raises(LogFencedError):
+            fenced.settle(1)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
 @pytest.mark.parametrize("is_seen", [True, False])
 def test_a_transaction_whose_end_was_lost_is_ended_as_it_was_decided(
-    tmp_path: Path, kafka_broker: KafkaBroker, is_seen: bool
+    tmp_path: Path, kafka_broker: KafkaBroker, is_seen: bool, is_first: bool
 ) -> None:
     """A coordinator that is killed may leave a transaction open in some of its partitions."""
     table = new_table(tmp_path, kafka_broker.bootstrap, log_kafka_timeout="5 s")
     settings = KafkaSettings.of(table.schema)
     assert settings is not None
-    replace(table, listener=NO_LISTENER).append(rows((1, "a"), (2, "a")))
-    (snapshot,) = table.snapshot_store.newest_first()
+    snapshots = [replace(table, listener=NO_LISTENER).append(rows((1, "a"), (2, "a")))]
+    if not is_first:
+        snapshots += [replace(table, listener=NO_LISTENER).append(rows((1, "b"), (2, "b")))]
+    name = f"stray {settings.topic}"
     with KafkaLogStore(settings).cluster() as cluster:
-        stray = cluster.transactions.init_producer("stray", 60_000, is_transactional=True)
-        cluster.transactions.add_partitions("stray", stray, settings.topic, [0, 1])
-        for bucket, messages in snapshot_messages(table, snapshot, settings):
-            origin = RecordOrigin(snapshot_id=1, bucket=bucket, first_sequence=0)
-            for batch in record_batches(
-                messages, origin, stray, base_sequence=0, time_ms=1, checksum=checksum
-            ):
-                cluster.transactions.send(settings.topic, bucket, batch.data, "stray").wait()
+        stray = cluster.transactions.init_producer(name, 60_000, is_transactional=True)
+        for committed in snapshots:
+            assert isinstance(committed, Committed)
+            cluster.transactions.add_partitions(name, stray, settings.topic, [0, 1])
+            for bucket, messages in snapshot_messages(table, committed.snapshot, settings):
+                (batch,) = record_batches(
+                    messages,
+                    RecordOrigin(
+                        snapshot_id=committed.snapshot.id, bucket=bucket, first_sequence=0
+                    ),
+                    stray,
+                    base_sequence=committed.snapshot.id - 1,
+                    time_ms=1,
+                    checksum=checksum,
+                )
+                cluster.transactions.send(settings.topic, bucket, batch.data, name).wait()
+            if committed is not snapshots[-1]:
+                cluster.transactions.end(name, stray, settings.topic)
         first, _ = cluster.transactions.unended(settings.topic, 2)
         if is_seen:
             cluster.transactions.write_marker(settings.topic, first, is_commit=True)
     position = LogRelay(table).relay()
     assert position is not None
-    assert position.snapshot_id == 1
+    assert position.snapshot_id == len(snapshots)
     check_replay(table)
 
 

@@ -37,7 +37,7 @@ class Steps:
 
 
 _STEPS: Final = (
-    (KafkaTransactions, ("init_producer", "add_partitions", "send", "end")),
+    (KafkaTransactions, ("init_producer", "add_partitions", "send", "end", "is_idle")),
     (KafkaTopics, ("end_offsets",)),
 )
 
