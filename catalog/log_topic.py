@@ -1,11 +1,11 @@
-"""The Kafka topic of a table: its name, and that it comes and goes with the table."""
+"""The log of a table comes and goes with it; and what its topic in Kafka is called."""
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Final
 
 from table_store.catalog.listeners import TableContext, TableListener, installed_listeners
@@ -17,16 +17,14 @@ from table_store.storage.log_options import (
     LOG_KAFKA,
     LOG_KAFKA_BOOTSTRAP_SERVERS,
     LOG_KAFKA_TOPIC,
-    LOG_KAFKA_TOPIC_ON_DROP,
+    LOG_RETENTION,
     LOG_SYSTEM,
 )
-from table_store.storage.log_store.kafka_log import kafka_log
-from table_store.storage.log_store.log_errors import LogUnavailableError
-from table_store.storage.log_store.log_settings import KafkaSettings, LogSystem, log_system
+from table_store.storage.log_store.log_settings import LogSystem, log_system
+from table_store.storage.log_store.log_stores import log_store
 from table_store.storage.table_options import TABLE_OPTIONS
 
 _NAME_LENGTH_MAX: Final = 200
-_log = logging.getLogger(__name__)
 _UNSAFE: Final = re.compile(r"[^a-zA-Z0-9._-]")
 
 
@@ -72,50 +70,29 @@ def with_topic(
     return FrozenMap({LOG_KAFKA_TOPIC.key: topic, **options})
 
 
-class TopicListener:
-    """Creates the topic of a table before its name appears, and deletes it with the table."""
+class LogStoreListener:
+    """Makes the log of a table before its name appears, and removes it with the table."""
 
     def on_create_table(self, context: TableContext) -> None:
         """See `TableListener`."""
-        settings = KafkaSettings.of(context.schema)
-        if settings is not None:
-            kafka_log(settings).create()
+        log_store(context.schema).create()
 
     def on_alter_table(self, context: TableContext, before: TableSchema) -> None:
         """See `TableListener`."""
-        old, new = KafkaSettings.of(before), KafkaSettings.of(context.schema)
-        if new is None or old is None:
-            return
-        log = kafka_log(new)
-        log.check_client()
-        if new.retention_ms != old.retention_ms:
+        log = log_store(context.schema)
+        log.check_settings()
+        if _retention(context.schema) != _retention(before):
             log.set_retention()
 
     def on_drop_table(self, context: TableContext) -> None:
         """See `TableListener`."""
-        settings = KafkaSettings.of(context.schema)
-        if settings is None:
-            return
-        if settings.outlives_table:
-            _log.warning(
-                "the topic %r of %s stays at %s",
-                settings.topic,
-                context.identifier,
-                settings.brokers,
-            )
-            return
-        try:
-            kafka_log(settings).drop()
-        except LogUnavailableError as error:
-            raise LogUnavailableError(
-                brokers=error.brokers,
-                action=error.action,
-                reason=error.reason,
-                remedy=f" With {LOG_KAFKA_TOPIC_ON_DROP.key!r} = 'keep' the table goes without its "
-                "topic.",
-            ) from error
+        log_store(context.schema).drop()
+
+
+def _retention(schema: TableSchema) -> timedelta | None:
+    return TABLE_OPTIONS.parse(schema.options, Scope.TABLE).get(LOG_RETENTION)
 
 
 def all_listeners() -> tuple[TableListener, ...]:
-    """Return the listener of topics and those that other distributions have installed."""
-    return (TopicListener(), *installed_listeners())
+    """Return the listener of logs and those that other distributions have installed."""
+    return (LogStoreListener(), *installed_listeners())

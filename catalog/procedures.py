@@ -27,9 +27,9 @@ from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.options import Scope
 from table_store.storage.kernel.types import BOOLEAN, INTEGER, LONG, STRING, DataType
 from table_store.storage.log_options import LOG_SYSTEM
-from table_store.storage.log_store.log_settings import log_system
+from table_store.storage.log_store.log_listener import LogListener
+from table_store.storage.log_store.log_settings import LogSystem, log_system
 from table_store.storage.log_store.logged_table import open_logged
-from table_store.storage.log_store.relay import LogRelay
 from table_store.storage.table_options import TABLE_OPTIONS
 
 PROCEDURE_NAMESPACE: Final = "sys"
@@ -215,13 +215,14 @@ _EXPIRE_RESULT: Final = pa.schema(
 
 def _relay_log(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     table = context.open(context.table(arguments))
-    position = LogRelay(table).relay()
-    if position is None:
+    system = log_system(TABLE_OPTIONS.parse(table.schema.options, Scope.TABLE))
+    if system is not LogSystem.KAFKA:
         raise InvalidOptionError(
             key=LOG_SYSTEM.key,
-            value=log_system(TABLE_OPTIONS.parse(table.schema.options, Scope.TABLE)),
+            value=system,
             reason="only a log in Kafka can lag behind its table",
         )
+    position = LogListener(table).catch_up()
     return pa.table({"snapshot_id": [position.snapshot_id]}, schema=_RELAY_RESULT)
 
 

@@ -193,8 +193,7 @@ class StreamSource:
             table=self.name,
             asked=asked,
             available=f"{available}. Start it anew with another checkpoint, and let "
-            "'log.retention' (with a log in Kafka 'snapshot.time-retained') exceed the time it may "
-            "be away, or give it a 'consumer-id'",
+            "'log.retention' exceed the time it may be away, or give it a 'consumer-id'",
         )
 
     def _check_same_table(self, end: StreamOffset) -> None:

@@ -46,8 +46,8 @@ from table_store.storage.kernel.errors import (
     InvalidSchemaError,
     NotFoundError,
 )
+from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.logged_table import open_logged
-from table_store.storage.log_store.relay import LogRelay
 
 
 def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
@@ -139,7 +139,7 @@ def commit_staged(session: PlannerSession, argument: Argument) -> None:
     table = open_logged(managed.location)
     snapshot = table.latest_snapshot()
     if snapshot is not None:  # its rows were written before it had a topic
-        LogRelay(table).on_commit(snapshot)
+        LogListener(table).on_commit(snapshot, table.schema)
 
 
 def abort_staged(session: PlannerSession, argument: Argument) -> None:

@@ -226,7 +226,8 @@ class TableCommit:
     def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
         outcome = self._outcome(changes, since=since)
         if isinstance(outcome, Committed):
-            self._listener.on_commit(outcome.snapshot)
+            schema = self._schemas.get(outcome.snapshot.schema_id)
+            self._listener.on_commit(outcome.snapshot, schema)
         return outcome
 
     def _outcome(self, changes: Changes, *, since: int | None) -> Committed | NoChange:

@@ -37,7 +37,7 @@ class CommitListener(Protocol):
         """Return, by bucket, offsets of the log behind which the next snapshot's changes are."""
         ...
 
-    def on_commit(self, snapshot: Snapshot) -> None:
+    def on_commit(self, snapshot: Snapshot, schema: TableSchema) -> None:
         """Take note of a published snapshot. Never raises: the commit has happened."""
         ...
 
@@ -56,7 +56,7 @@ class NoListener:
         """See `CommitListener`."""
         return FrozenMap()
 
-    def on_commit(self, snapshot: Snapshot) -> None:
+    def on_commit(self, snapshot: Snapshot, schema: TableSchema) -> None:
         """See `CommitListener`."""
 
     def before_expiry(self, first_retained: int) -> None:

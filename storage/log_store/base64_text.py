@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 
 import numpy as np
 import pyarrow as pa
@@ -21,35 +20,6 @@ def base64_text(values: pa.Array) -> pa.LargeStringArray:
     text[ends[left > 0] * 4 - 1] = ord("=")
     text[ends[left == 1] * 4 - 2] = ord("=")
     return _column(pa.large_string(), ends * 4, text, values)
-
-
-def base64_bytes(values: pa.Array) -> pa.LargeBinaryArray:
-    """Return what `base64_text` was made from.
-
-    Raises:
-        ValueError: a text is not padded base64.
-    """
-    starts, lengths, data = _parts(values)
-    if (lengths % 4).any():
-        raise ValueError("base64 text has groups of four characters")
-    text = data[_spread(starts, lengths)]
-    is_pad = text == ord("=")
-    # Padding is taken as zero bits, so that all values are one text.
-    whole = np.where(is_pad, np.uint8(ord("A")), text)
-    try:
-        decoded = np.frombuffer(base64.b64decode(whole.tobytes(), validate=True), np.uint8)
-    except binascii.Error as error:
-        raise ValueError("not base64 text") from error
-    ends = np.cumsum(lengths)
-    pads = np.zeros(len(lengths), np.int64)
-    at = np.flatnonzero(lengths > 0)
-    is_last, is_second_last = is_pad[ends[at] - 1], is_pad[ends[at] - 2]
-    pads[at] = is_last.astype(np.int64) + is_second_last
-    if int(pads.sum()) != int(is_pad.sum()) or (is_second_last & ~is_last).any():
-        raise ValueError("base64 text has its padding at the end")
-    sizes = lengths // 4 * 3 - pads
-    kept = decoded[_spread((ends - lengths) // 4 * 3, sizes)]
-    return _column(pa.large_binary(), np.cumsum(sizes), kept, values)
 
 
 def _parts(values: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

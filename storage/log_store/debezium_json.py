@@ -1,4 +1,4 @@
-"""Changes of a table as Debezium JSON, and back.
+"""Changes of a table as Debezium JSON.
 
 A message is `{"before":…,"after":…,"op":…}` without the envelope's schema, as Flink's
 `debezium-json` reads and writes it. `op` is `c` (a new row), `u` (both rows) or `d` (the row that
@@ -8,9 +8,8 @@ place of another with its key.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +19,6 @@ import pyarrow.compute as pc
 from table_store.storage.file_store.change_labels import CHANGE_TYPE
 from table_store.storage.file_store.change_rows import ChangeKind
 from table_store.storage.file_store.schema import TableSchema
-from table_store.storage.kernel.types import to_arrow
-from table_store.storage.log_store.json_decoding import column_of, parse_documents
 from table_store.storage.log_store.json_encoding import (
     NULL,
     TEXT,
@@ -87,54 +84,6 @@ def encode_changes(changes: pa.Table, schema: TableSchema) -> LogMessages:
         keys=None if keys is None else keys.cast(pa.large_binary()),
         values=values.cast(pa.large_binary()),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecodedChanges:
-    """Change rows, and for each the position of the message that it came with."""
-
-    rows: pa.Table
-    positions: npt.NDArray[np.int64]
-
-
-def decode_changes(values: Sequence[bytes], schema: TableSchema) -> DecodedChanges:
-    """Return the change rows of messages: the table's columns and `_change_type`.
-
-    Columns that a message does not have are NULL in its rows; others it has are passed over.
-
-    Raises:
-        ValueError: a message is not such JSON, or a value is not of its column's type.
-    """
-    try:
-        documents = parse_documents(values)
-        found = [
-            (position, document[image], kind)
-            for position, document in enumerate(documents)
-            for image, kind in _IMAGES[document["op"]]
-        ]
-        images = [image for _, image, _ in found]
-        kinds = pa.array([kind for _, _, kind in found], pa.string())
-        columns = [
-            column_of([image.get(f.name) for image in images], to_arrow(f.type))
-            for f in schema.fields
-        ]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"not a change of the table ({error!r})") from error
-    names = [*schema.column_names, CHANGE_TYPE]
-    return DecodedChanges(
-        rows=pa.table([*columns, kinds], names=names),
-        positions=np.array([position for position, _, _ in found], np.int64),
-    )
-
-
-_IMAGES: Final[dict[Any, tuple[tuple[str, str], ...]]] = {
-    "c": (("after", ChangeKind.INSERT.name.lower()),),
-    "d": (("before", ChangeKind.DELETE.name.lower()),),
-    "u": (
-        ("before", ChangeKind.UPDATE_PREIMAGE.name.lower()),
-        ("after", ChangeKind.UPDATE_POSTIMAGE.name.lower()),
-    ),
-}
 
 
 def _keys(columns: dict[str, pa.Array], schema: TableSchema) -> pa.LargeStringArray | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Final
 
 from table_store.storage.log_store.kafka_connection import KafkaConnection
@@ -21,17 +20,6 @@ class KafkaCluster:
         self._connection = KafkaConnection(brokers, properties, timeout_ms)
         self.topics: Final = KafkaTopics(self._connection)
         self.transactions: Final = KafkaTransactions(self._connection)
-
-    def __enter__(self) -> KafkaCluster:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connection; nothing is ended or flushed."""

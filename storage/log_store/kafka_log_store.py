@@ -1,49 +1,53 @@
 """The log of a table as a Kafka topic.
 
-One transactional id per table writes, so that a new writer fences the one before it, and a
-transaction holds the changes of one snapshot in all partitions. Each record says in its headers
-of which snapshot it is: the last committed records of the topic tell how far it has come.
+A statement publishes its snapshot first. Then its process follows: it fences every writer before
+it, finds the last snapshot in the topic, and writes those behind it, a transaction each. What a
+process that died has left over, the next one finds in the same way.
 """
 
 from __future__ import annotations
 
+import logging
+import random
+import threading
 import time
-from collections import deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from types import TracebackType
-from typing import Final
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
 
-from table_store.storage.log_store.debezium_json import LogMessages
+from table_store.storage.file_store.snapshot import Snapshot
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import SnapshotNotFoundError
+from table_store.storage.log_options import LOG_KAFKA_TOPIC_ON_DROP
 from table_store.storage.log_store.kafka_cluster import KafkaCluster
 from table_store.storage.log_store.kafka_connection import client_settings
-from table_store.storage.log_store.kafka_topics import KafkaRecord, Offsets
-from table_store.storage.log_store.kafka_transactions import OpenTransaction, SentBatch, checksum
+from table_store.storage.log_store.kafka_log_writer import KafkaLogWriter
+from table_store.storage.log_store.kept_changes import KeptChanges
 from table_store.storage.log_store.log_errors import (
-    BadLogRecordError,
+    LogFencedError,
     LogUnavailableError,
     TopicExistsError,
     TopicNotFoundError,
 )
-from table_store.storage.log_store.log_position import LogPosition
+from table_store.storage.log_store.log_position import LogPosition, PositionFile
 from table_store.storage.log_store.log_settings import KafkaSettings
-from table_store.storage.log_store.record_batch import (
-    SNAPSHOT_HEADER,
-    RecordOrigin,
-    record_batches,
-)
+from table_store.storage.log_store.log_store import is_told
+from table_store.storage.log_store.snapshot_messages import snapshot_messages
 
-TRANSACTION_MS: Final = 900_000
-"""A transaction that is open for longer is aborted; brokers allow no more unless told to."""
+T = TypeVar("T")
 
-_IN_FLIGHT_MAX: Final = 4
-_TAIL_STEPS: Final = (16, 1024, 1 << 16, 1 << 40)
-"""How far back from the end the last records are looked for, until there are some."""
+_PAUSE_MIN_S: Final = 0.1
+_PAUSE_MAX_S: Final = 3.2
+
+_log = logging.getLogger(__name__)
+_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaLogStore:
-    """The topic of one table."""
+    """Implements `LogStore` as the topic of one table."""
 
     settings: KafkaSettings
 
@@ -51,25 +55,15 @@ class KafkaLogStore:
         """Return a connection to the brokers; the caller closes it."""
         return KafkaCluster(self.settings.brokers, self.settings.client, self.settings.timeout_ms)
 
-    def check_client(self) -> None:
-        """Return quietly if the client takes the properties; asks no broker.
-
-        Raises:
-            InvalidOptionError: it does not know one, or its value is of another type.
-        """
+    def check_settings(self) -> None:
+        """See `LogStore`."""
         client_settings(self.settings.client)
 
     def create(self) -> None:
-        """Create the topic.
-
-        Raises:
-            InvalidOptionError: see `check_client`.
-            TopicExistsError: there is one of this name, and it cannot be taken over.
-            LogUnavailableError, LogRefusedError: of the brokers.
-        """
+        """See `LogStore`."""
         settings = self.settings
         configs = {"cleanup.policy": "delete", **self._retention(settings.retention_ms)}
-        with self.cluster() as cluster:
+        with closing(self.cluster()) as cluster:
             if not cluster.topics.create(
                 settings.topic,
                 partitions=settings.partitions,
@@ -79,40 +73,56 @@ class KafkaLogStore:
                 self._check_usable(cluster)
                 cluster.topics.alter(settings.topic, configs)
 
-    def check_topic(self) -> None:
-        """Return quietly if the topic is there with a partition for each bucket.
-
-        Raises:
-            TopicNotFoundError: it is not.
-            LogUnavailableError, LogRefusedError: of the brokers.
-        """
-        with self.cluster() as cluster:
-            found = cluster.topics.partition_count(self.settings.topic)
-        if found is None or found < self.settings.partitions:
-            raise TopicNotFoundError(topic=self.settings.topic, brokers=self.settings.brokers)
-
     def drop(self) -> None:
-        """Delete the topic; one that is gone is fine.
-
-        Raises:
-            LogUnavailableError, LogRefusedError: of the brokers.
-        """
-        with self.cluster() as cluster:
-            cluster.topics.delete(self.settings.topic)
+        """See `LogStore`; an option keeps the topic, and asks no broker."""
+        settings = self.settings
+        if settings.outlives_table:
+            _log.warning("the topic %r stays at %s", settings.topic, settings.brokers)
+            return
+        try:
+            with closing(self.cluster()) as cluster:
+                cluster.topics.delete(settings.topic)
+        except LogUnavailableError as error:
+            raise error.with_remedy(
+                f" With {LOG_KAFKA_TOPIC_ON_DROP.key!r} = 'keep' the table goes without its topic."
+            ) from error
 
     def set_retention(self) -> None:
-        """Let the topic keep its records as the settings say.
-
-        Raises:
-            LogUnavailableError, LogRefusedError: of the brokers.
-        """
-        with self.cluster() as cluster:
+        """See `LogStore`."""
+        with closing(self.cluster()) as cluster:
             if self.settings.retention_ms is None:
                 cluster.topics.reset(self.settings.topic, ["retention.ms"])
             else:
                 cluster.topics.alter(
                     self.settings.topic, self._retention(self.settings.retention_ms)
                 )
+
+    def check_ready(self) -> None:
+        """See `LogStore`: asks the brokers for the topic."""
+        try:
+            _patiently(self.settings, self._check_topic)
+        except LogUnavailableError as error:
+            raise error.with_remedy(
+                " Nothing was changed; with 'change-tracking' = 'false' a statement does without "
+                "the log."
+            ) from error
+
+    def offsets(self, table: FileStoreTable) -> Mapping[int, int]:
+        """See `LogStore`: where the topic ended when its position was noted last."""
+        return _positions(table).read().offsets
+
+    def follow(self, table: FileStoreTable, last_id: int) -> LogPosition:
+        """See `LogStore`."""
+        with _locks[table.path]:
+            return _patiently(self.settings, lambda: self._attempt(table, last_id))
+
+    def keep(self, table: FileStoreTable, first_retained: int) -> None:
+        """See `LogStore`.
+
+        Beside the data, for the table's own readers: a topic in `upsert` mode does not tell the
+        rows from before an update, and a file of changes is read 200 times as fast.
+        """
+        KeptChanges(table).keep(first_retained)
 
     def writer(self, noted: LogPosition) -> KafkaLogWriter:
         """Return a writer behind the last snapshot in the topic; all older ones are fenced.
@@ -125,6 +135,30 @@ class KafkaLogStore:
             LogUnavailableError, LogRefusedError, LogFencedError: of the brokers.
         """
         return KafkaLogWriter(self.cluster(), self.settings, noted)
+
+    def _attempt(self, table: FileStoreTable, last_id: int) -> LogPosition:
+        noted = _positions(table).read()
+        if not any(is_told(s) for s in _snapshots(table, noted.snapshot_id, last_id)):
+            return replace(noted, snapshot_id=max(last_id, noted.snapshot_id))
+        with closing(self.writer(noted)) as writer:
+            done = writer.position.snapshot_id
+            for snapshot in _snapshots(table, done, last_id):
+                if is_told(snapshot):
+                    messages = snapshot_messages(table, snapshot, self.settings)
+                    writer.append(snapshot.id, snapshot.time_ms, messages)
+            try:
+                position = writer.settle(max(last_id, done))
+            except LogFencedError:
+                # All is there. Where it ends by now, the next writer notes.
+                return LogPosition(snapshot_id=max(last_id, done), offsets=noted.offsets)
+        _positions(table).write(position)
+        return position
+
+    def _check_topic(self) -> None:
+        with closing(self.cluster()) as cluster:
+            found = cluster.topics.partition_count(self.settings.topic)
+        if found is None or found < self.settings.partitions:
+            raise TopicNotFoundError(topic=self.settings.topic, brokers=self.settings.brokers)
 
     def _check_usable(self, cluster: KafkaCluster) -> None:
         settings = self.settings
@@ -145,187 +179,37 @@ class KafkaLogStore:
         return {} if retention_ms is None else {"retention.ms": str(retention_ms)}
 
 
-class KafkaLogWriter:
-    """Writes the changes of one snapshot after the other; the only one that can, while it can.
+def _positions(table: FileStoreTable) -> PositionFile:
+    return PositionFile(table.file_io, table.path)
 
-    Attributes:
-        position: how far the topic has come.
-    """
 
-    def __init__(self, cluster: KafkaCluster, settings: KafkaSettings, noted: LogPosition) -> None:
-        self._cluster = cluster
-        self._settings = settings
-        self._transactional_id = f"table-store.{settings.topic}"
-        self._sequences: dict[int, int] = {}
+def _snapshots(table: FileStoreTable, after_id: int, last_id: int) -> Iterator[Snapshot]:
+    """Yield the snapshots behind `after_id`; those that have expired had been told."""
+    for snapshot_id in range(after_id + 1, last_id + 1):
         try:
-            self._producer = cluster.transactions.init_producer(
-                self._transactional_id,
-                TRANSACTION_MS,
-                is_transactional=settings.is_transactional,
-            )
-            self.position = self._find_position(noted)
-        except BaseException:
-            cluster.close()
-            raise
+            yield table.snapshot_store.get(snapshot_id)
+        except SnapshotNotFoundError:
+            earliest = table.snapshot_store.earliest_id() or 0
+            if snapshot_id >= earliest:
+                raise
 
-    def append(
-        self, snapshot_id: int, time_ms: int, messages: Iterable[tuple[int, LogMessages]]
-    ) -> None:
-        """Write the messages of a snapshot, each with its bucket; none of them is seen alone.
 
-        Raises:
-            LogUnavailableError, LogRefusedError, LogFencedError: nothing of it is seen, but for
-                a log that is not transactional; a new writer tells whether it was committed.
-        """
-        topic, transactions = self._settings.topic, self._cluster.transactions
-        sent, counts = deque[SentBatch](), dict[int, int]()
-        is_transactional = self._settings.is_transactional
-        transactional_id = self._transactional_id if is_transactional else None
-        for bucket, of_bucket in messages:
-            if bucket not in counts and is_transactional:
-                transactions.add_partitions(self._transactional_id, self._producer, topic, [bucket])
-            base = self._sequences.get(bucket, 0)
-            first = counts.get(bucket, 0)
-            origin = RecordOrigin(snapshot_id=snapshot_id, bucket=bucket, first_sequence=first)
-            for batch in record_batches(
-                of_bucket,
-                origin,
-                self._producer,
-                base_sequence=base,
-                time_ms=time_ms,
-                checksum=checksum,
-            ):
-                if len(sent) == _IN_FLIGHT_MAX:
-                    sent.popleft().wait()
-                sent.append(transactions.send(topic, bucket, batch.data, transactional_id))
-            self._sequences[bucket] = base + len(of_bucket)
-            counts[bucket] = first + len(of_bucket)
-        while sent:
-            sent.popleft().wait()
-        if counts and is_transactional:
-            transactions.end(self._transactional_id, self._producer, topic)
-
-    def settle(self, snapshot_id: int) -> LogPosition:
-        """Return the position after all that was appended, when every reader sees it.
-
-        Raises:
-            LogUnavailableError: the brokers do not finish a transaction in time.
-            LogFencedError: another writer has begun; what was appended is there.
-        """
-        ends = self._settled_ends()
-        # Also where nothing was appended: another writer may have moved the ends.
-        self._cluster.transactions.is_idle(self._transactional_id, self._producer)
-        self.position = LogPosition(snapshot_id=snapshot_id, offsets=ends)
-        return self.position
-
-    def close(self) -> None:
-        """Close the connection. A transaction that was begun stays for the next writer to end."""
-        self._cluster.close()
-
-    def __enter__(self) -> KafkaLogWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    # -- details -----------------------------------------------------------------------------------
-
-    def _find_position(self, noted: LogPosition) -> LogPosition:
-        topic, partitions = self._settings.topic, self._settings.partitions
-        found = self._cluster.topics.partition_count(topic)
-        if found is None or found < partitions:
-            raise TopicNotFoundError(topic=topic, brokers=self._settings.brokers)
-        ends = self._settled_ends()
-        if dict(noted.offsets) == ends:
-            return noted
-        last = self._last_snapshot(ends)
-        if not self._settings.is_transactional:
-            last -= 1  # only a part of it may be there
-        return LogPosition(snapshot_id=max(last, noted.snapshot_id), offsets=ends)
-
-    def _last_snapshot(self, ends: Mapping[int, int]) -> int:
-        """Return the newest snapshot of which committed records are in the topic, 0 for none."""
-        topic = self._settings.topic
-        earliest = self._cluster.topics.earliest_offsets(topic, self._settings.partitions)
-        left = {p for p, end in ends.items() if earliest[p] < end}
-        last = 0
-        for step in _TAIL_STEPS:
-            start = {p: max(earliest[p], ends[p] - step) for p in left}
-            records = self._cluster.topics.read(topic, start, ends, is_committed=True)
-            last = max([last, *(self._snapshot_of(record) for record in records)])
-            found = {record.partition for record in records}
-            left = {p for p in left - found if start[p] > earliest[p]}
-        return last
-
-    def _snapshot_of(self, record: KafkaRecord) -> int:
-        text = record.headers.get(SNAPSHOT_HEADER, b"")
-        if not text.isdigit():
-            raise BadLogRecordError(
-                topic=self._settings.topic,
-                partition=record.partition,
-                offset=record.offset,
-                reason=f"it has no header {SNAPSHOT_HEADER!r}",
-            )
-        return int(text)
-
-    def _settled_ends(self) -> Offsets:
-        """Return where the partitions end, once every transaction in them has ended.
-
-        A coordinator that was killed between its decision and the last of its markers believes,
-        when it is back, that it has written them. What it had decided is evident in another
-        partition; where nobody has seen anything, both are right.
-
-        Raises:
-            LogUnavailableError: a transaction does not end.
-            LogFencedError: one does not, and another writer has begun.
-        """
-        topic, partitions = self._settings.topic, self._settings.partitions
-        stop = time.monotonic() + self._settings.timeout_ms / 1000
-        patience = time.monotonic() + min(1.0, self._settings.timeout_ms / 4000)
-        while True:
-            ends = self._cluster.topics.end_offsets(topic, partitions, is_committed=False)
-            visible = self._cluster.topics.end_offsets(topic, partitions, is_committed=True)
-            if ends == visible:
-                return ends
-            now = time.monotonic()
-            if now > stop:
-                raise LogUnavailableError(
-                    brokers=self._settings.brokers,
-                    action=f"end the transactions of topic {topic!r}",
-                    reason=f"readers are held back at {visible} before {ends}",
-                )
-            if now > patience:
-                self._end_forgotten(visible)
-            time.sleep(0.005)
-
-    def _end_forgotten(self, visible: Offsets) -> None:
-        """End the transactions that nobody else is going to end.
-
-        Raises:
-            LogFencedError: another writer has begun; a transaction may be its own.
-        """
-        topic, transactions = self._settings.topic, self._cluster.transactions
-        # In this order: whoever begins after the question is not among those that were found.
-        found = transactions.unended(topic, self._settings.partitions)
-        if not transactions.is_idle(self._transactional_id, self._producer):
-            return
-        for hanging in found:
-            is_commit = self._was_committed(hanging, visible)
-            transactions.write_marker(topic, hanging, is_commit=is_commit)
-
-    def _was_committed(self, hanging: OpenTransaction, visible: Offsets) -> bool:
-        own = self._producer
-        if (hanging.producer_id, hanging.epoch) == (own.producer_id, own.epoch):
-            return True  # `append` was told so
-        topic, at = self._settings.topic, hanging.partition
-        start = {at: hanging.start_offset}
-        (first, *_) = self._cluster.topics.read(
-            topic, start, {at: hanging.start_offset + 1}, is_committed=False
-        )
-        others = {p: end for p, end in visible.items() if p != at}
-        return bool(others) and self._last_snapshot(others) == self._snapshot_of(first)
+def _patiently(settings: KafkaSettings, call: Callable[[], T]) -> T:
+    """Return what `call` does, again where another process or a cut connection was in the way."""
+    stop = time.monotonic() + settings.timeout_ms / 1000
+    # What fails at once may be a connection that was cut; what takes long has waited.
+    last_retry = time.monotonic() + settings.timeout_ms / 4000
+    pause_s = _PAUSE_MIN_S
+    while True:
+        try:
+            return call()
+        except LogFencedError:
+            if time.monotonic() > stop:
+                raise
+            # Where all takes long, two would else go on fencing each other before either is done.
+            pause_s = min(2 * pause_s, _PAUSE_MAX_S)
+        except LogUnavailableError:
+            if time.monotonic() > last_retry:
+                raise
+        # Another process is at work; it is either done soon, or dead.
+        time.sleep(random.uniform(0.1, 1) * pause_s)

@@ -23,6 +23,12 @@ class LogUnavailableError(TableStoreError):
             f"{remedy}"
         )
 
+    def with_remedy(self, remedy: str) -> LogUnavailableError:
+        """Return the same with what else may help."""
+        return LogUnavailableError(
+            brokers=self.brokers, action=self.action, reason=self.reason, remedy=remedy
+        )
+
 
 class LogRefusedError(TableStoreError):
     """The log system answered, and refuses."""

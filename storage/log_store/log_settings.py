@@ -56,11 +56,11 @@ def log_system(options: OptionValues) -> LogSystem:
     return LogSystem.KAFKA if has_brokers else LogSystem.FILE
 
 
-def file_retention_ms(schema: TableSchema) -> int | None:
-    """Return how long a log on files keeps changes; None: as long as the snapshots are there."""
+def kept_ms(schema: TableSchema) -> int | None:
+    """Return how long changes outlive their snapshots at the table; None: they do not."""
     options = TABLE_OPTIONS.parse(schema.options, Scope.TABLE)
     retention = options.get(LOG_RETENTION)
-    if log_system(options) is not LogSystem.FILE or retention is None:
+    if log_system(options) is LogSystem.NONE or retention is None:
         return None
     return int(retention.total_seconds() * 1000)
 

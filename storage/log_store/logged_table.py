@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.log_store.relay import LogRelay
+from table_store.storage.log_store.log_listener import LogListener
 
 
 def open_logged(path: str, file_io: FileIO | None = None) -> FileStoreTable:
@@ -17,4 +17,4 @@ def open_logged(path: str, file_io: FileIO | None = None) -> FileStoreTable:
         MissingFileError: its definition is lost.
     """
     table = FileStoreTable.open(path, file_io)
-    return replace(table, listener=LogRelay(table))
+    return replace(table, listener=LogListener(table))

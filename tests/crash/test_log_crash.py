@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -29,10 +30,11 @@ from table_store.storage.log_store.debezium_json import LogMessages
 from table_store.storage.log_store.kafka_log_store import KafkaLogStore
 from table_store.storage.log_store.kafka_transactions import checksum
 from table_store.storage.log_store.log_errors import LogFencedError, LogUnavailableError
-from table_store.storage.log_store.log_position import LogPosition
+from table_store.storage.log_store.log_listener import LogListener
+from table_store.storage.log_store.log_position import LogPosition, PositionFile
 from table_store.storage.log_store.log_settings import KafkaSettings
 from table_store.storage.log_store.record_batch import RecordOrigin, record_batches
-from table_store.storage.log_store.relay import LogRelay, snapshot_messages
+from table_store.storage.log_store.snapshot_messages import snapshot_messages
 from tests.fakes.cutting_proxy import CuttingProxy
 from tests.fakes.dying_cluster import Death, Steps, counted
 from tests.servers.kafka_broker import KafkaBroker
@@ -120,7 +122,7 @@ def test_the_driver_dies_again_and_again(tmp_path: Path, kafka_broker: KafkaBrok
                     table.append(rows((number % 3, str(number)), (number, "x")))
             except Death:
                 pass
-        LogRelay(table).relay()
+        LogListener(table).catch_up()
         check_replay(table)
 
 
@@ -146,7 +148,7 @@ def test_a_real_process_is_killed_while_it_commits(
             process.stdout.readline()
             time.sleep(rng.uniform(0.05, 0.6))
             process.send_signal(signal.SIGKILL)
-    LogRelay(table).relay()
+    LogListener(table).catch_up()
     check_replay(table)
 
 
@@ -181,9 +183,9 @@ def test_who_was_fenced_leaves_the_next_writers_open_transaction_alone(
     untold.append(rows((1, "b"), (2, "b")))
     second, first = table.snapshot_store.newest_first()
     store = KafkaLogStore(settings)
-    with store.writer(LogPosition()) as fenced:
+    with closing(store.writer(LogPosition())) as fenced:
         fenced.append(1, first.time_ms, snapshot_messages(table, first, settings))
-        with store.writer(LogPosition()) as follower:
+        with closing(store.writer(LogPosition())) as follower:
             assert follower.position.snapshot_id == 1
 
             def slowly() -> Iterator[tuple[int, LogMessages]]:
@@ -207,7 +209,7 @@ def test_who_writes_nothing_notes_no_position_that_another_has_moved(
     assert settings is not None
     table.append(rows((1, "a"), (2, "a")))
     (Path(table.path) / "log" / "POSITION").unlink()
-    with KafkaLogStore(settings).writer(LogPosition()) as fenced:
+    with closing(KafkaLogStore(settings).writer(LogPosition())) as fenced:
         table.append(rows((1, "b"), (2, "b")))
         with pytest.raises(LogFencedError):
             fenced.settle(1)
@@ -226,7 +228,7 @@ def test_a_transaction_whose_end_was_lost_is_ended_as_it_was_decided(
     if not is_first:
         snapshots += [replace(table, listener=NO_LISTENER).append(rows((1, "b"), (2, "b")))]
     name = f"stray {settings.topic}"
-    with KafkaLogStore(settings).cluster() as cluster:
+    with closing(KafkaLogStore(settings).cluster()) as cluster:
         stray = cluster.transactions.init_producer(name, 60_000, is_transactional=True)
         for committed in snapshots:
             assert isinstance(committed, Committed)
@@ -248,8 +250,7 @@ def test_a_transaction_whose_end_was_lost_is_ended_as_it_was_decided(
         first, _ = cluster.transactions.unended(settings.topic, 2)
         if is_seen:
             cluster.transactions.write_marker(settings.topic, first, is_commit=True)
-    position = LogRelay(table).relay()
-    assert position is not None
+    position = LogListener(table).catch_up()
     assert position.snapshot_id == len(snapshots)
     check_replay(table)
 
@@ -266,7 +267,7 @@ def test_the_connection_is_cut_at_any_request(tmp_path: Path, kafka_broker: Kafk
         proxy.arm(cut_at, is_forwarded=rng.random() < 0.5)
         table.append(rows((cut_at % 4, f"cut {cut_at}"), (cut_at, "x")))
     proxy.arm(10**6, is_forwarded=False)
-    LogRelay(table).relay()
+    LogListener(table).catch_up()
     check_replay(table)
     proxy.close()
 
@@ -280,10 +281,12 @@ def test_the_broker_is_frozen(tmp_path: Path, kafka_broker: KafkaBroker) -> None
             table.append(rows((1, "refused")))
         committed = replace(table, listener=NO_LISTENER).append(rows((1, "b")))
         assert isinstance(committed, Committed)
-        LogRelay(table).on_commit(committed.snapshot)  # as if frozen since the commit
+        LogListener(table).on_commit(
+            committed.snapshot, table.schema
+        )  # as if frozen since the commit
         assert time.monotonic() - began < 10
     table.append(rows((1, "c")))
-    LogRelay(table).relay()
+    LogListener(table).catch_up()
     check_replay(table)
 
 
@@ -303,7 +306,7 @@ def test_the_broker_is_killed(tmp_path: Path, kafka_broker: KafkaBroker) -> None
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             table.append(rows((0, "after"), (1, "kill")))
-            position = LogRelay(table)._positions.read()
+            position = PositionFile(table.file_io, table.path).read()
             if position.snapshot_id == table.snapshot_store.latest_id():
                 break
         check_replay(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import closing
 
 import pytest
 from kafka import KafkaAdminClient
@@ -74,6 +75,6 @@ def test_a_bad_property_is_named_and_its_value_not_shown(key: str, text: str) ->
 def test_brokers_that_are_not_there_are_named() -> None:
     brokers = f"127.0.0.1:{free_port()}"
     cluster = KafkaCluster(brokers, {}, timeout_ms=10_000)
-    with cluster, pytest.raises(LogUnavailableError, match=brokers) as caught:
+    with closing(cluster), pytest.raises(LogUnavailableError, match=brokers) as caught:
         cluster.topics.partition_count("t")
     assert "refused" in caught.value.reason

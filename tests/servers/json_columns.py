@@ -1,7 +1,8 @@
-"""Arrow columns of the JSON text that `json_encoding` writes."""
+"""What a reader of a log's JSON makes of it who knows the types of the columns."""
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
 from typing import Any, Final
@@ -10,17 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_store.storage.kernel.nested_array import list_of, struct_of
-from table_store.storage.log_store.base64_text import base64_bytes
 
 _PAIR: Final = ("key", "value")
 
 
 def parse_documents(documents: Sequence[bytes]) -> list[Any]:
-    """Return JSON documents as Python values, numbers as their text; one call of the parser.
-
-    Raises:
-        ValueError: one of them is not JSON.
-    """
+    """JSON documents as Python values, numbers as their text."""
     parsed: list[Any] = json.loads(
         b"[" + b",".join(documents) + b"]", parse_float=str, parse_int=str, parse_constant=_refuse
     )
@@ -30,12 +26,7 @@ def parse_documents(documents: Sequence[bytes]) -> list[Any]:
 
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return values of one column, as `parse_documents` gives them, as an array of type `kind`.
-
-    Raises:
-        ValueError: a value is not of that type (`pyarrow.ArrowInvalid` is one too).
-        TypeError: a value is of another JSON type.
-    """
+    """Values of one column, as `parse_documents` gives them, as an array of type `kind`."""
     return _decoded(pa.array(_with_pairs(values, kind), _text_type(kind)), kind)
 
 
@@ -105,7 +96,9 @@ def _decoded(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_list(kind):
         return list_of(values, lambda elements: _decoded(elements, kind.value_type), kind)
     if pa.types.is_binary(kind):
-        return base64_bytes(values).cast(kind)
+        texts = values.to_pylist()
+        found = [None if t is None else base64.b64decode(t, validate=True) for t in texts]
+        return pa.array(found, kind)
     if pa.types.is_floating(kind):
         return _floats(values, kind)
     if pa.types.is_time(kind):

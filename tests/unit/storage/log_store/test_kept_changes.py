@@ -19,7 +19,7 @@ from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.orphan_files import find_orphan_files
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import ChangesNotAvailableError, TableStoreError
-from table_store.storage.log_store.relay import LogRelay
+from table_store.storage.log_store.log_listener import LogListener
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
 from tests.fakes.manual_clock import ManualClock
 
@@ -36,7 +36,7 @@ def new_table(folder: Path, clock: ManualClock, **options: str) -> FileStoreTabl
 
 def with_clock(table: FileStoreTable, clock: ManualClock) -> FileStoreTable:
     table = replace(table, clock=clock)
-    return replace(table, listener=LogRelay(table))
+    return replace(table, listener=LogListener(table))
 
 
 def commit_hourly(table: FileStoreTable, clock: ManualClock, commits: int) -> None:

@@ -1,4 +1,4 @@
-"""The log of a table on files: changes that outlive the snapshots which could tell them.
+"""Changes that outlive the snapshots which could tell them, as files beside a table's data.
 
 As long as its snapshots are there, a table tells its changes itself. So nothing is written when a
 statement commits; an expiry, which runs in the background, first writes what would be lost.
@@ -26,7 +26,7 @@ from table_store.storage.file_store.manifest_file import MANIFEST_FOLDER
 from table_store.storage.file_store.manifest_writer import ManifestWriter
 from table_store.storage.file_store.partition_path import data_file_path
 from table_store.storage.file_store.schema import TableSchema
-from table_store.storage.file_store.snapshot import CommitKind, Snapshot
+from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.table_writer import TableWriter
 from table_store.storage.kernel.errors import (
@@ -34,20 +34,16 @@ from table_store.storage.kernel.errors import (
     InvalidSchemaError,
     MissingFileError,
 )
-from table_store.storage.log_store.log_settings import file_retention_ms
+from table_store.storage.log_store.log_settings import kept_ms
+from table_store.storage.log_store.log_store import is_told
 
 _TAKEN_AWAY: Final = pa.array(["delete", "update_preimage"])
 
 _log = logging.getLogger(__name__)
 
 
-def is_told(snapshot: Snapshot) -> bool:
-    """Whether the changes of a snapshot belong into a log."""
-    return snapshot.change_tracking and snapshot.commit_kind is not CommitKind.COMPACT
-
-
 @dataclass(frozen=True, slots=True)
-class FileLog:
+class KeptChanges:
     """The changes of one table that are kept beside its data for `log.retention`."""
 
     table: FileStoreTable
@@ -66,7 +62,7 @@ class FileLog:
         Raises:
             FileAccessError: the store refused; calling it again goes on.
         """
-        retention_ms = file_retention_ms(self.table.schema)
+        retention_ms = kept_ms(self.table.schema)
         if retention_ms is not None:
             self._write_up_to(first_retained)
         stop_ms = self.table.clock.now_ms() - (retention_ms or 0)
