@@ -1,8 +1,11 @@
 package org.apache.spark.sql.tablestore
 
+import java.io.ByteArrayInputStream
 import java.util.Base64
 
 import scala.jdk.CollectionConverters._
+
+import com.github.luben.zstd.ZstdInputStream
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
@@ -107,10 +110,21 @@ object Json {
 
   /** Rows of an answer, from its Arrow stream. */
   def rows(answer: JValue): Array[InternalRow] = {
-    val stream = Base64.getDecoder.decode((answer \ "arrow").extract[String])
-    val (rows, schema) = ArrowConverters.fromIPCStream(stream)
+    val (rows, schema) = arrow(answer)
     // A columnar row's own copy fails at a NULL number in a map or an array.
     val unsafe = UnsafeProjection.create(schema)
     try rows.map(row => unsafe(row).copy(): InternalRow).toArray finally rows.close()
+  }
+
+  /** Each of them, which is gone after the call. */
+  def eachRow(answer: JValue)(use: InternalRow => Unit): Unit = {
+    val (rows, _) = arrow(answer)
+    try rows.foreach(use) finally rows.close()
+  }
+
+  private def arrow(answer: JValue) = {
+    val sent = Base64.getDecoder.decode((answer \ "arrow").extract[String])
+    ArrowConverters.fromIPCStream(
+      if (answer \ "isCompressed" == JBool(true)) new ZstdInputStream(new ByteArrayInputStream(sent)).readAllBytes else sent)
   }
 }

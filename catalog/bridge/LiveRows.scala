@@ -29,7 +29,7 @@ object LiveRows {
     val bits = row.getBinary(6)
     val words = new Array[Long](bits.length / 8)
     ByteBuffer.wrap(bits).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer.get(words)
-    new LiveRows(FileRange(row.getUTF8String(0).toString, row.getLong(1), row.getLong(2), row.getLong(3)),
+    new LiveRows(FileRange("", row.getUTF8String(0).toString, row.getLong(1), row.getLong(2), row.getLong(3)),
       row.getLong(4), row.getLong(5), words)
   }
 

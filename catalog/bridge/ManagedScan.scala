@@ -102,8 +102,8 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
     planned: Option[JValue] = None) extends Scan with Batch with SupportsReportStatistics with SupportsReportPartitioning {
   import Json.formats
   private lazy val plan = planned.getOrElse(PlannerProcess.ask("plan_scan", request))
-  private lazy val splits = (plan \ "splits").children
-  private lazy val raw = splits.count(split => (split \ "payload") == JNothing)
+  private lazy val raw = ManagedScan.rawSplits(plan \ "raw")
+  private lazy val splits = (plan \ "splits").children.map(ManagedScan.workerSplit)
   private var isStream = false
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
@@ -114,7 +114,7 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
   override def description(): String =
     if (isStream) s"TableStoreStream $table [${readSchema.fieldNames.mkString(", ")}]"
     else s"TableStoreScan $table [${readSchema.fieldNames.mkString(", ")}] snapshot ${(plan \ "snapshot").extractOpt[Long].getOrElse("-")}, " +
-      s"$raw raw and ${splits.size - raw} merge splits, ${(plan \ "files").extract[Int]} files, " +
+      s"${raw.length} raw and ${splits.size} merge splits, ${(plan \ "files").extract[Int]} files, " +
       s"filters [${predicates.mkString(", ")}]"
   override def toBatch: Batch = this
   override def supportedCustomMetrics(): Array[CustomMetric] = ReadCounts.metrics
@@ -136,12 +136,12 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
 
   /** Round the executors, so that a split which is read again goes where its live rows are known. */
   override def planInputPartitions(): Array[InputPartition] = {
-    val executors = if (raw == splits.size) Array.empty[String] else ManagedScan.executors()
-    splits.map(ManagedScan.inputPartition).zipWithIndex.map {
-      case (merge: MergeSplit, i) if merge.live.nonEmpty && executors.nonEmpty =>
-        merge.copy(executor = Some(executors(i % executors.length)))
-      case (split, _) => split
-    }.toArray
+    val executors = if (splits.isEmpty) Array.empty[String] else ManagedScan.executors()
+    val merges = splits.zipWithIndex.map {
+      case (merge, i) if merge.live.nonEmpty && executors.nonEmpty => merge.copy(executor = Some(executors(i % executors.length)))
+      case (merge, _) => merge
+    }
+    (raw: Array[InputPartition]) ++ merges
   }
 
   override def createReaderFactory(): PartitionReaderFactory =
@@ -151,12 +151,24 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
 object ManagedScan {
   import Json.formats
 
-  def inputPartition(split: JValue): InputPartition = {
-    val bucket = (split \ "bucket").extract[Int]
-    split \ "payload" match {
-      case JString(payload) => MergeSplit(bucket, Base64.getDecoder.decode(payload), (split \ "live").extractOpt[String])
-      case _ => RawSplit(bucket, (split \ "files").children.map(FileRange.from).toArray)
+  def workerSplit(split: JValue): MergeSplit = MergeSplit((split \ "bucket").extract[Int],
+    Base64.getDecoder.decode((split \ "payload").extract[String]), (split \ "live").extractOpt[String])
+
+  /** From columns, a row for each file, in the order of the splits: a plan may have 100,000. */
+  def rawSplits(raw: JValue): Array[InputPartition] = {
+    val root = (raw \ "root").extractOpt[String].orNull
+    val splits = Array.newBuilder[InputPartition]
+    val files = Array.newBuilder[FileRange]
+    var split, bucket = -1
+    def end(): Unit = if (split >= 0) { splits += RawSplit(bucket, files.result()); files.clear() }
+    if (root != null) Json.eachRow(raw) { row =>
+      if (row.getInt(0) != split) end()
+      split = row.getInt(0)
+      bucket = row.getInt(1)
+      files += FileRange(root, row.getUTF8String(2).toString, row.getLong(3), row.getLong(4), row.getLong(5))
     }
+    end()
+    splits.result()
   }
 
   /** Processes other than this one that run tasks, as Spark's scheduler names them; in an order that stays. */
@@ -196,21 +208,14 @@ object ManagedScan {
     new java.util.ArrayList(), null)
 }
 
-case class FileRange(path: String, start: Long, length: Long, size: Long) {
+/** Part of a file; the text of `root` is shared by the files of a table. */
+case class FileRange(root: String, name: String, start: Long, length: Long, size: Long) {
+  def path: String = root + name
   def toSpark: PartitionedFile =
     PartitionedFile(InternalRow.empty, SparkPath.fromPathString(path), start, length, fileSize = size)
 }
 
-object FileRange {
-  /** Written out: a plan may have 100,000 of them, and by reflection each takes longer than all else about it. */
-  def from(json: JValue): FileRange = {
-    val JString(path) = json \ "path": @unchecked
-    def number(name: String): Long = (json \ name: @unchecked) match { case JInt(value) => value.toLong; case JLong(value) => value }
-    FileRange(path, number("start"), number("length"), number("size"))
-  }
-}
-
-/** Part of one bucket. */
+/** What one task reads; files of one bucket where the scan says that it is bucketed. */
 trait BucketSplit extends InputPartition with HasPartitionKey {
   def bucket: Int
   override def partitionKey(): InternalRow = InternalRow(bucket)

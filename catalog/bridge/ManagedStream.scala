@@ -51,7 +51,7 @@ class ManagedStream(request: JObject, table: String, checkpoint: String, readers
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val parallelism = SparkSession.active.leafNodeDefaultParallelism
     ask("plan_stream", ("start" -> start.json) ~ ("end" -> end.json) ~ ("parallelism" -> parallelism)).children
-      .map(ManagedScan.inputPartition).toArray
+      .map(ManagedScan.workerSplit).toArray
   }
   override lazy val createReaderFactory: PartitionReaderFactory = readers(ask("stream_task"))
 

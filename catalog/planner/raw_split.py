@@ -1,11 +1,21 @@
-"""Which files Spark's own Parquet reader can read, without a Python worker."""
+"""Which files Spark's own Parquet reader can read, without a Python worker, and in which parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
+from table_store.storage.file_store.file_groups import Integers
+from table_store.storage.file_store.file_paths import paths_in_table
+from table_store.storage.file_store.live_files import LiveFiles
+from table_store.storage.file_store.scan_planner import pack
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.table import FileStoreTable
@@ -30,6 +40,16 @@ class StoredColumns:
             file.format == "parquet" and self._readable(file.schema_id) for file in split.files
         )
 
+    def readable(self, live: LiveFiles) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """In which of the files Spark finds them."""
+        schemas = [i for i in live.schema_ids if self._are_stored and self._readable(i)]
+        entries = live.entries
+        mask: np.ndarray[tuple[int], np.dtype[np.bool_]] = pc.and_(
+            pc.equal(entries["format"], "parquet"),
+            pc.is_in(entries["schema_id"], pa.array(schemas, pa.int64())),
+        ).to_numpy()
+        return mask
+
     def _readable(self, schema_id: int) -> bool:
         if schema_id not in self._judged:
             written = self._table.schema_store.get(schema_id)
@@ -39,16 +59,54 @@ class StoredColumns:
         return self._judged[schema_id]
 
 
-def byte_ranges(*, row_count: int, size_bytes: int, target_bytes: int) -> Iterator[tuple[int, int]]:
-    """(start, length) of the parts in which several tasks read a file.
+def raw_answer(
+    live: LiveFiles,
+    rows: Integers,
+    table_path: str,
+    *,
+    part_bytes: int,
+    pack_bytes: int,
+    by_bucket: bool,
+) -> dict[str, Any]:
+    """Raw splits as the bridge takes them, a row for each part of a file that one task reads.
+
+    Args:
+        live: the files of a table, of which some are raw.
+        rows: these, in the order in which tasks read them.
+        table_path: of the table.
+        part_bytes: a larger file is cut.
+        pack_bytes: of one split.
+        by_bucket: whether a split has files of one bucket only.
+    """
+    names = [f"partition_{i}" for i in range(len(live.schema.partition_keys))]
+    needed = live.entries.select([*names, "bucket", "name", "row_count", "size_bytes"])
+    raw = replace(live, entries=needed.take(pa.array(rows)))
+    sizes = raw.entries["size_bytes"].to_numpy()
+    counts = _part_counts(raw.entries["row_count"].to_numpy(), sizes, part_bytes)
+    file = np.repeat(np.arange(len(sizes)), counts)
+    part = np.arange(len(file)) - np.repeat(np.cumsum(counts) - counts, counts)
+    start, end = (sizes[file] * i // counts[file] for i in (part, part + 1))
+    buckets = raw.entries["bucket"].to_numpy()[file]
+    splits = pack(end - start, buckets if by_bucket else None, target_bytes=pack_bytes)
+    columns = {
+        "split": pa.array(splits, pa.int32()),
+        "bucket": buckets,
+        "path": paths_in_table(raw).take(pa.array(file)),
+        "start": start,
+        "length": end - start,
+        "size": sizes[file],
+    }
+    return {"root": table_path.rstrip("/"), **arrow_answer(pa.table(columns))}
+
+
+def _part_counts(row_counts: Integers, sizes: Integers, part_bytes: int) -> Integers:
+    """In how many parts several tasks read each file.
 
     Spark's reader takes the row groups whose middle lies in its part: there are no more parts
     than full row groups.
     """
-    groups = -(-row_count // ROW_GROUP_ROWS_MAX)
-    parts = max(1, min(groups, -(-size_bytes // max(1, target_bytes))))
-    bounds = [size_bytes * i // parts for i in range(parts + 1)]
-    yield from ((start, end - start) for start, end in pairwise(bounds))
+    groups = -(-row_counts // ROW_GROUP_ROWS_MAX)
+    return np.maximum(1, np.minimum(groups, -(-sizes // max(1, part_bytes))))
 
 
 def _is_same_column(written: TableSchema, schema: TableSchema, name: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +14,9 @@ from table_store.catalog.planner.jvm_schema import jvm_rows, jvm_schema
 from table_store.catalog.planner.key_lookup import narrowed_to_keys
 from table_store.catalog.planner.live_rows_task import LIVE_ROWS, LiveRowsTask
 from table_store.catalog.planner.managed_table import ROW_COLUMN
-from table_store.catalog.planner.opened_table import opened_table
+from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.python_task import python_task
-from table_store.catalog.planner.raw_split import StoredColumns, byte_ranges
+from table_store.catalog.planner.raw_split import StoredColumns, raw_answer
 from table_store.catalog.planner.read_options import read_options
 from table_store.catalog.planner.read_task import ReadTask
 from table_store.catalog.planner.session import PlannerSession
@@ -28,7 +27,12 @@ from table_store.storage.file_store.change_labels import CHANGE_LABELS
 from table_store.storage.file_store.live_rows import LiveRowsReader, live_rows_id
 from table_store.storage.file_store.pruning import conjuncts
 from table_store.storage.file_store.scan import Scan
-from table_store.storage.file_store.scan_planner import share_bytes
+from table_store.storage.file_store.scan_planner import (
+    OPEN_COST_BYTES,
+    ScanPlan,
+    raw_splits,
+    share_bytes,
+)
 from table_store.storage.file_store.split import Split, SplitKind
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.log_store.logged_table import open_logged
@@ -57,16 +61,13 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     scan, is_small = narrowed_to_keys(scan)
     if is_small and columns:
         return arrow_answer(jvm_rows(scan.to_arrow(), columns_from_spark(argument["schema"])))
-    options = read_options(argument)
-    parallelism = argument.get("parallelism", 1)
-    by = bucketed_by(scan, parallelism)
-    if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
-        scan = replace(scan, target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE))
-    else:
-        target = share_bytes(scan.live.size_bytes, parallelism, scan.target_bytes)
-        scan = replace(scan, target_bytes=target)
-    splits = scan.splits()
+    scan, pack_bytes = _with_split_sizes(scan, argument)
+    by = bucketed_by(scan, argument.get("parallelism", 1))
+    plan = scan.plan()
     stored_columns = StoredColumns(opened.table, opened.schema, columns)
+    is_readable = stored_columns.readable(plan.live)[plan.raw]
+    others = raw_splits(plan.live.take(plan.raw[~is_readable]), scan.target_bytes)
+    parts = [_part(split, stored_columns, opened) for split in (*others, *plan.merges)]
     task = ReadTask(
         reader=scan.reader(),
         stored=stored,
@@ -75,20 +76,52 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         predicate=predicate,
         limit=argument.get("limit"),
     )
-    parts = [
-        part for split in splits for part in _parts(split, stored_columns, scan, opened.table.path)
-    ]
-    files = [file for split in splits for file in split.files]
     return {
         "snapshot": opened.snapshot_id,
+        "raw": raw_answer(
+            plan.live,
+            plan.raw[is_readable],
+            opened.table.path,
+            part_bytes=scan.target_bytes,
+            pack_bytes=pack_bytes,
+            by_bucket=by is not None,
+        ),
         "splits": parts,
-        "files": len(files),
-        "rows": sum(file.row_count for file in files),
-        "sizeBytes": sum(file.size_bytes for file in files),
+        **_amounts(plan),
         "bucketedBy": by,
         "live": _live_rows(scan, argument) if any("live" in part for part in parts) else None,
         **python_task(task, argument["schema"]),
     }
+
+
+def _amounts(plan: ScanPlan) -> dict[str, int]:
+    """Files, stored rows and bytes that the tasks of a plan meet."""
+    rows, sizes = (
+        int(plan.live.entries[name].to_numpy()[plan.raw].sum())
+        for name in ("row_count", "size_bytes")
+    )
+    return {
+        "files": len(plan.raw) + sum(len(split.files) for split in plan.merges),
+        "rows": rows + sum(split.row_count for split in plan.merges),
+        "sizeBytes": sizes + sum(split.size_bytes for split in plan.merges),
+    }
+
+
+def _with_split_sizes(scan: Scan, argument: Argument) -> tuple[Scan, int]:
+    """The scan with the size of its splits, and that of splits of whole files.
+
+    Of the latter opening the files counts, too: many small ones are few splits.
+    """
+    options = read_options(argument)
+    if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
+        target = options.get(SOURCE_SPLIT_TARGET_SIZE)
+        return replace(scan, target_bytes=target), target
+    size, count = scan.live.size_bytes, scan.live.file_count
+    share, packed = (
+        share_bytes(cost, argument.get("parallelism", 1), scan.target_bytes)
+        for cost in (size, size + count * OPEN_COST_BYTES)
+    )
+    return replace(scan, target_bytes=share), packed
 
 
 def _live_rows(scan: Scan, argument: Argument) -> dict[str, Any]:
@@ -113,27 +146,9 @@ def _system_rows(argument: Argument) -> dict[str, Any]:
     return arrow_answer(rows.select(argument["columns"]))
 
 
-def _parts(
-    split: Split, stored: StoredColumns, scan: Scan, table_path: str
-) -> Iterator[dict[str, Any]]:
-    """The split as the bridge takes it; a large file that is read as it is becomes several."""
-    bucket: dict[str, Any] = {"bucket": split.bucket}
-    can_read = stored.can_read(split)
-    if split.kind is SplitKind.MERGE or not can_read:
-        part = {**bucket, "payload": base64.b64encode(split.to_bytes()).decode()}
-        if can_read and scan.schema.primary_key:
-            part["live"] = live_rows_id(split, table_path)
-        yield part
-        return
-    ranges = [
-        {"path": scan.files.path_of(file), "start": start, "length": length}
-        | {"size": file.size_bytes}
-        for file in split.files
-        for start, length in byte_ranges(
-            row_count=file.row_count, size_bytes=file.size_bytes, target_bytes=scan.target_bytes
-        )
-    ]
-    if len(ranges) == len(split.files):
-        yield {**bucket, "files": ranges}
-    else:
-        yield from ({**bucket, "files": [part]} for part in ranges)
+def _part(split: Split, stored: StoredColumns, opened: OpenedTable) -> dict[str, Any]:
+    """A split for Python workers as the bridge takes it."""
+    part = {"bucket": split.bucket, "payload": base64.b64encode(split.to_bytes()).decode()}
+    if split.kind is SplitKind.MERGE and opened.schema.primary_key and stored.can_read(split):
+        part["live"] = live_rows_id(split, opened.table.path)
+    return part

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.storage.file_store.file_groups import Integers, bucket_numbers
 from table_store.storage.file_store.schema import TableSchema
 
-Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-
-def section_numbers(entries: pa.Table, schema: TableSchema) -> Numbers:
+def section_numbers(entries: pa.Table, schema: TableSchema) -> Integers:
     """Return a number per file; files of one bucket that overlap, also in a chain, share it.
 
     The same sections as `interval_partition` makes, for a table with key. About 1 µs a file.
     Files without a key range are taken to overlap all others of their bucket.
     """
     count = entries.num_rows
-    groups = _bucket_numbers(entries, schema)
+    if not count:
+        return np.empty(0, dtype=np.int64)
+    groups = bucket_numbers(entries, schema)
     low, high = _key_ranks(entries, len(schema.primary_key))
     order = np.lexsort((low, groups))
     width = int(high.max(initial=0)) + 2
@@ -34,19 +33,7 @@ def section_numbers(entries: pa.Table, schema: TableSchema) -> Numbers:
     return numbers
 
 
-def _bucket_numbers(entries: pa.Table, schema: TableSchema) -> Numbers:
-    numbers = np.zeros(entries.num_rows, dtype=np.int64)
-    names = [f"partition_{i}" for i in range(len(schema.partition_keys))]
-    for name in (*names, "bucket"):
-        codes = entries[name].combine_chunks().dictionary_encode(null_encoding="encode")
-        indices = codes.indices.to_numpy().astype(np.int64)
-        combined = numbers * max(1, len(codes.dictionary)) + indices
-        # Dense again, so that the product of many columns cannot overflow.
-        _, numbers = np.unique(combined, return_inverse=True)
-    return numbers.astype(np.int64)
-
-
-def _key_ranks(entries: pa.Table, key_count: int) -> tuple[Numbers, Numbers]:
+def _key_ranks(entries: pa.Table, key_count: int) -> tuple[Integers, Integers]:
     """Return the ranks of the least and greatest key of each file among all of these keys."""
     count = entries.num_rows
     names = [f"key_{i}" for i in range(key_count)]

@@ -99,6 +99,11 @@ class LiveFiles:
         entries = self.entries if mask.all() else self.entries.filter(pa.array(mask))
         return LiveFiles(snapshot_id=self.snapshot_id, schema=self.schema, entries=entries)
 
+    def take(self, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> LiveFiles:
+        """Return these files, in this order."""
+        entries = self.entries.take(pa.array(rows))
+        return LiveFiles(snapshot_id=self.snapshot_id, schema=self.schema, entries=entries)
+
     def in_scope(self, scope: Scope | None) -> LiveFiles:
         """Return the files in the scope; None is the whole table."""
         return self if scope is None else self.select(scope.mask(self.entries, self.schema))

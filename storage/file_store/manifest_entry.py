@@ -111,6 +111,16 @@ def without_empty_columns(entries: pa.Table) -> pa.Table:
     return entries.select(keep)
 
 
+def without_stats(entries: pa.Table) -> pa.Table:
+    """Return the entries without the bounds of columns, which pruning alone needs."""
+    keep = [
+        name
+        for name in entries.column_names
+        if name in _FIXED or not name.startswith(("min_", "max_", "exact_", "nulls_"))
+    ]
+    return entries.select(keep)
+
+
 def align_entries(entries: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
     """Return the entries with the column types of another (newer) schema.
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from table_store.storage.file_store.bag_place import bags
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.live_files import LiveFiles
-from table_store.storage.file_store.scan_planner import plan_splits
+from table_store.storage.file_store.scan_planner import ScanPlan, plan_scan, raw_splits
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.split_reader import SplitReader, under_schema
@@ -30,14 +29,14 @@ class Scan:
     target_bytes: int
     moved_schemas: frozenset[int] = frozenset()
 
-    def splits(self) -> tuple[Split, ...]:
+    def plan(self) -> ScanPlan:
         """Return what tasks read; files that cannot hold a row of the answer are left out."""
-        return plan_splits(
-            bags(self.live.by_bucket(), self.moved_schemas),
-            self.schema,
-            target_bytes=self.target_bytes,
-            snapshot_id=self.live.snapshot_id,
-        )
+        return plan_scan(self.live, self.moved_schemas, target_bytes=self.target_bytes)
+
+    def splits(self) -> tuple[Split, ...]:
+        """Return the plan as objects."""
+        plan = self.plan()
+        return (*raw_splits(plan.live.take(plan.raw), self.target_bytes), *plan.merges)
 
     def reader(self) -> SplitReader:
         """Return what reads the splits, here or in another process."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, TypeAlias
 
+import numpy as np
+
+from table_store.storage.file_store.bag_place import bags
 from table_store.storage.file_store.data_file import DataFile
+from table_store.storage.file_store.file_groups import Integers, bucket_numbers, partition_numbers
 from table_store.storage.file_store.interval_partition import interval_partition
 from table_store.storage.file_store.key_range import KeyRange, range_columns
-from table_store.storage.file_store.live_files import BucketFiles
+from table_store.storage.file_store.key_sections import section_numbers
+from table_store.storage.file_store.live_files import BucketFiles, LiveFiles
+from table_store.storage.file_store.manifest_entry import without_stats
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.sorted_run import age
 from table_store.storage.file_store.split import Split, SplitKind
@@ -20,14 +26,21 @@ OPEN_COST_BYTES: Final = 4 << 20
 """What opening one more file is worth in bytes, as Spark's spark.sql.files.openCostInBytes."""
 
 _Runs: TypeAlias = tuple[tuple[DataFile, ...], ...]
+Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 StartsOf: TypeAlias = Callable[[DataFile], Sequence[tuple[Value, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    kind: SplitKind
-    runs: _Runs
-    keys: KeyRange = field(default_factory=KeyRange)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanPlan:
+    """The files of a scan: those whose rows are the answer, and splits of those to be merged.
+
+    A scan may have 100,000 files of the first kind, so they are rows of `live`, in the order in
+    which tasks best read them: bucket after bucket by key, or as they were written.
+    """
+
+    live: LiveFiles
+    raw: Integers
+    merges: tuple[Split, ...]
 
 
 def share_bytes(size_bytes: int, parallelism: int, limit_bytes: int) -> int:
@@ -40,77 +53,119 @@ def share_bytes(size_bytes: int, parallelism: int, limit_bytes: int) -> int:
     return min(limit_bytes, max(OPEN_COST_BYTES, share))
 
 
-def plan_splits(
-    buckets: Sequence[BucketFiles],
-    schema: TableSchema,
-    *,
-    target_bytes: int,
-    snapshot_id: int | None,
-) -> tuple[Split, ...]:
-    """Return the splits of a scan, each of about `target_bytes` or less where it can be cut.
+def plan_scan(live: LiveFiles, moved: Collection[int], *, target_bytes: int) -> ScanPlan:
+    """Return what tasks read; a merge is cut into splits of about `target_bytes` where it can be.
 
     Files that overlap no other run and hold no deletion are raw, whatever the rest of their
     bucket is like.
+
+    Args:
+        live: what pruning left of a snapshot.
+        moved: as `bags` takes them.
+        target_bytes: of one split.
     """
-    splits: list[Split] = []
-    for bucket in buckets:
-        if schema.primary_key:
-            planned = _keyed(bucket, schema, target_bytes)
-        else:
-            planned = _keyless(bucket, target_bytes)
-        splits.extend(
-            Split(
-                partition=bucket.partition,
-                bucket=bucket.bucket,
-                kind=plan.kind,
-                runs=plan.runs,
-                keys=plan.keys,
-                snapshot_id=snapshot_id,
-            )
-            for plan in planned
+    live = replace(live, entries=without_stats(live.entries))
+    is_raw, order = _keyed(live) if live.schema.primary_key else _keyless(live, moved)
+    merged = () if is_raw.all() else bags(live.select(~is_raw).by_bucket(), moved)
+    splits = (
+        Split(
+            partition=bucket.partition,
+            bucket=bucket.bucket,
+            kind=SplitKind.MERGE,
+            runs=runs,
+            keys=keys,
+            snapshot_id=live.snapshot_id,
         )
-    return tuple(splits)
+        for bucket in merged
+        for section in _sections(bucket, live.schema)
+        for runs, keys in _cut(section, live.schema, target_bytes)
+    )
+    return ScanPlan(live=live, raw=order[is_raw[order]], merges=tuple(splits))
 
 
-def _keyed(bucket: BucketFiles, schema: TableSchema, target_bytes: int) -> Iterator[_Planned]:
-    raw: list[DataFile] = []
-    for section in interval_partition(bucket.files):
-        runs = tuple(run.files for run in section)
-        if len(runs) == 1 and not any(file.delete_count for file in runs[0]):
-            raw.extend(runs[0])
-        else:
-            yield from _cut(runs, schema, target_bytes)
-    yield from _packed(raw, target_bytes)
+def raw_splits(raw: LiveFiles, target_bytes: int) -> tuple[Split, ...]:
+    """Return raw files as splits of one bucket each and about `target_bytes`."""
+    if not raw.file_count:
+        return ()
+    groups = bucket_numbers(raw.entries, raw.schema)
+    order = np.argsort(groups, kind="stable")
+    sizes = raw.entries["size_bytes"].to_numpy()[order]
+    numbers = pack(sizes, groups[order], target_bytes=target_bytes)
+    files = raw.take(order).files()
+    bounds = np.flatnonzero(np.diff(numbers, prepend=-1, append=numbers[-1] + 1)).tolist()
+    return tuple(
+        Split(
+            partition=files[start].partition,
+            bucket=files[start].bucket,
+            kind=SplitKind.RAW,
+            runs=tuple((file,) for file in files[start:end]),
+            snapshot_id=raw.snapshot_id,
+        )
+        for start, end in pairwise(bounds)
+    )
 
 
-def _keyless(bucket: BucketFiles, target_bytes: int) -> Iterator[_Planned]:
-    files = sorted(bucket.files, key=age)
-    if any(file.delete_count for file in files):
-        yield _Planned(SplitKind.MERGE, tuple((file,) for file in files))
+def pack(sizes: Integers, groups: Integers | None, *, target_bytes: int) -> Integers:
+    """Return the number of the split of each file, from 0 and ascending.
+
+    A split holds files that follow each other, of one group (equal numbers that follow each
+    other), and is about `target_bytes`: each file belongs where its middle lies.
+    """
+    costs = sizes + OPEN_COST_BYTES
+    ends = np.cumsum(costs)
+    is_first = np.zeros(len(sizes), np.bool_)
+    if groups is not None and len(groups):
+        is_first[1:] = groups[1:] != groups[:-1]
+        starts = (ends - costs)[np.flatnonzero(is_first | (np.arange(len(sizes)) == 0))]
+        ends = ends - starts[np.cumsum(is_first)]
+    places = (ends - costs // 2) // max(1, target_bytes)
+    is_first[1:] |= places[1:] != places[:-1]
+    return np.cumsum(is_first)
+
+
+def _keyed(live: LiveFiles) -> tuple[Mask, Integers]:
+    """Which files overlap no other of their bucket, and the order by bucket and key."""
+    sections = section_numbers(live.entries, live.schema)
+    is_alone = np.bincount(sections)[sections] == 1
+    return is_alone & ~_with_deletions(live), np.argsort(sections, kind="stable")
+
+
+def _keyless(live: LiveFiles, moved: Collection[int]) -> tuple[Mask, Integers]:
+    """Which files lie in a bag without deletions, and the order of their age."""
+    entries = live.entries
+    order = np.lexsort([entries[name].to_numpy() for name in ("max_sequence", "min_sequence")])
+    deleted = _with_deletions(live)
+    if not deleted.any():
+        return ~deleted, order
+    buckets = bucket_numbers(entries, live.schema)
+    is_merged = np.isin(buckets, buckets[deleted])
+    if moved:
+        partitions = partition_numbers(entries, live.schema)
+        has_moved = np.isin(entries["schema_id"].to_numpy(), list(moved))
+        bagged = np.intersect1d(partitions[deleted], partitions[has_moved])
+        is_merged |= np.isin(partitions, bagged)
+    return ~is_merged, order
+
+
+def _with_deletions(live: LiveFiles) -> Mask:
+    mask: Mask = live.entries["delete_count"].to_numpy() > 0
+    return mask
+
+
+def _sections(bucket: BucketFiles, schema: TableSchema) -> Iterator[_Runs]:
+    """The runs of each part of a bucket that needs a merge of its own."""
+    if schema.primary_key:
+        for section in interval_partition(bucket.files):
+            yield tuple(run.files for run in section)
     else:
-        yield from _packed(files, target_bytes)
+        yield tuple((file,) for file in sorted(bucket.files, key=age))
 
 
-def _packed(files: Sequence[DataFile], target_bytes: int) -> Iterator[_Planned]:
-    """Raw files side by side, in their order, until a split is full."""
-    pack: list[DataFile] = []
-    size = 0
-    for file in files:
-        cost = file.size_bytes + OPEN_COST_BYTES
-        if pack and size + cost > target_bytes:
-            yield _Planned(SplitKind.RAW, tuple((f,) for f in pack))
-            pack, size = [], 0
-        pack.append(file)
-        size += cost
-    if pack:
-        yield _Planned(SplitKind.RAW, tuple((f,) for f in pack))
-
-
-def _cut(runs: _Runs, schema: TableSchema, target_bytes: int) -> Iterator[_Planned]:
+def _cut(runs: _Runs, schema: TableSchema, target_bytes: int) -> Iterator[tuple[_Runs, KeyRange]]:
     """Cut one section that needs a merge into ranges of the key for several tasks."""
-    ranges = key_ranges(runs, schema, target_bytes)
+    ranges = key_ranges(runs, schema, target_bytes) if schema.primary_key else (KeyRange(),)
     if len(ranges) == 1:
-        yield _Planned(SplitKind.MERGE, runs)
+        yield runs, KeyRange()
         return
     places = _range_places(schema)
     for keys in ranges:
@@ -119,7 +174,7 @@ def _cut(runs: _Runs, schema: TableSchema, target_bytes: int) -> Iterator[_Plann
         )
         kept = tuple(run for run in kept if run)
         if kept:
-            yield _Planned(SplitKind.MERGE, kept, keys)
+            yield kept, keys
 
 
 def key_ranges(

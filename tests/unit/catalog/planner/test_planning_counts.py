@@ -7,24 +7,30 @@ import shutil
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from table_store.catalog.planner.aggregate_requests import exact_aggregates
 from table_store.catalog.planner.bucketing import bucketed_by
-from table_store.catalog.planner.raw_split import byte_ranges
+from table_store.catalog.planner.raw_split import raw_answer
 from table_store.catalog.planner.scan_requests import plan_scan
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.table_definition import columns_to_spark
-from table_store.storage.file_store.data_file import CommitMessage
+from table_store.storage.file_store.data_file import CommitMessage, DataFile
 from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
+from table_store.storage.file_store.live_files import LiveFiles
+from table_store.storage.file_store.manifest_entry import entries_from_files
+from table_store.storage.file_store.scan_planner import OPEN_COST_BYTES
 from table_store.storage.file_store.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import MissingFileError
+from table_store.storage.kernel.errors import MissingFileError, PathNotAllowedError
 from table_store.storage.kernel.types import DOUBLE, LONG, STRING
+from tests.fakes.metadata_table import KEYLESS, make_file
 
 _OPENED: list[object] = []
 """Files that this process has opened; hooks cannot be taken back, so this one is there for all."""
@@ -81,6 +87,14 @@ def _scan(table: FileStoreTable, *predicates: Any, columns: tuple[str, ...] = ("
     )
 
 
+def _raw(answer: Any) -> list[dict[str, Any]]:
+    """Parts of files that are read as they are."""
+    sent = base64.b64decode(answer["arrow"])
+    data = pa.input_stream(pa.py_buffer(sent), "zstd" if answer["isCompressed"] else None)
+    rows: list[dict[str, Any]] = pa.ipc.open_stream(data.read()).read_all().to_pylist()
+    return rows
+
+
 def _equals(column: str, value: int) -> dict[str, Any]:
     literal = {"literal": str(value), "type": '"long"'}
     return {"name": "=", "children": [{"column": [column]}, literal]}
@@ -124,7 +138,7 @@ def test_a_key_condition_leaves_the_files_that_can_hold_it(tmp_path: Path) -> No
     assert _scan(table)["files"] == 5
     greater = {**_equals("id", 42), "name": ">="}
     found = _scan(table, greater)
-    assert (found["files"], len(found["splits"])) == (1, 1)
+    assert (found["files"], len(_raw(found["raw"])), found["splits"]) == (1, 1, [])
 
 
 def test_a_plan_opens_as_many_files_for_many_data_files_as_for_few(tmp_path: Path) -> None:
@@ -140,7 +154,8 @@ def test_a_plan_opens_as_many_files_for_many_data_files_as_for_few(tmp_path: Pat
                 messages += writer.prepare_commit()
             table.commit(messages)
         _OPENED.clear()
-        assert _scan(table)["files"] == count
+        plan = _scan(table)
+        assert plan["files"] == len(_raw(plan["raw"])) == count
         opened.append(len(_OPENED))
     assert opened[0] == opened[1] > 0
 
@@ -151,8 +166,8 @@ def test_files_that_do_not_overlap_need_no_python_worker(tmp_path: Path) -> None
     table.append(_rows(1, 9))
     table.append(_rows(11, 19))
     table.append(_rows(12, 13))
-    splits = _scan(table)["splits"]
-    assert sorted("payload" in split for split in splits) == [False, True]
+    plan = _scan(table)
+    assert (len(_raw(plan["raw"])), len(plan["splits"])) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -169,10 +184,49 @@ def test_parts_of_a_large_file(
     tmp_path: Path, rows: int, size: int, target: int, parts: int
 ) -> None:
     """Parts follow each other without a gap, and none is without a row group."""
-    ranges = list(byte_ranges(row_count=rows, size_bytes=size, target_bytes=target))
-    assert len(ranges) == parts
-    assert sum(length for _, length in ranges) == size
-    assert [start for start, _ in ranges[1:]] == [start + length for start, length in ranges[:-1]]
+    file = make_file("a.parquet", rows=rows, size=size)
+    found = _raw(_packed([file], target, target, by_bucket=False))
+    assert len(found) == len({part["split"] for part in found}) == parts
+    assert {part["size"] for part in found} == {size}
+    starts = [*(part["start"] for part in found), size]
+    assert starts[0] == 0
+    assert [part["length"] for part in found] == [b - a for a, b in pairwise(starts)]
+
+
+def _packed(files: list[DataFile], part_bytes: int, pack_bytes: int, by_bucket: bool) -> Any:
+    entries = entries_from_files(KEYLESS, added=files)
+    live = LiveFiles(snapshot_id=1, schema=KEYLESS, entries=entries)
+    return raw_answer(
+        live,
+        np.arange(len(files)),
+        "/t/",
+        part_bytes=part_bytes,
+        pack_bytes=pack_bytes,
+        by_bucket=by_bucket,
+    )
+
+
+@pytest.mark.parametrize(
+    ("by_bucket", "splits"), [(False, [0, 0, 1, 1, 2]), (True, [0, 0, 1, 2, 2])]
+)
+def test_small_files_share_a_split(tmp_path: Path, by_bucket: bool, splits: list[int]) -> None:
+    """Of several buckets, unless Spark is told that splits are buckets; each costs an opening."""
+    buckets = [0, 0, 0, 1, 1]
+    files = [
+        make_file(f"{i}.parquet", bucket=bucket, size=OPEN_COST_BYTES)
+        for i, bucket in enumerate(buckets)
+    ]
+    found = _raw(_packed(files, 1 << 30, 4 * OPEN_COST_BYTES, by_bucket=by_bucket))
+    assert [part["split"] for part in found] == splits
+    assert [part["path"] for part in found] == [
+        f"/bucket-{bucket}/{i}.parquet" for i, bucket in enumerate(buckets)
+    ]
+
+
+def test_no_name_in_a_manifest_leads_out_of_the_table(tmp_path: Path) -> None:
+    """Names come from files that somebody may have changed."""
+    with pytest.raises(PathNotAllowedError):
+        _packed([make_file("../a.parquet")], 1, 1, by_bucket=False)
 
 
 def test_rows_of_one_key_come_with_the_plan(tmp_path: Path) -> None:
@@ -215,7 +269,7 @@ def test_buckets_are_told_where_they_keep_the_cores_busy(tmp_path: Path) -> None
     four = _table(tmp_path / "four", ("id",), bucket="4")
     four.append(_rows(*range(100)))
     assert _scan(four)["bucketedBy"] == {"column": "id", "buckets": 4}
-    assert {split["bucket"] for split in _scan(four)["splits"]} == {0, 1, 2, 3}
+    assert {part["bucket"] for part in _raw(_scan(four)["raw"])} == {0, 1, 2, 3}
     scan = four.scan(columns=("id",))
     assert bucketed_by(scan, 100) is not None
     scan = replace(scan, target_bytes=1)
