@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.catalog.planner.arrow_answer import arrow_answer
+from table_store.catalog.planner.arrow_answer import arrow_stream
 from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.file_groups import Integers
 from table_store.storage.file_store.file_paths import paths_in_table
@@ -19,6 +18,19 @@ from table_store.storage.file_store.scan_planner import pack
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.split import Split
 from table_store.storage.file_store.table import FileStoreTable
+
+_PARTS: Final = pa.schema(
+    [
+        ("split", pa.int32()),
+        ("bucket", pa.int32()),
+        ("path", pa.string()),
+        ("start", pa.int64()),
+        ("length", pa.int64()),
+        ("size", pa.int64()),
+    ]
+)
+_BATCH_PARTS: Final = 1 << 16
+_UNCOMPRESSED_PARTS_MAX: Final = 512
 
 
 class StoredColumns:
@@ -78,25 +90,30 @@ def raw_answer(
         pack_bytes: of one split.
         by_bucket: whether a split has files of one bucket only.
     """
-    names = [f"partition_{i}" for i in range(len(live.schema.partition_keys))]
-    needed = live.entries.select([*names, "bucket", "name", "row_count", "size_bytes"])
-    raw = replace(live, entries=needed.take(pa.array(rows)))
-    sizes = raw.entries["size_bytes"].to_numpy()
-    counts = _part_counts(raw.entries["row_count"].to_numpy(), sizes, part_bytes)
+    sizes, row_counts, buckets = (
+        live.entries[name].to_numpy()[rows] for name in ("size_bytes", "row_count", "bucket")
+    )
+    counts = _part_counts(row_counts, sizes, part_bytes)
     file = np.repeat(np.arange(len(sizes)), counts)
     part = np.arange(len(file)) - np.repeat(np.cumsum(counts) - counts, counts)
     start, end = (sizes[file] * i // counts[file] for i in (part, part + 1))
-    buckets = raw.entries["bucket"].to_numpy()[file]
+    buckets = buckets[file]
     splits = pack(end - start, buckets if by_bucket else None, target_bytes=pack_bytes)
-    columns = {
-        "split": pa.array(splits, pa.int32()),
-        "bucket": buckets,
-        "path": paths_in_table(raw).take(pa.array(file)),
-        "start": start,
-        "length": end - start,
-        "size": sizes[file],
+    columns = [splits.astype(np.int32), buckets, file, start, end - start, sizes[file]]
+    parts = pa.table([pa.array(column) for column in columns], _PARTS.names)
+    batches = (_with_paths(batch, live, rows) for batch in parts.to_batches(_BATCH_PARTS))
+    return {
+        "root": table_path.rstrip("/"),
+        **arrow_stream(_PARTS, batches, is_compressed=len(file) > _UNCOMPRESSED_PARTS_MAX),
     }
-    return {"root": table_path.rstrip("/"), **arrow_answer(pa.table(columns))}
+
+
+def _with_paths(parts: pa.RecordBatch, live: LiveFiles, rows: Integers) -> pa.RecordBatch:
+    """`parts` with the path of each in place of its place in `rows`; these ascend."""
+    place = parts["path"].to_numpy()
+    first = int(place[0])
+    paths = paths_in_table(live, rows[first : int(place[-1]) + 1]).take(pa.array(place - first))
+    return parts.set_column(_PARTS.get_field_index("path"), "path", paths)
 
 
 def _part_counts(row_counts: Integers, sizes: Integers, part_bytes: int) -> Integers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from table_store.storage.file_store.manifest_entry import (
     entry_types,
     files_from_entries,
     python_values,
+    with_stats_of,
 )
 from table_store.storage.file_store.manifest_file import MetadataReader, live_entries
 from table_store.storage.file_store.manifest_list import ManifestMeta, list_from_table
@@ -210,22 +211,26 @@ def read_entries(
     schema: TableSchema,
     *,
     snapshot_id: int | None = None,
+    stats_of: Collection[int] | None = None,
 ) -> pa.Table:
     """Return the entries of the manifests in order, with the types of `schema`.
+
+    With `stats_of` of all bounds of columns only those of these field ids, and nothing else of
+    the manifests stays in memory.
 
     Raises:
         MissingFileError: a manifest does not exist.
         CorruptFileError: a manifest is damaged.
     """
     types = entry_types(schema)
-    return concat_entries(
-        [
-            align_entries(
-                reader.read(m.name, kind=ContentKind.MANIFEST, snapshot_id=snapshot_id), types
-            )
-            for m in manifests
-        ]
-    )
+    tables = []
+    for manifest in manifests:
+        found = reader.read(manifest.name, kind=ContentKind.MANIFEST, snapshot_id=snapshot_id)
+        if stats_of is not None:
+            # Copied: a column of what was decoded would hold all of it.
+            found = with_stats_of(found, stats_of).take(pa.array(np.arange(found.num_rows)))
+        tables.append(align_entries(found, types))
+    return concat_entries(tables)
 
 
 def read_live_files(

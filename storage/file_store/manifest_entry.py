@@ -15,7 +15,7 @@ one name the last row counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from itertools import repeat
 from typing import Any, Final
@@ -111,12 +111,14 @@ def without_empty_columns(entries: pa.Table) -> pa.Table:
     return entries.select(keep)
 
 
-def without_stats(entries: pa.Table) -> pa.Table:
-    """Return the entries without the bounds of columns, which pruning alone needs."""
+def with_stats_of(entries: pa.Table, field_ids: Collection[int]) -> pa.Table:
+    """Return the entries without the bounds of columns other than these."""
     keep = [
         name
         for name in entries.column_names
-        if name in _FIXED or not name.startswith(("min_", "max_", "exact_", "nulls_"))
+        if name in _FIXED
+        or not name.startswith(("min_", "max_", "exact_", "nulls_"))
+        or int(name.rpartition("_")[2]) in field_ids
     ]
     return entries.select(keep)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,45 +18,63 @@ from table_store.storage.file_store.columnar_file import ContentKind, decode_col
 from table_store.storage.file_store.manifest_entry import FileKind
 from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 
+T = TypeVar("T")
+
 MANIFEST_FOLDER: Final = "manifest"
 
 MANIFEST_ENTRIES_MAX: Final = 50_000
 """Entries of one manifest. More: fewer files to open, less to skip by partition or bucket."""
 
-CACHE_BYTES_MAX: Final = 256 << 20
+DECODED_BYTES_MAX: Final = 64 << 20
+STORED_BYTES_MAX: Final = 96 << 20
+
+
+class _Held(Generic[T]):
+    """Values by path, least recently used out first; for many threads."""
+
+    def __init__(self, size_bytes_max: int, size_of: Callable[[T], int]) -> None:
+        self._size_bytes_max = size_bytes_max
+        self._size_of = size_of
+        self._size_bytes = 0
+        self._values: OrderedDict[str, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, path: str) -> T | None:
+        """Return the value, or None when it is not held."""
+        with self._lock:
+            value = self._values.get(path)
+            if value is not None:
+                self._values.move_to_end(path)
+            return value
+
+    def put(self, path: str, value: T) -> None:
+        """Hold the value; one that is larger than an eighth of all is not held."""
+        size_bytes = self._size_of(value)
+        if size_bytes * 8 > self._size_bytes_max:
+            return
+        with self._lock:
+            old = self._values.pop(path, None)
+            self._size_bytes += size_bytes - (0 if old is None else self._size_of(old))
+            self._values[path] = value
+            while self._size_bytes > self._size_bytes_max:
+                _, dropped = self._values.popitem(last=False)
+                self._size_bytes -= self._size_of(dropped)
 
 
 class ManifestCache:
-    """Decoded manifests and lists by path, least recently used out first; for many threads.
+    """Manifests and lists by path, decoded and as they are stored, which is a tenth as large.
 
-    Safe without asking the store again, since a manifest's name is never used twice.
+    A table whose manifests do not all fit in decoded costs no look at the store again. Safe,
+    since a manifest's name is never used twice.
     """
 
-    def __init__(self, size_bytes_max: int = CACHE_BYTES_MAX) -> None:
-        self._size_bytes_max = size_bytes_max
-        self._size_bytes = 0
-        self._tables: OrderedDict[str, pa.Table] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, path: str) -> pa.Table | None:
-        """Return the table, or None when it is not held."""
-        with self._lock:
-            table = self._tables.get(path)
-            if table is not None:
-                self._tables.move_to_end(path)
-            return table
-
-    def put(self, path: str, table: pa.Table) -> None:
-        """Hold the table; one that is larger than half the cache is not held."""
-        if table.nbytes * 2 > self._size_bytes_max:
-            return
-        with self._lock:
-            old = self._tables.pop(path, None)
-            self._size_bytes += table.nbytes - (0 if old is None else old.nbytes)
-            self._tables[path] = table
-            while self._size_bytes > self._size_bytes_max:
-                _, dropped = self._tables.popitem(last=False)
-                self._size_bytes -= dropped.nbytes
+    def __init__(
+        self,
+        decoded_bytes_max: int = DECODED_BYTES_MAX,
+        stored_bytes_max: int = STORED_BYTES_MAX,
+    ) -> None:
+        self.decoded: Final = _Held[pa.Table](decoded_bytes_max, lambda table: int(table.nbytes))
+        self.stored: Final = _Held[bytes](stored_bytes_max, len)
 
 
 PROCESS_CACHE: Final = ManifestCache()
@@ -78,17 +97,20 @@ class MetadataReader:
             CorruptFileError: it is damaged.
         """
         path = join_path(self.table_path, MANIFEST_FOLDER, name)
-        held = self.cache.get(path)
+        held = self.cache.decoded.get(path)
         if held is not None:
             return held
-        try:
-            data = self.file_io.read_bytes(path)
-        except MissingFileError as error:
-            raise MissingFileError(path=path, snapshot_id=snapshot_id) from error
+        data = self.cache.stored.get(path)
+        if data is None:
+            try:
+                data = self.file_io.read_bytes(path)
+            except MissingFileError as error:
+                raise MissingFileError(path=path, snapshot_id=snapshot_id) from error
+            self.cache.stored.put(path, data)
         table = decode_columnar(data, path=path, kind=kind, snapshot_id=snapshot_id)
         if kind is ContentKind.MANIFEST and "name" not in table.column_names:
             raise CorruptFileError(path=path, reason="no file names", snapshot_id=snapshot_id)
-        self.cache.put(path, table)
+        self.cache.decoded.put(path, table)
         return table
 
 
@@ -97,10 +119,11 @@ def live_entries(entries: pa.Table) -> pa.Table:
 
     `entries` begins with the table's first change. For each name the last entry counts.
     """
-    _, last = _first_and_last(entries)
     kinds = _kinds(entries)
-    keep = np.sort(last[kinds[last] == FileKind.ADD])
-    return entries if len(keep) == entries.num_rows else entries.take(pa.array(keep))
+    if (kinds == FileKind.ADD).all():
+        return entries
+    _, last = _first_and_last(entries)
+    return entries.take(pa.array(np.sort(last[kinds[last] == FileKind.ADD])))
 
 
 def merge_entries(entries: pa.Table, *, from_start: bool) -> pa.Table:

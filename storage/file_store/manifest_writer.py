@@ -98,7 +98,7 @@ class ManifestWriter:
             self.discard(written)
             raise
         for path, table in tables.items():
-            self.reader.cache.put(path, table)
+            self.reader.cache.decoded.put(path, table)
         return written
 
     def discard(self, written: WrittenManifests) -> None:

@@ -42,7 +42,7 @@ def read_pruned(
     schema: TableSchema,
     predicate: Predicate | None,
 ) -> LiveFiles:
-    """Return the live files that a scan with this predicate must read.
+    """Return the live files that a scan with this predicate must read, with bounds of its columns.
 
     The same as `prune` leaves of `read_live_files`, without a look into the manifests of other
     partitions.
@@ -58,7 +58,9 @@ def read_pruned(
     terms = _partition_terms(predicate, schema)
     for term in terms:
         manifests = _selected(manifests, schema, term)
-    entries = read_entries(reader, manifests, schema, snapshot_id=snapshot.id)
+    names = set() if predicate is None else {name.lower() for name in predicate.columns()}
+    stats_of = [field.id for field in schema.fields if field.name.lower() in names]
+    entries = read_entries(reader, manifests, schema, snapshot_id=snapshot.id, stats_of=stats_of)
     found = LiveFiles(snapshot_id=snapshot.id, schema=schema, entries=entries)
     for term in terms:
         found = found.select(outcomes(found, term).may_be_true) if found.file_count else found

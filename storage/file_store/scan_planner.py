@@ -16,7 +16,7 @@ from table_store.storage.file_store.interval_partition import interval_partition
 from table_store.storage.file_store.key_range import KeyRange, range_columns
 from table_store.storage.file_store.key_sections import section_numbers
 from table_store.storage.file_store.live_files import BucketFiles, LiveFiles
-from table_store.storage.file_store.manifest_entry import without_stats
+from table_store.storage.file_store.manifest_entry import with_stats_of
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.sorted_run import age
 from table_store.storage.file_store.split import Split, SplitKind
@@ -64,7 +64,7 @@ def plan_scan(live: LiveFiles, moved: Collection[int], *, target_bytes: int) -> 
         moved: as `bags` takes them.
         target_bytes: of one split.
     """
-    live = replace(live, entries=without_stats(live.entries))
+    live = replace(live, entries=with_stats_of(live.entries, ()))
     is_raw, order = _keyed(live) if live.schema.primary_key else _keyless(live, moved)
     merged = () if is_raw.all() else bags(live.select(~is_raw).by_bucket(), moved)
     splits = (

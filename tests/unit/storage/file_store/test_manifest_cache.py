@@ -1,0 +1,39 @@
+"""What a process remembers of manifests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from table_store.storage.file_store.columnar_file import ContentKind
+from table_store.storage.file_store.manifest_file import MANIFEST_FOLDER, ManifestCache
+from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.kernel.errors import MissingFileError
+from tests.fakes.metadata_table import KEYLESS, MetadataTable, add, make_file
+
+_ENOUGH = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("decoded", "stored", "is_remembered"),
+    [(_ENOUGH, 0, True), (0, _ENOUGH, True), (100, _ENOUGH, True), (0, 0, False), (50, 50, False)],
+)
+def test_the_store_is_not_asked_twice(
+    tmp_path: Path, decoded: int, stored: int, is_remembered: bool
+) -> None:
+    """Also for what is too large to be held decoded; each kind is held within its limit."""
+    table = MetadataTable(str(tmp_path), KEYLESS).create()
+    table.commit.commit(add(make_file("a.parquet")), kind=CommitKind.APPEND, commit_user="u")
+    latest = table.snapshots.latest()
+    assert latest is not None
+    reader = replace(table.reader, cache=ManifestCache(decoded, stored))
+    name = latest.delta_manifest_list
+    first = reader.read(name, kind=ContentKind.MANIFEST_LIST)
+    (tmp_path / MANIFEST_FOLDER / name).unlink()
+    if is_remembered:
+        assert reader.read(name, kind=ContentKind.MANIFEST_LIST).equals(first)
+    else:
+        with pytest.raises(MissingFileError):
+            reader.read(name, kind=ContentKind.MANIFEST_LIST)
