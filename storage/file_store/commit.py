@@ -42,9 +42,6 @@ from table_store.storage.kernel.errors import (
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.ids import IdSource
 
-COMMIT_USERS_MAX = 1000
-"""Users with ascending identifiers that a snapshot remembers; the longest silent go first."""
-
 BATCH_LOOKBACK = 10
 """Snapshots that are searched for an earlier commit of a batch statement which does not say when
 it began. More: commits get slower with the length of the history."""
@@ -351,16 +348,14 @@ class TableCommit:
         base_list: str,
         delta_list: str,
     ) -> Snapshot:
-        users = {} if base is None else dict(base.commit_identifiers)
-        if changes.commit_identifier != BATCH_IDENTIFIER:
-            users.pop(changes.commit_user, None)
-            users[changes.commit_user] = changes.commit_identifier
+        number = 1 if base is None else base.id + 1
         offsets = FrozenMap() if base is None else base.log_offsets
+        last_rollback = 0 if base is None else base.last_rollback
         watermark = changes.watermark
         if watermark is None and base is not None:
             watermark = base.watermark
         return Snapshot(
-            id=1 if base is None else base.id + 1,
+            id=number,
             schema_id=schema.id,
             base_manifest_list=base_list,
             delta_manifest_list=delta_list,
@@ -376,7 +371,10 @@ class TableCommit:
             change_tracking=changes.are_tracked(schema),
             watermark=watermark,
             operation=changes.operation,
-            commit_identifiers=FrozenMap(list(users.items())[-COMMIT_USERS_MAX:]),
+            commit_identifiers=Snapshot.identifiers_after(
+                base, changes.commit_user, changes.commit_identifier
+            ),
+            last_rollback=last_rollback if changes.rollback_to is None else number,
             properties=changes.properties,
         )
 

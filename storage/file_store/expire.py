@@ -198,16 +198,19 @@ class SnapshotExpiry:
     def _not_needed(self, gone: pa.Table, retained: Snapshot, schema: TableSchema) -> pa.Table:
         """Return the entries whose file is live in no snapshot from `retained` on.
 
-        A file that is not live at `retained` can only come back by a later commit that adds
-        it again (a rollback), so live files of one snapshot and later additions say it all;
-        behind a damaged snapshot, live files again.
+        A file that is not live at `retained` can only come back by a rollback. Where there was one
+        since, live files of one snapshot and later additions say it all; behind a damaged
+        snapshot, live files again.
         """
         if not gone.num_rows:
             return gone
         needed = [read_live_files(self._reader, retained, schema).entries["name"]]
         newest = self._snapshots.latest_id() or retained.id
+        last = self._readable(newest)
+        # Looking at all there are would cost more with each snapshot that is kept.
+        has_rollback = last is None or last.last_rollback > retained.id
         before: Snapshot | None = retained
-        for snapshot_id in range(retained.id + 1, newest + 1):
+        for snapshot_id in range(retained.id + 1, newest + 1) if has_rollback else ():
             snapshot = self._readable(snapshot_id)
             if snapshot is not None and before is not None:
                 delta = read_delta(self._reader, snapshot, schema)

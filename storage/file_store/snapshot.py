@@ -18,6 +18,10 @@ BATCH_IDENTIFIER: Final = 2**63 - 1
 """Commit identifier of a statement that commits once, under a commit user of its own."""
 
 
+COMMIT_USERS_MAX: Final = 1000
+"""Users with ascending identifiers that a snapshot remembers; the longest silent go first."""
+
+
 class CommitKind(StrEnum):
     """How a commit changed the files; these names are on disk."""
 
@@ -33,7 +37,8 @@ class Snapshot:
     The live files are those of the base manifest list (the snapshot before) changed by the delta
     manifest list (this commit). Counts are of stored rows, deletions included.
     `commit_identifiers` holds, for users with ascending identifiers (streams), the last one each
-    has committed: it outlives the snapshots themselves.
+    has committed: it outlives the snapshots themselves. `last_rollback` is the id of the newest
+    snapshot up to this one that brought back files of an older one, 0 if none did.
     """
 
     id: int
@@ -52,12 +57,22 @@ class Snapshot:
     watermark: int | None = None
     operation: str = "WRITE"
     commit_identifiers: Mapping[str, int] = field(default_factory=FrozenMap)
+    last_rollback: int = 0
     properties: Mapping[str, str] = field(default_factory=FrozenMap)
 
     def __post_init__(self) -> None:
         for name in ("log_offsets", "commit_identifiers", "properties"):
             if not isinstance(getattr(self, name), FrozenMap):
                 object.__setattr__(self, name, FrozenMap(getattr(self, name)))
+
+    @staticmethod
+    def identifiers_after(base: Snapshot | None, user: str, identifier: int) -> Mapping[str, int]:
+        """Return the `commit_identifiers` of the commit that follows `base`."""
+        users = {} if base is None else dict(base.commit_identifiers)
+        if identifier != BATCH_IDENTIFIER:
+            users.pop(user, None)
+            users[user] = identifier
+        return FrozenMap(list(users.items())[-COMMIT_USERS_MAX:])
 
     def to_json(self) -> str:
         """Return the text of the snapshot file; `from_json` is its inverse."""
@@ -81,6 +96,7 @@ class Snapshot:
                 "watermark": self.watermark,
                 "operation": self.operation,
                 "commitIdentifiers": dict(self.commit_identifiers),
+                "lastRollback": self.last_rollback,
                 "properties": dict(self.properties),
             },
             indent=2,
@@ -117,6 +133,7 @@ class Snapshot:
                 watermark=None if item["watermark"] is None else int(item["watermark"]),
                 operation=str(item["operation"]),
                 commit_identifiers=FrozenMap(item["commitIdentifiers"]),
+                last_rollback=int(item["lastRollback"]),
                 properties=FrozenMap(item["properties"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:

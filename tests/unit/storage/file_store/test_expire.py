@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.orphan_files import find_orphan_files, remove_orphan_files
@@ -16,6 +17,7 @@ from table_store.storage.kernel.errors import (
     MissingFileError,
     SnapshotNotFoundError,
 )
+from tests.fakes.failing_file_io import FailingFileIO
 from tests.fakes.metadata_table import MetadataTable, make_file
 
 P1 = ("p1",)
@@ -72,6 +74,37 @@ def test_what_stays(tmp_path: Path, options: ExpireOptions, left: list[int]) -> 
         assert fresh.names(i) == {f"f{i - 1}"}
     with pytest.raises(SnapshotNotFoundError, match=f"{left[0]} to 8"):
         fresh.snapshots.get(0)
+
+
+def test_what_a_rollback_brought_back_stays(tmp_path: Path) -> None:
+    """However long after it: before, behind and in the part of the history that expires."""
+    table = history(tmp_path, 4)
+    table.commit.rollback(2, commit_user="r")
+    for i in range(4, 8):
+        file = make_file(f"f{i}", partition=P1, keys=(20 + i, 20 + i))
+        table.commit.commit(table.write(file), kind=CommitKind.APPEND, commit_user=f"a{i}")
+    expected = {i: table.names(i) for i in range(1, 10)}
+    for first in (3, 5, 7):
+        options = ExpireOptions(older_than_ms=0, retain_min=1, retain_max=10 - first)
+        table.expiry.expire(options)
+        fresh = MetadataTable(str(tmp_path))
+        for i in range(first, 10):
+            assert fresh.names(i) == expected[i]
+            assert expected[i] <= data_files(tmp_path)
+    assert data_files(tmp_path) == {"f1", "f4", "f5", "f6", "f7"}
+
+
+def test_an_expiry_touches_as_many_files_with_many_snapshots_as_with_few(tmp_path: Path) -> None:
+    """Else a stream, after each of whose batches one expires, would pay for all that are kept."""
+    touched = []
+    for commits in (10, 60):
+        path = tmp_path / str(commits)
+        history(path, commits)
+        files = FailingFileIO(LocalFileIO(str(path)))
+        table = MetadataTable(str(path), file_io=files)
+        table.expiry.expire(ExpireOptions(older_than_ms=0, retain_min=1, retain_max=commits - 1))
+        touched.append(files.operations)
+    assert touched[0] == touched[1] > 0
 
 
 def test_nothing_to_expire(tmp_path: Path) -> None:
