@@ -47,7 +47,8 @@ class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, m
   override protected def run(): Seq[InternalRow] = {
     val running = StreamWriters.of(session, write)
     val stream = running.stream ~ ("batch" -> number) ~ ("offsets" -> running.offsets(number))
-    val begun = PlannerProcess.ask("begin_stream_batch", write.handle ~ ("stream" -> stream))
+    val begun = PlannerProcess.ask("begin_stream_batch", write.handle ~ ("stream" -> stream) ~
+      ("options" -> write.options) ~ ("isComplete" -> write.isComplete))
     if ((begun \ "isCommitted").extract[Boolean]) { if (isStateful) query.execute().foreach(_ => ()) }
     else commitProgress = Some(StreamWriterCommitProgress((statement(stream).write() \ "rows").extract[Long]))
     Nil

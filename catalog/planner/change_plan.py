@@ -65,7 +65,7 @@ def change_task(scan: ChangeScan, argument: Argument) -> dict[str, str]:
     task = ReadTask(
         reader=scan.reader(),
         stored=scan.columns,
-        columns=scan.columns,
+        columns=tuple(argument["columns"]),
         schema=jvm_schema(columns_from_spark(argument["schema"])),
         predicate=scan.predicate,
         limit=argument.get("limit"),

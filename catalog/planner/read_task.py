@@ -71,6 +71,8 @@ class ReadTask:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _with_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        whole = batch.to_struct_array()
+        row_type = self.schema.field(ROW_COLUMN).type
+        names = [row_type.field(i).name for i in range(row_type.num_fields)]
+        whole = batch.select(names).to_struct_array()
         arrays = [whole if name == ROW_COLUMN else batch.column(name) for name in self.columns]
         return pa.RecordBatch.from_arrays(arrays, names=list(self.columns))

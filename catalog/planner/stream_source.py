@@ -9,15 +9,16 @@ import pyarrow.compute as pc
 
 from table_store.catalog.planner.changelog import ChangelogHandle
 from table_store.catalog.planner.endpoint import Argument
+from table_store.catalog.planner.managed_table import ROW_COLUMN
 from table_store.catalog.planner.read_options import read_options
 from table_store.catalog.planner.stream_limits import Amount, ReadLimits
 from table_store.catalog.planner.stream_offset import StreamOffset, identity_of
 from table_store.storage.file_store.change_labels import CHANGE_LABELS, CHANGE_TYPE
-from table_store.storage.file_store.change_range import ChangeBound, ChangeRange
+from table_store.storage.file_store.change_range import ChangeBound, ChangeHistory, ChangeRange
 from table_store.storage.file_store.change_scan import ChangeScan
 from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit, Retractions
 from table_store.storage.file_store.live_files import read_delta
-from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.schema import Field, TableSchema
 from table_store.storage.file_store.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import (
@@ -33,7 +34,10 @@ from table_store.storage.stream_options import CONSUMER_ID, STREAM_RETRACTIONS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSource:
-    """A table that a stream reads, as one request sees it."""
+    """A table that a stream reads, as one request sees it.
+
+    `columns` are those of the query, which Spark asks for with all metadata columns or none.
+    """
 
     table: FileStoreTable
     schema: TableSchema
@@ -72,9 +76,15 @@ class StreamSource:
             case "latest":
                 return self.table.snapshot_store.latest_id() or 0
             case "from-timestamp":
-                time_us = (self.options.get(LOG_SCAN_TIMESTAMP_MILLS) or 0) * 1000
-                return history.resolve(ChangeBound(timestamp_us=time_us), None).first_id - 1
+                return self._before_time(history, self.options.get(LOG_SCAN_TIMESTAMP_MILLS) or 0)
         return None
+
+    def _before_time(self, history: ChangeHistory, time_ms: int) -> int:
+        latest = self.table.latest_snapshot()
+        last_ms = 0 if latest is None else latest.time_ms
+        if last_ms < time_ms <= self.table.clock.now_ms():
+            return 0 if latest is None else latest.id  # nothing was committed since then
+        return history.resolve(ChangeBound(timestamp_us=time_ms * 1000), None).first_id - 1
 
     def mode(self) -> ChangeMode:
         """Return how changes are told: as the query looks at their kind, or not."""
@@ -100,7 +110,12 @@ class StreamSource:
         return latest
 
     def end(self, start: StreamOffset, latest: int, limits: ReadLimits) -> StreamOffset:
-        """Where a batch ends that begins at `start` and reads at most up to snapshot `latest`."""
+        """Where a batch ends that begins at `start` and reads at most up to snapshot `latest`.
+
+        Raises:
+            StreamSourceChangedError: the table is another one.
+        """
+        self._check_identity(start)
         if start.parts is not None:
             return self._part_of_snapshot(start, limits)
         if latest <= start.version:
@@ -179,7 +194,7 @@ class StreamSource:
                 asked = f"behind version {start.version}, up to which the stream has read it"
                 raise self._expired(asked, error.available) from error
         scan = self.table.changes(
-            columns=self.columns,
+            columns=self._stored(),
             mode=self.mode(),
             labels=CHANGE_LABELS,
             skips_untracked=self.options.get(UNTRACKED_CHANGES) == "skip",
@@ -187,6 +202,12 @@ class StreamSource:
         )
         found = ChangeRange(first_id=first, last_id=end.version)
         return replace(scan, range=found, begins_with_snapshot=begins, parallelism=parallelism)
+
+    def _stored(self) -> tuple[str, ...]:
+        """The columns to read, which are all of the table's where the query has the whole row."""
+        if ROW_COLUMN not in self.columns:
+            return self.columns
+        return (*self.schema.column_names, *(c for c in self.columns if c in CHANGE_LABELS))
 
     def _expired(self, asked: str, available: str) -> ChangesNotAvailableError:
         return ChangesNotAvailableError(
@@ -196,22 +217,33 @@ class StreamSource:
             "'log.retention' exceed the time it may be away, or give it a 'consumer-id'",
         )
 
-    def _check_same_table(self, end: StreamOffset) -> None:
-        if end.table != identity_of(self.table):
+    def _check_identity(self, offset: StreamOffset) -> None:
+        if offset.table != identity_of(self.table):
             raise StreamSourceChangedError(
                 table=self.name,
                 reason="it was replaced, or dropped and made again, since the checkpoint was "
-                "written; start the query with a new checkpoint",
+                "written, or the checkpoint is that of a query of another table; start the query "
+                "with a new checkpoint",
             )
+
+    def _check_same_table(self, end: StreamOffset) -> None:
+        self._check_identity(end)
         if end.version:
             schema_id = self.table.history(self.name).get(end.version).schema_id
             newer = schema_id > self.schema.id
-            if newer and self.table.schema_store.get(schema_id).fields != self.schema.fields:
+            if newer and _read_alike(self.table.schema_store.get(schema_id)) != _read_alike(
+                self.schema
+            ):
                 raise StreamSourceChangedError(
                     table=self.name,
                     reason="its columns were altered while the query ran; start the query again "
                     "with the same checkpoint, and it goes on with the columns of now",
                 )
+
+
+def _read_alike(schema: TableSchema) -> list[Field]:
+    """The columns without what no reader of rows sees."""
+    return [replace(field, comment=None, default=None) for field in schema.fields]
 
 
 def _amount_of(entries: pa.Table) -> Amount:

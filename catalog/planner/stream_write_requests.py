@@ -15,7 +15,7 @@ from table_store.catalog.stream_writer_claim import StreamWriter, StreamWriterCl
 from table_store.catalog.write_options import CommitName, WriteOptions
 from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.kernel.errors import InvalidOptionError, SnapshotNotFoundError
-from table_store.storage.table_options import COMMIT_USER
+from table_store.storage.table_options import CHANGE_TYPE_COLUMN, COMMIT_USER
 
 # What `option` tells Spark of the stream itself, in small letters.
 _SPARK_S_OWN = frozenset({"checkpointlocation", "path"})
@@ -65,9 +65,18 @@ def begin_stream_batch(session: PlannerSession, argument: Argument) -> dict[str,
     """Whether the rows of a micro-batch are in the table already: then it must not be written.
 
     Raises:
+        UnknownOptionError, InvalidOptionError: of the stream's options.
         StreamWriterExistsError: another query writes the table.
     """
     opened, stream = opened_table(argument), argument["stream"]
+    changes = stream_write_options(argument["options"], stream).change_type_column
+    if argument["isComplete"] and changes is not None:
+        raise InvalidOptionError(
+            key=CHANGE_TYPE_COLUMN.key,
+            value=changes,
+            reason="with output mode 'complete' each batch is the whole table, not changes of it; "
+            "use 'append'",
+        )
     _claim(opened).take(_writer(stream), stream["running"])
     name = commit_name(stream)
     return {"isCommitted": opened.table.committer().has_committed(name.user, name.identifier)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,20 @@ def test_rows_then_new_rows(spark: SparkSession, sink: Sink) -> None:
     spark.sql("INSERT INTO a VALUES (3, 'c')")
     spark.sql("ALTER TABLE a COMPACT")
     assert sink.run(spark.readStream.table("a").where("id > 2").selectExpr("id + 1")) == [(4,)]
+
+
+def test_kinds_of_changes_without_key(spark: SparkSession, sink: Sink) -> None:
+    """Overwrites, deletes and a rollback, of which every row is told; also with columns twice."""
+    spark.sql("CREATE TABLE kb (a INT, b STRUCT<p: INT>, p INT) PARTITIONED BY (p)")
+    spark.sql("INSERT INTO kb VALUES (1, struct(1), 1), (2, struct(2), 2)")
+    rows = spark.readStream.table("kb").selectExpr("_change_type", "a", "b.p", "p AS q")
+    assert sink.run(rows) == [("insert", 1, 1, 1), ("insert", 2, 2, 2)]
+    spark.sql("INSERT OVERWRITE kb PARTITION (p = 1) VALUES (9, struct(9))")
+    assert sink.run(rows) == [("delete", 1, 1, 1), ("insert", 9, 9, 1)]
+    spark.sql("TRUNCATE TABLE kb")
+    assert sink.run(rows) == [("delete", 2, 2, 2), ("delete", 9, 9, 1)]
+    spark.sql("CALL sys.rollback(table => 'kb', version => 1)")
+    assert sink.run(rows) == [("insert", 1, 1, 1), ("insert", 2, 2, 2)]
 
 
 def test_retractions(spark: SparkSession, sink: Sink) -> None:
@@ -150,6 +165,27 @@ def test_where_a_stream_begins(spark: SparkSession, tmp_path: Path) -> None:
     assert Sink(tmp_path / "since").run(stream) == [(2,)]
 
 
+def test_since_a_quiet_time(spark: SparkSession, sink: Sink, tmp_path: Path) -> None:
+    """From a time after the last commit on there is nothing to read yet."""
+    spark.sql("CREATE TABLE q (a INT)")
+
+    def since_now() -> DataFrame:
+        first = spark.sql("SELECT unix_millis(current_timestamp())").first()
+        assert first is not None
+        since = spark.readStream.option("log.scan", "from-timestamp")
+        return since.option("log.scan.timestamp-mills", first[0]).table("q")
+
+    of_empty = since_now()
+    assert sink.run(of_empty) == []
+    spark.sql("INSERT INTO q VALUES (1)")
+    time.sleep(0.002)
+    quiet, other = since_now(), Sink(tmp_path / "other")
+    assert other.run(quiet) == []
+    spark.sql("INSERT INTO q VALUES (2)")
+    assert other.run(quiet) == [(2,)]
+    assert sink.run(of_empty) == [(1,), (2,)]
+
+
 def test_what_ends_a_stream(spark: SparkSession, sink: Sink) -> None:
     """Another table of the name, and snapshots that expired before they were read."""
     spark.sql("CREATE TABLE e (a INT)")
@@ -164,6 +200,9 @@ def test_what_ends_a_stream(spark: SparkSession, sink: Sink) -> None:
     with pytest.raises(StreamingQueryException, match="behind version 1, up to which the stream"):
         sink.run(spark.readStream.table("e"))
     spark.sql("CREATE OR REPLACE TABLE e (a INT)")
+    # Before its history has reached where the stream was, too.
+    with pytest.raises(StreamingQueryException, match="was replaced, or dropped and made again"):
+        sink.run(spark.readStream.table("e"))
     spark.sql("INSERT INTO e VALUES (9)")
     with pytest.raises(StreamingQueryException, match="was replaced, or dropped and made again"):
         sink.run(spark.readStream.table("e"))
@@ -194,7 +233,9 @@ def test_altered_table(spark: SparkSession, sink: Sink) -> None:
     spark.sql("INSERT INTO al VALUES (2, 6)")
     with pytest.raises(StreamingQueryException, match="columns were altered"):
         sink.run(before)
-    assert sink.run(spark.readStream.table("al")) == [(2, 6)]
+    commented = spark.readStream.table("al")
+    spark.sql("ALTER TABLE al ALTER COLUMN a COMMENT 'what it is'")
+    assert sink.run(commented) == [(2, 6)]
 
 
 def test_labels_are_of_streams(spark: SparkSession) -> None:
