@@ -7,35 +7,29 @@ from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
-from pyspark.sql.types import BinaryType, LongType, StringType, StructType
 
+from table_store.catalog.planner.jvm_schema import jvm_schema
 from table_store.catalog.planner.worker_process import end_when_unheard
+from table_store.catalog.table_definition import columns_to_spark
 from table_store.storage.file_store.live_rows import LiveRows, LiveRowsReader
+from table_store.storage.file_store.schema import Field
 from table_store.storage.file_store.split import Split
+from table_store.storage.kernel.types import BINARY, LONG, STRING
 
-_ANSWER: Final = pa.schema(
-    [
-        ("path", pa.string()),
-        ("start", pa.int64()),
-        ("length", pa.int64()),
-        ("size", pa.int64()),
-        ("first_row", pa.int64()),
-        ("count", pa.int64()),
-        ("bits", pa.binary()),
-    ]
-)
-
-LIVE_ROWS: Final = (
-    StructType()
-    .add("path", StringType())
-    .add("start", LongType())
-    .add("length", LongType())
-    .add("size", LongType())
-    .add("first_row", LongType())
-    .add("count", LongType())
-    .add("bits", BinaryType())
-    .json()
-)
+_COLUMNS: Final = [
+    Field(id=0, name=name, type=data_type)
+    for name, data_type in {
+        "path": STRING,
+        "start": LONG,
+        "length": LONG,
+        "size": LONG,
+        "first_row": LONG,
+        "count": LONG,
+        "bits": BINARY,
+    }.items()
+]
+_ANSWER: Final = jvm_schema(_COLUMNS)
+LIVE_ROWS: Final = columns_to_spark(_COLUMNS)
 """The same as Spark's result type."""
 
 
