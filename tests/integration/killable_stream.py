@@ -8,17 +8,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.closed_at_exit import ClosedAtExit
 from tests.integration.spark_session import spark_session
 
 SCHEMA = "id INT, v STRING"
 _REPOSITORY = Path(__file__).parents[2]
 
 
-class KillableStream:
+class KillableStream(ClosedAtExit):
     """The process, with everything that it has started; killed at the latest when left."""
 
     def __init__(self, folder: Path, source: Path, table: str, checkpoint: Path) -> None:
@@ -31,17 +32,15 @@ class KillableStream:
             stderr=subprocess.DEVNULL,
         )
 
-    def __enter__(self) -> KillableStream:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Kill the process and what it has started; return when nothing of it is left."""
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        # On a busy machine its JVM takes a while to go, and until then it is said to run.
+        with suppress(ProcessLookupError):
+            while True:
+                os.killpg(self._process.pid, 0)
+                time.sleep(0.01)
 
     def wait_until(self, is_reached: Callable[[], bool], timeout_s: float = 120) -> None:
         """Look again and again, as often as a process can be killed at a certain step."""
