@@ -11,8 +11,10 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from demo import changes as demo_of_changes
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session
+from tests.servers.kafka_broker import KafkaBroker
 
 pytestmark = [
     pytest.mark.spark,
@@ -353,3 +355,17 @@ def test_consumer(spark: SparkSession, sink: Sink) -> None:
     reset = "CALL sys.reset_consumer(table => 'co', consumer_id => 'mine')"
     assert [spark.sql(reset).collect()[0][0] for _ in range(2)] == [True, False]
     assert consumers.count() == 0
+
+
+def test_demo_of_changes(
+    spark: SparkSession,
+    kafka_broker: KafkaBroker,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What `make demo-kafka` shows: stream, topic, changes and table agree, or it ends there."""
+    try:
+        demo_of_changes.run(spark, kafka_broker.bootstrap, tmp_path)
+    finally:
+        spark.sql("RESET table-storage.log.kafka.bootstrap.servers")
+    assert capsys.readouterr().out.count(": agree\n") == 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,72 @@ def test_foreach_batch(spark: SparkSession, stream: Stream) -> None:
     assert rows(spark, "SELECT * FROM f_sum") == [(1, 1), (2, 1), (3, 1)]
 
 
+TRANSFERS = (
+    "INSERT INTO transfers SELECT id, id % 4, (id * id + 1) % 4, id FROM range(40)",
+    "INSERT INTO transfers VALUES (2, 3, 2, 70), (50, 1, 1, 9), (51, 2, 3, 1)",
+    "DELETE FROM transfers WHERE id % 3 = 0",
+    "UPDATE transfers SET to_account = 9, amount = amount * 2 WHERE to_account = 2",
+)
+BALANCES = (
+    "SELECT account, sum(delta) FROM (SELECT inline(array(struct(from_account AS account, "
+    "-amount AS delta), struct(to_account AS account, amount AS delta))) "
+    "FROM transfers VERSION AS OF {}) GROUP BY account"
+)
+
+
+def test_bank_transfers(spark: SparkSession, tmp_path: Path) -> None:
+    """What is in all accounts together is nothing, for every reader at every moment.
+
+    Transfers change and are cancelled; two streams in a row keep balances and their total, are
+    killed behind a batch's commit, and lose what their checkpoints said of it.
+    """
+    spark.sql(
+        "CREATE TABLE transfers (id BIGINT, from_account INT, to_account INT, amount BIGINT, "
+        "PRIMARY KEY (id) NOT ENFORCED)"
+    )
+    spark.sql("CREATE TABLE balances (account INT, v BIGINT, PRIMARY KEY (account) NOT ENFORCED)")
+    spark.sql("CREATE TABLE total (k INT, v BIGINT, PRIMARY KEY (k) NOT ENFORCED)")
+    sign = "CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1 ELSE -1 END"
+    one_by_one = spark.readStream.option("maxFilesPerTrigger", 1)
+    entries = one_by_one.table("transfers").selectExpr(
+        f"inline(array(struct(from_account AS account, -amount * {sign} AS delta), "
+        f"struct(to_account AS account, amount * {sign} AS delta)))"
+    )
+    balances = entries.groupBy("account").agg(total("delta").alias("v"))
+    signed = one_by_one.table("balances").selectExpr("1 AS k", f"v * {sign} AS v")
+    totals = signed.groupBy("k").agg(total("v").alias("v"))
+    seen: list[Any] = []
+    is_over = threading.Event()
+
+    def read() -> None:
+        while not is_over.wait(0.1):
+            seen.extend(rows(spark, "SELECT sum(v) FROM balances"))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    first, second = Stream(tmp_path / "first"), Stream(tmp_path / "second")
+    for number, statement in enumerate(TRANSFERS):
+        spark.sql(statement)
+        for stream, frame, sink in ((first, balances, "balances"), (second, totals, "total")):
+            stream.run(frame, sink, "update")
+            if number in {1, 2}:
+                stream.forget("commits", number)
+            if number == 2:
+                stream.forget("offsets", number)
+    is_over.set()
+    reader.join()
+    assert {row[0] for row in seen} - {None} == {0}  # NULL while there is no account
+    commits = "SELECT snapshot_id FROM {}.snapshots WHERE commit_kind <> 'COMPACT'"
+    sources, results = (rows(spark, commits.format(t)) for t in ("transfers", "balances"))
+    assert len(results) == len(TRANSFERS)
+    for (source,), (result,) in zip(sources, results, strict=True):
+        found = rows(spark, f"SELECT * FROM balances VERSION AS OF {result} WHERE v <> 0")
+        assert found == [row for row in rows(spark, BALANCES.format(source)) if row[1]]
+        assert sum(value for _, value in found) == 0
+    told = "SELECT v, _change_type FROM total CHANGES FROM VERSION 1"
+    assert rows(spark, told) == [(0, "insert")]
+
+
 def test_commit_names(spark: SparkSession) -> None:
     """Both halves of a name are needed, and its numbers ascend."""
     spark.sql("CREATE TABLE n (id INT)")
@@ -223,6 +290,9 @@ def test_what_is_refused_at_the_start(spark: SparkSession, stream: Stream) -> No
     query = second.option("commit-usr", "x").trigger(availableNow=True).toTable("r")
     with pytest.raises(StreamingQueryException, match="TABLE_STORE_UNKNOWN_OPTION"):
         query.awaitTermination()
+    kinds = source.groupBy("k").agg(expr("'insert' AS c"))
+    with pytest.raises(StreamingQueryException, match="each batch is the whole table"):
+        Stream(stream.checkpoint).run(kinds, "r", "complete", **{"change-type-column": "c"})
     second = source.writeStream.option("checkpointLocation", str(stream.checkpoint) + "2")
     second.trigger(availableNow=True).toTable("r").awaitTermination()
     assert rows(spark, "SELECT * FROM r") == [(1,), (1,), (2,)]
