@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kafka import KafkaConsumer, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import coalesce, col, lit, when
 from pyspark.sql.functions import sum as sum_of
 
 from tests.servers.kafka_broker import KafkaBroker
+from tests.servers.topic_reader import committed_messages, committed_records, replayed
 
 HERE = Path(__file__).resolve().parent
 FOLDER = Path(sys.argv[1]).resolve() if sys.argv[1:] else HERE.parent / ".demo-kafka"
@@ -50,43 +50,6 @@ def statements(file: Path) -> Iterator[str]:
         lines = [line for line in statement.splitlines() if not line.startswith("--")]
         if "".join(lines).strip():
             yield "\n".join(lines)
-
-
-def records(brokers: str) -> list[Any]:
-    """Return what a plain consumer gets, which knows Kafka and JSON and nothing of ours."""
-    consumer = KafkaConsumer(
-        bootstrap_servers=brokers, isolation_level="read_committed", enable_auto_commit=False
-    )
-    try:
-        partition = TopicPartition(TOPIC, 0)
-        consumer.assign([partition])
-        consumer.seek_to_beginning(partition)
-        end = consumer.end_offsets([partition])[partition]
-        found: list[Any] = []
-        while consumer.position(partition) < end:
-            for of_partition in consumer.poll(timeout_ms=500).values():
-                found += of_partition
-        return found
-    finally:
-        consumer.close()
-
-
-def snapshot_of(record: Any) -> int:
-    """Return the snapshot that a record belongs to."""
-    return int(dict(record.headers)["snapshot"])
-
-
-def replayed(found: list[Any]) -> dict[str, Any]:
-    """Return the table that the records lead to: the last row of each key."""
-    table: dict[str, Any] = {}
-    for record in found:
-        after = json.loads(record.value)["after"]
-        key = json.loads(record.key)["order_id"]
-        if after is None:
-            table.pop(key)
-        else:
-            table[key] = after
-    return table
 
 
 def add_changes(changes: DataFrame, batch: int) -> None:
@@ -134,7 +97,7 @@ def run(spark: SparkSession, brokers: str, folder: Path) -> None:
     spark.sql("SHOW TABLES").show()
 
     title(f"Records of {TOPIC}, read by a plain consumer")
-    for record in records(brokers)[:_RECORDS_SHOWN]:
+    for record in committed_records(brokers, TOPIC)[:_RECORDS_SHOWN]:
         print(record.key.decode(), record.value.decode(), dict(record.headers))
 
     title("A stream keeps sums of the orders up to date while statements change them")
@@ -149,7 +112,7 @@ def run(spark: SparkSession, brokers: str, folder: Path) -> None:
         .start()
     )
     query.processAllAvailable()
-    before = snapshot_of(records(brokers)[-1])
+    before = committed_messages(brokers, TOPIC)[-1].snapshot_id
     for statement in _STATEMENTS:
         print(f"\n{statement}")
         spark.sql(statement)
@@ -162,8 +125,8 @@ def run(spark: SparkSession, brokers: str, folder: Path) -> None:
     query.stop()
     spark.sql("SELECT * FROM sales ORDER BY dt").show()
 
-    found = records(brokers)
-    last = snapshot_of(found[-1])
+    found = committed_messages(brokers, TOPIC)
+    last = found[-1].snapshot_id
     title(f"CHANGES of the same interval, versions {before + 1} to {last}")
     changes = spark.sql(
         f"SELECT * FROM orders CHANGES FROM VERSION {before} EXCLUSIVE TO VERSION {last} "
@@ -171,11 +134,11 @@ def run(spark: SparkSession, brokers: str, folder: Path) -> None:
     )
     changes.show(10, truncate=False)
     told = changes.where("_change_type <> 'update_preimage'").count()
-    check("its rows and the topic's records", told, sum(snapshot_of(r) > before for r in found))
+    check("its rows and the topic's records", told, sum(m.snapshot_id > before for m in found))
     check(
         "the table and the replayed topic",
         rows(spark, "SELECT order_id, trans_amount FROM orders"),
-        sorted((key, row["trans_amount"]) for key, row in replayed(found).items()),
+        sorted((row["order_id"], row["trans_amount"]) for row in map(json.loads, replayed(found))),
     )
 
 

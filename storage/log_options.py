@@ -9,24 +9,22 @@ from datetime import timedelta
 
 from table_store.storage.kernel.options import (
     DURATION,
+    FOR_SESSION_AND_TABLE,
+    FOR_TABLE,
+    FOR_TABLE_AND_READ,
     TEXT,
     Option,
     OptionPrefix,
-    Scope,
     integer,
     long,
     one_of,
 )
 
-_SESSION_AND_TABLE = frozenset({Scope.SESSION, Scope.TABLE})
-_TABLE = frozenset({Scope.TABLE})
-_TABLE_AND_READ = frozenset({Scope.TABLE, Scope.READ})
-
 LOG_SYSTEM: Option[str | None] = Option(
     key="log.system",
     type=one_of("kafka", "file", "none"),
     default=None,
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     mutable=False,
     derived_default="kafka with brokers, else file; none without change tracking",
     doc="Where the changes of the table are kept: in a Kafka topic, or beside the data.",
@@ -35,8 +33,8 @@ LOG_RETENTION: Option[timedelta | None] = Option(
     key="log.retention",
     type=DURATION,
     default=None,
-    scopes=_SESSION_AND_TABLE,
-    derived_default="Kafka's; on files as long as the snapshots",
+    scopes=FOR_SESSION_AND_TABLE,
+    derived_default="as long as the snapshots; in a topic as its brokers do",
     doc="How long changes are kept in the log. Longer: consumers may come back later, and the log "
     "needs more space.",
 )
@@ -44,7 +42,7 @@ LOG_CONSISTENCY = Option(
     key="log.consistency",
     type=one_of("transactional", "eventual"),
     default="transactional",
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     mutable=False,
     doc="`transactional`: changes are visible with their snapshot. `eventual` (only with primary "
     "key): at once, with intermediate states that are put right later.",
@@ -53,7 +51,7 @@ LOG_CHANGELOG_MODE = Option(
     key="log.changelog-mode",
     type=one_of("auto", "upsert", "all"),
     default="auto",
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     mutable=False,
     doc="`upsert` (only with primary key): the log has no rows from before an update; `all`: it "
     "has (needs `transactional`); `auto`: upsert with primary key, all without.",
@@ -62,7 +60,7 @@ LOG_KEY_FORMAT = Option(
     key="log.key.format",
     type=one_of("json"),
     default="json",
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     mutable=False,
     doc="Format of the log's keys for a table with primary key.",
 )
@@ -70,7 +68,7 @@ LOG_FORMAT = Option(
     key="log.format",
     type=one_of("debezium-json"),
     default="debezium-json",
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     mutable=False,
     doc="Format of the log's messages.",
 )
@@ -78,7 +76,7 @@ LOG_SCAN = Option(
     key="log.scan",
     type=one_of("full", "latest", "from-timestamp"),
     default="full",
-    scopes=_TABLE_AND_READ,
+    scopes=FOR_TABLE_AND_READ,
     doc="Where a consumer starts: `full`: with a snapshot, then its changes; `latest`: with new "
     "changes; `from-timestamp`: with the changes since `log.scan.timestamp-mills`.",
 )
@@ -86,14 +84,14 @@ LOG_SCAN_TIMESTAMP_MILLS: Option[int | None] = Option(
     key="log.scan.timestamp-mills",
     type=long(),
     default=None,
-    scopes=_TABLE_AND_READ,
+    scopes=FOR_TABLE_AND_READ,
     doc="Time (milliseconds since 1970) for `from-timestamp`.",
 )
 UNTRACKED_CHANGES = Option(
     key="untracked-changes",
     type=one_of("fail", "skip"),
     default="fail",
-    scopes=_TABLE_AND_READ,
+    scopes=FOR_TABLE_AND_READ,
     doc="What a reader of changes does at a commit without `change-tracking`: `fail`, or `skip` "
     "what it changed.",
 )
@@ -101,14 +99,14 @@ LOG_KAFKA_BOOTSTRAP_SERVERS: Option[str | None] = Option(
     key="log.kafka.bootstrap.servers",
     type=TEXT,
     default=None,
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     doc="Kafka brokers, such as `localhost:9092`.",
 )
 LOG_KAFKA_TOPIC: Option[str | None] = Option(
     key="log.kafka.topic",
     type=TEXT,
     default=None,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     mutable=False,
     derived_default="catalog.namespace.table when it is created",
     doc="Topic of the table. It stays when the table gets another name, and goes with the table.",
@@ -117,7 +115,7 @@ LOG_KAFKA_TOPIC_EXISTING = Option(
     key="log.kafka.topic.existing",
     type=one_of("refuse", "use"),
     default="refuse",
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="What CREATE TABLE does where there is a topic of that name: `refuse`, or `use` it if "
     "nothing was ever written to it.",
 )
@@ -125,7 +123,7 @@ LOG_KAFKA_TOPIC_ON_DROP = Option(
     key="log.kafka.topic.on-drop",
     type=one_of("delete", "keep"),
     default="delete",
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="What DROP TABLE does with the topic. With `keep` it asks no broker, so that a table can "
     "go whose brokers are gone.",
 )
@@ -133,7 +131,7 @@ LOG_KAFKA_TOPIC_REPLICATION_FACTOR: Option[int | None] = Option(
     key="log.kafka.topic.replication-factor",
     type=integer(1, 32_767),
     default=None,
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     mutable=False,
     derived_default="the brokers'",
     doc="Brokers that hold each partition of the topic. More: what fewer failures lose.",
@@ -142,12 +140,12 @@ LOG_KAFKA_TIMEOUT = Option(
     key="log.kafka.timeout",
     type=DURATION,
     default=timedelta(seconds=10),
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     doc="How long a statement waits for the brokers. Longer: it rides out longer failures, and "
     "says later that there is one.",
 )
 LOG_KAFKA = OptionPrefix(
     prefix="log.kafka.",
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     doc="Any property of the Kafka client, passed on as it is.",
 )

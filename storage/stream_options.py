@@ -6,24 +6,22 @@ from datetime import timedelta
 
 from table_store.storage.kernel.options import (
     DURATION,
+    FOR_READ,
+    FOR_TABLE,
+    FOR_TABLE_AND_READ,
     TEXT,
     Option,
-    Scope,
     integer,
     long,
     memory_size,
     one_of,
 )
 
-_TABLE = frozenset({Scope.TABLE})
-_READ = frozenset({Scope.READ})
-_TABLE_AND_READ = frozenset({Scope.TABLE, Scope.READ})
-
 STREAM_RETRACTIONS = Option(
     key="stream.retractions",
     type=one_of("fail", "ignore"),
     default="fail",
-    scopes=_TABLE_AND_READ,
+    scopes=FOR_TABLE_AND_READ,
     doc="What a stream that does not read `_change_type` does at a commit that changed or deleted "
     "rows: `fail`, or `ignore` what it took back.",
 )
@@ -31,7 +29,7 @@ STREAM_MAX_FILES_PER_TRIGGER: Option[int | None] = Option(
     key="stream.max-files-per-trigger",
     type=integer(1),
     default=None,
-    scopes=_TABLE_AND_READ,
+    scopes=FOR_TABLE_AND_READ,
     derived_default="no limit",
     doc="Data files of which a micro-batch reads changes. The first snapshot is divided, of "
     "commits a batch has at least one. Also as Spark's `maxFilesPerTrigger`.",
@@ -40,7 +38,7 @@ STREAM_MAX_ROWS_PER_TRIGGER: Option[int | None] = Option(
     key="stream.max-rows-per-trigger",
     type=long(1),
     default=None,
-    scopes=_TABLE_AND_READ,
+    scopes=FOR_TABLE_AND_READ,
     derived_default="no limit",
     doc="The same in stored rows; also as `maxRowsPerTrigger`. Higher: fewer and longer batches.",
 )
@@ -48,7 +46,7 @@ STREAM_MAX_BYTES_PER_TRIGGER: Option[int | None] = Option(
     key="stream.max-bytes-per-trigger",
     type=memory_size(),
     default=None,
-    scopes=_TABLE_AND_READ,
+    scopes=FOR_TABLE_AND_READ,
     derived_default="no limit",
     doc="The same in bytes of files; also as `maxBytesPerTrigger`.",
 )
@@ -56,7 +54,7 @@ CONSUMER_ID: Option[str | None] = Option(
     key="consumer-id",
     type=TEXT,
     default=None,
-    scopes=_READ,
+    scopes=FOR_READ,
     doc="Name under which a stream notes at the table how far it has read, so that snapshots which "
     "it still needs do not expire; one stream for each name. `t$consumers` lists them.",
 )
@@ -64,7 +62,7 @@ CONSUMER_EXPIRATION_TIME = Option(
     key="consumer.expiration-time",
     type=DURATION,
     default=timedelta(days=7),
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="A consumer that has not been heard of for so long no longer keeps snapshots from "
     "expiring. Longer: streams may be away longer, and a forgotten one keeps files longer.",
 )

@@ -11,11 +11,15 @@ from datetime import timedelta
 from table_store.storage.kernel.options import (
     BOOLEAN,
     DURATION,
+    FOR_SESSION_AND_TABLE,
+    FOR_TABLE,
+    FOR_TABLE_AND_READ,
+    FOR_TABLE_AND_WRITE,
+    FOR_WRITE,
     INTEGER_MAX,
     TEXT,
     Option,
     OptionSet,
-    Scope,
     integer,
     long,
     memory_size,
@@ -48,11 +52,6 @@ from table_store.storage.stream_options import (
     STREAM_RETRACTIONS,
 )
 
-_SESSION_AND_TABLE = frozenset({Scope.SESSION, Scope.TABLE})
-_TABLE = frozenset({Scope.TABLE})
-_TABLE_AND_READ = frozenset({Scope.TABLE, Scope.READ})
-_TABLE_AND_WRITE = frozenset({Scope.TABLE, Scope.WRITE})
-_WRITE = frozenset({Scope.WRITE})
 _MB = 1024 * 1024
 
 # -- where and how a table is stored ---------------------------------------------------------------
@@ -61,7 +60,7 @@ BUCKET = Option(
     key="bucket",
     type=integer(maximum=32_768),
     default=1,
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     mutable=False,
     doc="Buckets of each partition, and partitions of the log. Rows are spread by the hash of the "
     "primary key, or of the whole row. More: more tasks write at once, and more, smaller files.",
@@ -70,7 +69,7 @@ FILE_PATH: Option[str | None] = Option(
     key="file.path",
     type=TEXT,
     default=None,
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     mutable=False,
     derived_default="the warehouse",
     doc="Root folder under which the table's folder is made: in the warehouse, or in one of the "
@@ -80,7 +79,7 @@ FILE_FORMAT = Option(
     key="file.format",
     type=one_of("parquet", "orc", "avro"),
     default="parquet",
-    scopes=_SESSION_AND_TABLE,
+    scopes=FOR_SESSION_AND_TABLE,
     doc="Format of new data files; files of several formats may stand side by side. Only parquet "
     "is read by Spark's own vectorised reader.",
 )
@@ -88,21 +87,21 @@ FILE_COMPRESSION = Option(
     key="file.compression",
     type=one_of("zstd", "snappy", "none"),
     default="zstd",
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Compression of new data files. `none` and snappy: faster writes, larger files.",
 )
 FILE_COMPRESSION_ZSTD_LEVEL = Option(
     key="file.compression.zstd-level",
     type=integer(1, 19),
     default=1,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Level of zstd. Higher: files some percent smaller, writes several times slower.",
 )
 TARGET_FILE_SIZE: Option[int | None] = Option(
     key="target-file-size",
     type=memory_size(1024),
     default=None,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     derived_default="128 mb with primary key, 256 mb without",
     doc="A data file is closed at this size. Larger: fewer files to plan, coarser skipping, more "
     "to rewrite in a compaction.",
@@ -111,7 +110,7 @@ MERGE_ENGINE = Option(
     key="merge-engine",
     type=one_of("deduplicate"),
     default="deduplicate",
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     mutable=False,
     doc="What becomes of several rows with one key: the newest stays.",
 )
@@ -122,7 +121,7 @@ CHANGE_TRACKING = Option(
     key="change-tracking",
     type=BOOLEAN,
     default=True,
-    scopes=_TABLE_AND_WRITE,
+    scopes=FOR_TABLE_AND_WRITE,
     doc="Whether changes are tracked for consumers. As an option of one INSERT: whether that "
     "statement's are (a correction of old data need not reach them).",
 )
@@ -130,7 +129,7 @@ CHANGE_TYPE_COLUMN: Option[str | None] = Option(
     key="change-type-column",
     type=TEXT,
     default=None,
-    scopes=_WRITE,
+    scopes=FOR_WRITE,
     doc="Column of the INSERT's query that says what each row is: `insert`, `delete`, "
     "`update_preimage` or `update_postimage`. It is not stored.",
 )
@@ -138,7 +137,7 @@ COMMIT_USER: Option[str | None] = Option(
     key="commit-user",
     type=TEXT,
     default=None,
-    scopes=_WRITE,
+    scopes=FOR_WRITE,
     doc="Who commits, such as the name of a job. With `commit-identifier`: what was committed "
     "under both is not written again.",
 )
@@ -146,7 +145,7 @@ COMMIT_IDENTIFIER: Option[int | None] = Option(
     key="commit-identifier",
     type=long(0),
     default=None,
-    scopes=_WRITE,
+    scopes=FOR_WRITE,
     doc="Number of what is committed, such as that of a micro-batch. Those of one `commit-user` "
     "ascend: one that is not greater than the last is committed already.",
 )
@@ -154,7 +153,7 @@ WRITE_BUFFER_SIZE = Option(
     key="write-buffer-size",
     type=memory_size(64 * 1024),
     default=256 * _MB,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Rows a writing task holds before it sorts and spills. Larger: fewer files to merge, more "
     "memory of each Python worker.",
 )
@@ -162,7 +161,7 @@ WRITE_ONLY = Option(
     key="write-only",
     type=BOOLEAN,
     default=False,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Writers do not compact, and let no snapshot expire; something else has to "
     "(CALL sys.compact, CALL sys.expire_snapshots).",
 )
@@ -170,7 +169,7 @@ COMMIT_MAX_RETRIES = Option(
     key="commit.max-retries",
     type=integer(0),
     default=10,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="How often a commit that lost the race for the next snapshot tries again. Higher: more "
     "patience under many writers, later errors.",
 )
@@ -178,14 +177,14 @@ COMMIT_MIN_RETRY_WAIT = Option(
     key="commit.min-retry-wait",
     type=DURATION,
     default=timedelta(milliseconds=10),
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Wait before the first of these tries; it doubles with each.",
 )
 COMMIT_MAX_RETRY_WAIT = Option(
     key="commit.max-retry-wait",
     type=DURATION,
     default=timedelta(seconds=10),
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Longest wait between two tries.",
 )
 
@@ -195,7 +194,7 @@ COMPACTION_TRIGGER = Option(
     key="num-sorted-run.compaction-trigger",
     type=integer(1),
     default=5,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Sorted runs of a bucket from which on it is compacted. Higher: cheaper writes, slower "
     "reads, since a read merges all runs.",
 )
@@ -203,7 +202,7 @@ NUM_LEVELS: Option[int | None] = Option(
     key="num-levels",
     type=integer(2),
     default=None,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     derived_default="compaction trigger + 1",
     doc="Levels of a bucket. More: old rows are rewritten less often.",
 )
@@ -211,7 +210,7 @@ COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT = Option(
     key="compaction.max-size-amplification-percent",
     type=integer(1),
     default=200,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Size of all runs but the oldest, in percent of the oldest, above which everything is "
     "merged. Higher: fewer full rewrites, more superseded rows on disk.",
 )
@@ -219,7 +218,7 @@ COMPACTION_SIZE_RATIO = Option(
     key="compaction.size-ratio",
     type=integer(0),
     default=1,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Percent by which a run may be larger than the newer ones together and still be merged "
     "with them. Higher: more runs are merged at once.",
 )
@@ -230,7 +229,7 @@ SOURCE_SPLIT_TARGET_SIZE = Option(
     key="source.split.target-size",
     type=memory_size(64 * 1024),
     default=128 * _MB,
-    scopes=_TABLE_AND_READ,
+    scopes=FOR_TABLE_AND_READ,
     doc="Bytes of files that one reading task gets. Larger: fewer tasks, less parallel.",
 )
 
@@ -240,21 +239,21 @@ SNAPSHOT_NUM_RETAINED_MIN = Option(
     key="snapshot.num-retained.min",
     type=integer(1),
     default=10,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Newest snapshots that never expire. Higher: longer time travel, more files kept.",
 )
 SNAPSHOT_NUM_RETAINED_MAX = Option(
     key="snapshot.num-retained.max",
     type=integer(1),
     default=INTEGER_MAX,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Snapshots beyond this number expire however young they are. Lower: fewer files kept.",
 )
 SNAPSHOT_TIME_RETAINED = Option(
     key="snapshot.time-retained",
     type=DURATION,
     default=timedelta(hours=1),
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Age from which on a snapshot expires, after the next commit. It must exceed the longest "
     "read. Longer: longer time travel, more files kept.",
 )
@@ -262,14 +261,14 @@ SNAPSHOT_EXPIRE_LIMIT = Option(
     key="snapshot.expire.limit",
     type=integer(1),
     default=50,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Snapshots that expire at once, at most. Higher: longer calls of sys.expire_snapshots.",
 )
 MANIFEST_MERGE_MIN_COUNT = Option(
     key="manifest.merge-min-count",
     type=integer(2),
     default=10,
-    scopes=_TABLE,
+    scopes=FOR_TABLE,
     doc="Manifests that are merged at once, at least. Higher: rarer merges, more files to open for "
     "the first read of a snapshot.",
 )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -26,6 +26,14 @@ class Scope(enum.Enum):
     TABLE = "table"
     READ = "read"
     WRITE = "write"
+
+
+FOR_TABLE: Final = frozenset({Scope.TABLE})
+FOR_READ: Final = frozenset({Scope.READ})
+FOR_WRITE: Final = frozenset({Scope.WRITE})
+FOR_TABLE_AND_READ: Final = FOR_TABLE | FOR_READ
+FOR_TABLE_AND_WRITE: Final = FOR_TABLE | FOR_WRITE
+FOR_SESSION_AND_TABLE: Final = FOR_TABLE | {Scope.SESSION}
 
 
 @dataclass(frozen=True, slots=True)

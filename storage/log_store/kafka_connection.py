@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka import errors as kafka_errors
+from kafka.net.compat import KafkaNetClient
 from kafka.protocol.metadata import CoordinatorType
 
 from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
@@ -29,7 +30,7 @@ T = TypeVar("T")
 PRIVATE_NAMES: Final = ("_manager", "_find_coordinator_ids", "_async_get_leader_for_partitions")
 """What is used of `KafkaAdminClient` besides its documented methods."""
 
-PRIVATE_MANAGER_NAMES: Final = ("run", "send", "call_soon", "wait_for")
+PRIVATE_MANAGER_NAMES: Final = ("run", "send", "call_soon", "wait_for", "get_connection")
 """What is used of its `_manager`."""
 
 _FENCED: Final = (
@@ -43,6 +44,13 @@ _COORDINATOR_BUSY: Final = (
     kafka_errors.CoordinatorNotAvailableError,
     kafka_errors.CoordinatorLoadInProgressError,
 )
+_NOT_LET_IN: Final = (
+    kafka_errors.SaslAuthenticationFailedError,
+    kafka_errors.UnsupportedSaslMechanismError,
+    kafka_errors.AuthorizationError,
+)
+_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_BY_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _DEFAULT_PORT: Final = "9092"
 _RETRY_PAUSE_S: Final = 0.01
 _OURS: Final = ("bootstrap_servers", "bootstrap_timeout_ms", "request_timeout_ms", "client_id")
@@ -64,7 +72,29 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
                 key=option, value=None, reason="the Kafka client has no such property"
             )
         settings[name] = _typed(option, text, known[name])
+    _check_security(settings)
     return settings
+
+
+def _check_security(settings: Mapping[str, Any]) -> None:
+    """Return quietly if what says who the user is can be; the client fails later, and unclear."""
+    protocol = settings.get("security_protocol", _PROTOCOLS[0])
+    if protocol not in _PROTOCOLS:
+        raise _bad_property("security_protocol", f"use {', '.join(_PROTOCOLS)}")
+    if not protocol.startswith("SASL_"):
+        return
+    mechanism = settings.get("sasl_mechanism")
+    needed = ["sasl_mechanism"]
+    if mechanism in _BY_PASSWORD:
+        needed += ["sasl_plain_username", "sasl_plain_password"]
+    for name in needed:
+        if name not in settings:
+            raise _bad_property(name, f"{protocol} needs it")
+
+
+def _bad_property(name: str, reason: str) -> InvalidOptionError:
+    key = f"log.kafka.{name.replace('_', '.')}"
+    return InvalidOptionError(key=key, value=None, reason=reason)
 
 
 def _typed(option: str, text: str, default: Any) -> Any:
@@ -101,10 +131,40 @@ class KafkaConnection:
         """Return the client, connected; for use within `run`."""
         if self._admin is None:
             self._reach()
-            self._admin = KafkaAdminClient(
-                bootstrap_servers=self.brokers, **self.limits(), **self.only(KafkaAdminClient)
-            )
+            self._admin = self._connected()
         return self._admin
+
+    def _connected(self) -> KafkaAdminClient:
+        """Return a new client, or raise why there is none: it says only that time has run out."""
+        made: list[KafkaNetClient] = []
+        failures: list[Exception] = []
+
+        def listening(**settings: Any) -> KafkaNetClient:
+            client = KafkaNetClient(**settings)
+            connect = client._manager.get_connection
+
+            def get_connection(*args: Any, **kwargs: Any) -> Any:
+                connection = connect(*args, **kwargs)
+                connection.init_future.add_errback(failures.append)
+                return connection
+
+            client._manager.get_connection = get_connection
+            made.append(client)
+            return client
+
+        try:
+            return KafkaAdminClient(
+                bootstrap_servers=self.brokers,
+                kafka_client=listening,
+                **self.limits(),
+                **self.only(KafkaAdminClient),
+            )
+        except Exception as error:
+            for client in made:
+                with suppress(kafka_errors.KafkaError, OSError):
+                    client.close()
+                client._manager._net.stop()
+            raise _cause(failures) or error from error
 
     def limits(self) -> dict[str, int]:
         """Return the time limits of a client of this connection."""
@@ -203,6 +263,20 @@ class KafkaConnection:
 
     def _unavailable(self, action: str, error: Exception) -> LogUnavailableError:
         return LogUnavailableError(brokers=self.brokers, action=action, reason=_reason(error))
+
+
+def _cause(failures: Sequence[Exception]) -> Exception | None:
+    """Return the failure that tells most: that of the user's settings, else the first."""
+    # The last one is of an attempt for which no time was left.
+    cause = next((f for f in failures if isinstance(f, _NOT_LET_IN)), next(iter(failures), None))
+    if "socket disconnected" in str(cause):
+        # The client loses an answer behind which the broker hangs up.
+        hung_up: Exception = kafka_errors.KafkaConnectionError(
+            "they hang up on new connections, as they do where 'log.kafka.security.protocol', "
+            "mechanism or credentials are not right"
+        )
+        return hung_up
+    return cause
 
 
 def check_code(code: int) -> None:

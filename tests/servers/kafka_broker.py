@@ -92,14 +92,7 @@ class KafkaBroker:
         self.behind_proxy = free_port()
         self.bootstrap = f"127.0.0.1:{self.port}"
         self._java = [*_JAVA, jars()]
-        properties = _PROPERTIES.format(
-            port=self.port,
-            controller=free_port(),
-            proxy=self.proxy_port,
-            behind_proxy=self.behind_proxy,
-            folder=self.folder,
-        )
-        (self.folder / "server.properties").write_text(properties)
+        (self.folder / "server.properties").write_text(self.properties())
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         subprocess.run(
             [
@@ -109,6 +102,16 @@ class KafkaBroker:
             cwd=self.folder,
             check=True,
             capture_output=True,
+        )
+
+    def properties(self) -> str:
+        """What the broker is configured with."""
+        return _PROPERTIES.format(
+            port=self.port,
+            controller=free_port(),
+            proxy=self.proxy_port,
+            behind_proxy=self.behind_proxy,
+            folder=self.folder,
         )
 
     def start(self, timeout_s: float = 60) -> None:

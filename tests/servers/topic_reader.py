@@ -22,7 +22,13 @@ class Message:
 
 
 def committed_messages(brokers: str, topic: str) -> list[Message]:
-    """All messages that a `read_committed` consumer gets now, in the order of the snapshots."""
+    """All messages that are there now, in the order of the snapshots."""
+    messages = [_message(record) for record in committed_records(brokers, topic)]
+    return sorted(messages, key=lambda m: m.snapshot_id)
+
+
+def committed_records(brokers: str, topic: str) -> list[Any]:
+    """All records that a `read_committed` consumer gets now; in order within each partition."""
     consumer = KafkaConsumer(
         bootstrap_servers=brokers,
         isolation_level="read_committed",
@@ -40,8 +46,7 @@ def committed_messages(brokers: str, topic: str) -> list[Message]:
                 records += found
     finally:
         consumer.close()
-    messages = [_message(record) for record in records]
-    return sorted(messages, key=lambda m: m.snapshot_id)
+    return records
 
 
 def _message(record: Any) -> Message:

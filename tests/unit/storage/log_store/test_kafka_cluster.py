@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 from kafka import KafkaAdminClient
+from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
@@ -35,6 +36,8 @@ def test_private_names_have_not_moved() -> None:
     for name in PRIVATE_MANAGER_NAMES:
         assert callable(getattr(KafkaConnectionManager, name)), name
     assert "node_id" in inspect.signature(KafkaConnectionManager.send).parameters
+    assert isinstance(KafkaConnection.init_future, property)
+    assert callable(KafkaAdminClient.DEFAULT_CONFIG["kafka_client"])
 
 
 def test_messages_have_the_fields_and_versions_that_are_sent() -> None:
@@ -54,9 +57,9 @@ def test_messages_have_the_fields_and_versions_that_are_sent() -> None:
 
 
 def test_client_properties_become_arguments_of_their_type() -> None:
-    given = {"sasl.mechanism": "PLAIN", "ssl.check.hostname": "false", "metadata.max.age.ms": "5"}
+    given = {"sasl.mechanism": "GSSAPI", "ssl.check.hostname": "false", "metadata.max.age.ms": "5"}
     assert client_settings(given) == {
-        "sasl_mechanism": "PLAIN",
+        "sasl_mechanism": "GSSAPI",
         "ssl_check_hostname": False,
         "metadata_max_age_ms": 5,
     }
@@ -70,6 +73,19 @@ def test_a_bad_property_is_named_and_its_value_not_shown(key: str, text: str) ->
     with pytest.raises(InvalidOptionError, match=f"log.kafka.{key}") as caught:
         client_settings({key: text})
     assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ({"security.protocol": "TLS"}, "security.protocol"),
+        ({"security.protocol": "SASL_SSL"}, "sasl.mechanism"),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "sasl.plain.username"),
+    ],
+)
+def test_what_a_protocol_needs_is_asked_for(given: dict[str, str], missing: str) -> None:
+    with pytest.raises(InvalidOptionError, match=f"log.kafka.{missing}"):
+        client_settings(given)
 
 
 def test_brokers_that_are_not_there_are_named() -> None:
