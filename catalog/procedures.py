@@ -223,10 +223,10 @@ def _relay_log(context: ProcedureContext, arguments: Arguments) -> pa.Table:
             reason="only a log in Kafka can lag behind its table",
         )
     position = LogListener(table).catch_up()
-    return pa.table({"snapshot_id": [position.snapshot_id]}, schema=_RELAY_RESULT)
+    return pa.table([[position.snapshot_id], [position.foreign_records]], schema=_RELAY_RESULT)
 
 
-_RELAY_RESULT: Final = pa.schema([("snapshot_id", pa.int64())])
+_RELAY_RESULT: Final = pa.schema([("snapshot_id", pa.int64()), ("foreign_records", pa.int64())])
 
 
 def _remove_orphan_files(context: ProcedureContext, arguments: Arguments) -> pa.Table:

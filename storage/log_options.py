@@ -136,6 +136,15 @@ LOG_KAFKA_TOPIC_REPLICATION_FACTOR: Option[int | None] = Option(
     derived_default="the brokers'",
     doc="Brokers that hold each partition of the topic. More: what fewer failures lose.",
 )
+LOG_KAFKA_FOREIGN_RECORDS = Option(
+    key="log.kafka.foreign-records",
+    type=one_of("fail", "skip"),
+    default="fail",
+    scopes=FOR_TABLE,
+    doc="What the table's writer does at records of the topic that others wrote: `fail`, so that "
+    "the log stays behind until somebody looks, or `skip` and count them (CALL sys.relay_log tells "
+    "how many).",
+)
 LOG_KAFKA_TIMEOUT = Option(
     key="log.kafka.timeout",
     type=DURATION,

@@ -141,6 +141,7 @@ class KafkaLogStore:
         if not any(is_told(s) for s in _snapshots(table, noted.snapshot_id, last_id)):
             return replace(noted, snapshot_id=max(last_id, noted.snapshot_id))
         with closing(self.writer(noted)) as writer:
+            writer.check_known(table.snapshot_store.latest_id() or 0)
             done = writer.position.snapshot_id
             for snapshot in _snapshots(table, done, last_id):
                 if is_told(snapshot):
@@ -150,7 +151,7 @@ class KafkaLogStore:
                 position = writer.settle(max(last_id, done))
             except LogFencedError:
                 # All is there. Where it ends by now, the next writer notes.
-                return LogPosition(snapshot_id=max(last_id, done), offsets=noted.offsets)
+                return replace(noted, snapshot_id=max(last_id, done))
         _positions(table).write(position)
         return position
 

@@ -7,9 +7,11 @@ of which snapshot it is: the last committed records of the topic tell how far it
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from table_store.storage.log_store.debezium_json import LogMessages
@@ -32,6 +34,8 @@ from table_store.storage.log_store.record_batch import (
 TRANSACTION_MS: Final = 900_000
 """A transaction that is open for longer is aborted; brokers allow no more unless told to."""
 
+_log = logging.getLogger(__name__)
+
 _IN_FLIGHT_MAX: Final = 4
 _TAIL_STEPS: Final = (16, 1024, 1 << 16, 1 << 40)
 """How far back from the end the last records are looked for, until there are some."""
@@ -49,6 +53,8 @@ class KafkaLogWriter:
         self._settings = settings
         self._transactional_id = f"table-store.{settings.topic}"
         self._sequences: dict[int, int] = {}
+        self._foreign: set[tuple[int, int]] = set()
+        self._newest = (0, 0, 0)  # snapshot, partition, offset
         try:
             self._producer = cluster.transactions.init_producer(
                 self._transactional_id,
@@ -59,6 +65,21 @@ class KafkaLogWriter:
         except BaseException:
             cluster.close()
             raise
+
+    def check_known(self, latest_id: int) -> None:
+        """Return quietly if the topic tells of no snapshot behind the table's latest.
+
+        Raises:
+            BadLogRecordError: it does, so it is not, or no longer, the log of this table.
+        """
+        snapshot_id, partition, offset = self._newest
+        if snapshot_id > latest_id:
+            raise BadLogRecordError(
+                topic=self._settings.topic,
+                partition=partition,
+                offset=offset,
+                reason=f"it tells of snapshot {snapshot_id}, the table's latest is {latest_id}",
+            )
 
     def append(
         self, snapshot_id: int, time_ms: int, messages: Iterable[tuple[int, LogMessages]]
@@ -107,7 +128,7 @@ class KafkaLogWriter:
         ends = self._settled_ends()
         # Also where nothing was appended: another writer may have moved the ends.
         self._cluster.transactions.is_idle(self._transactional_id, self._producer)
-        self.position = LogPosition(snapshot_id=snapshot_id, offsets=ends)
+        self.position = replace(self.position, snapshot_id=snapshot_id, offsets=ends)
         return self.position
 
     def close(self) -> None:
@@ -127,7 +148,14 @@ class KafkaLogWriter:
         last = self._last_snapshot(ends)
         if not self._settings.is_transactional:
             last -= 1  # only a part of it may be there
-        return LogPosition(snapshot_id=max(last, noted.snapshot_id), offsets=ends)
+        new = sum(offset >= noted.offsets.get(p, 0) for p, offset in self._foreign)
+        if new:
+            _log.warning("%d records of topic %r are not the table's", new, topic)
+        return LogPosition(
+            snapshot_id=max(last, noted.snapshot_id),
+            foreign_records=noted.foreign_records + new,
+            offsets=ends,
+        )
 
     def _last_snapshot(self, ends: Mapping[int, int]) -> int:
         """Return the newest snapshot of which committed records are in the topic, 0 for none."""
@@ -138,21 +166,31 @@ class KafkaLogWriter:
         for step in _TAIL_STEPS:
             start = {p: max(earliest[p], ends[p] - step) for p in left}
             records = self._cluster.topics.read(topic, start, ends, is_committed=True)
-            last = max([last, *(self._snapshot_of(record) for record in records)])
-            found = {record.partition for record in records}
+            told = [(self._snapshot_of(r), r.partition, r.offset) for r in records]
+            self._newest = max([self._newest, *told])
+            found = {partition for snapshot_id, partition, _ in told if snapshot_id}
+            last = max([last, *(snapshot_id for snapshot_id, _, _ in told)])
             left = {p for p in left - found if start[p] > earliest[p]}
         return last
 
     def _snapshot_of(self, record: KafkaRecord) -> int:
+        """Return the snapshot that a record tells of, 0 for one that somebody else wrote.
+
+        Raises:
+            BadLogRecordError: it is somebody else's, and those are not to be passed over.
+        """
         text = record.headers.get(SNAPSHOT_HEADER, b"")
-        if not text.isdigit():
+        if text.isdigit():
+            return int(text)
+        if not self._settings.skips_foreign:
             raise BadLogRecordError(
                 topic=self._settings.topic,
                 partition=record.partition,
                 offset=record.offset,
                 reason=f"it has no header {SNAPSHOT_HEADER!r}",
             )
-        return int(text)
+        self._foreign.add((record.partition, record.offset))
+        return 0
 
     def _settled_ends(self) -> Offsets:
         """Return where the partitions end, once every transaction in them has ended.
@@ -197,9 +235,11 @@ class KafkaLogWriter:
             return
         for hanging in found:
             is_commit = self._was_committed(hanging, visible)
-            transactions.write_marker(topic, hanging, is_commit=is_commit)
+            if is_commit is not None:
+                transactions.write_marker(topic, hanging, is_commit=is_commit)
 
-    def _was_committed(self, hanging: OpenTransaction, visible: Offsets) -> bool:
+    def _was_committed(self, hanging: OpenTransaction, visible: Offsets) -> bool | None:
+        """Return what was decided of a transaction, None for one that somebody else will end."""
         own = self._producer
         if (hanging.producer_id, hanging.epoch) == (own.producer_id, own.epoch):
             return True  # `append` was told so
@@ -208,5 +248,8 @@ class KafkaLogWriter:
         (first, *_) = self._cluster.topics.read(
             topic, start, {at: hanging.start_offset + 1}, is_committed=False
         )
+        snapshot_id = self._snapshot_of(first)
+        if not snapshot_id:
+            return None
         others = {p: end for p, end in visible.items() if p != at}
-        return bool(others) and self._last_snapshot(others) == self._snapshot_of(first)
+        return bool(others) and self._last_snapshot(others) == snapshot_id

@@ -103,5 +103,7 @@ class BadLogRecordError(TableStoreError):
         self.reason = reason
         super().__init__(
             f"The record of topic {topic!r}, partition {partition}, offset {offset} is not a "
-            f"change of the table: {reason}. Find who writes to the topic besides the table."
+            f"change of the table: {reason}. Find who writes to the topic besides the table; with "
+            "'log.kafka.foreign-records' = 'skip' records without the table's headers are passed "
+            "over."
         )

@@ -24,9 +24,13 @@ _FILE: Final = "POSITION"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPosition:
-    """All changes up to snapshot `snapshot_id` are in the log, before `offsets` (by bucket)."""
+    """All changes up to snapshot `snapshot_id` are in the log, before `offsets` (by bucket).
+
+    Among them are `foreign_records` that somebody else wrote.
+    """
 
     snapshot_id: int = 0
+    foreign_records: int = 0
     offsets: Mapping[int, int] = field(default_factory=FrozenMap)
 
 
@@ -42,7 +46,11 @@ class PositionFile:
         try:
             item = json.loads(self.file_io.read_bytes(self._path))
             offsets = FrozenMap((int(b), int(o)) for b, o in item["offsets"].items())
-            return LogPosition(snapshot_id=int(item["snapshotId"]), offsets=offsets)
+            return LogPosition(
+                snapshot_id=int(item["snapshotId"]),
+                foreign_records=int(item.get("foreignRecords", 0)),
+                offsets=offsets,
+            )
         except (MissingFileError, ValueError, KeyError, TypeError, AttributeError):
             return LogPosition()
 
@@ -51,6 +59,7 @@ class PositionFile:
         text = json.dumps(
             {
                 "snapshotId": position.snapshot_id,
+                "foreignRecords": position.foreign_records,
                 "offsets": {str(b): offset for b, offset in position.offsets.items()},
             }
         )

@@ -14,6 +14,7 @@ from table_store.storage.log_options import (
     LOG_CONSISTENCY,
     LOG_KAFKA,
     LOG_KAFKA_BOOTSTRAP_SERVERS,
+    LOG_KAFKA_FOREIGN_RECORDS,
     LOG_KAFKA_TIMEOUT,
     LOG_KAFKA_TOPIC,
     LOG_KAFKA_TOPIC_EXISTING,
@@ -28,6 +29,7 @@ _NOT_THE_CLIENTS: Final = frozenset(
     option.key.removeprefix(LOG_KAFKA.prefix)
     for option in (
         LOG_KAFKA_BOOTSTRAP_SERVERS,
+        LOG_KAFKA_FOREIGN_RECORDS,
         LOG_KAFKA_TIMEOUT,
         LOG_KAFKA_TOPIC,
         LOG_KAFKA_TOPIC_EXISTING,
@@ -79,6 +81,7 @@ class KafkaSettings:
         takes_existing: whether an empty topic that exists may become the table's.
         keeps_preimages: whether an update is told with the row from before it.
         is_transactional: whether the records of a snapshot are seen all or none.
+        skips_foreign: whether records that others wrote to the topic are passed over.
         timeout_ms: for each call.
         client: further properties of the client, such as `sasl.mechanism`.
     """
@@ -92,6 +95,7 @@ class KafkaSettings:
     takes_existing: bool
     keeps_preimages: bool
     is_transactional: bool
+    skips_foreign: bool
     timeout_ms: int
     client: Mapping[str, str]
 
@@ -114,6 +118,7 @@ class KafkaSettings:
             takes_existing=options.get(LOG_KAFKA_TOPIC_EXISTING) == "use",
             keeps_preimages=_keeps_preimages(options, has_key=bool(schema.primary_key)),
             is_transactional=options.get(LOG_CONSISTENCY) == "transactional",
+            skips_foreign=options.get(LOG_KAFKA_FOREIGN_RECORDS) == "skip",
             timeout_ms=int(options.get(LOG_KAFKA_TIMEOUT).total_seconds() * 1000),
             client={key: text for key, text in client.items() if key not in _NOT_THE_CLIENTS},
         )

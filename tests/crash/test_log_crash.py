@@ -29,7 +29,10 @@ from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.debezium_json import LogMessages
 from table_store.storage.log_store.kafka_log_store import KafkaLogStore
 from table_store.storage.log_store.kafka_transactions import checksum
-from table_store.storage.log_store.log_errors import LogFencedError, LogUnavailableError
+from table_store.storage.log_store.log_errors import (
+    LogFencedError,
+    LogUnavailableError,
+)
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_position import LogPosition, PositionFile
 from table_store.storage.log_store.log_settings import KafkaSettings
