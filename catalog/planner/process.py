@@ -13,6 +13,7 @@ from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from py4j.java_gateway import java_import
 
 from table_store.catalog.planner.endpoint import PlannerEndpoint
+from table_store.catalog.planner.jvm_log import JvmLog
 
 # The packages that pyspark.java_gateway.launch_gateway imports for PySpark's own use.
 _IMPORTS = (
@@ -63,6 +64,8 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
     )
     for name in _IMPORTS:
         java_import(gateway.jvm, name)
+    # Storage warns of what a statement that succeeds leaves behind or undone.
+    logging.getLogger("table_store.storage").addHandler(JvmLog(gateway.jvm))
     endpoint.bind(gateway, hello["log"])
     answer = os.dup(1)
     os.dup2(2, 1)

@@ -6,6 +6,7 @@ of it that are not public are listed here; tests say when one moves.
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -51,6 +52,7 @@ _NOT_LET_IN: Final = (
 )
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _BY_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_ANSWER_TEXT: Final = re.compile(r"""error_message=(?:'([^']+)'|"([^"]+)")""")
 _DEFAULT_PORT: Final = "9092"
 _RETRY_PAUSE_S: Final = 0.01
 _OURS: Final = ("bootstrap_servers", "bootstrap_timeout_ms", "request_timeout_ms", "client_id")
@@ -295,7 +297,10 @@ def _check_all(answer: Any) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Name the error; its text can hold a whole request, so only the first line of a short one."""
+    """Name the error; its text can hold a whole request, of which only the answer's is told."""
     first = str(error).partition("\n")[0]
     name = type(error).__name__
+    said = _ANSWER_TEXT.search(first)
+    if said is not None:
+        return f"{name} ({said[1] or said[2]})"
     return f"{name} ({first})" if first and len(first) < 200 else name

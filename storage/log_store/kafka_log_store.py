@@ -77,7 +77,7 @@ class KafkaLogStore:
         """See `LogStore`; an option keeps the topic, and asks no broker."""
         settings = self.settings
         if settings.outlives_table:
-            _log.warning("the topic %r stays at %s", settings.topic, settings.brokers)
+            _log.warning("The topic %r stays at %s.", settings.topic, settings.brokers)
             return
         try:
             with closing(self.cluster()) as cluster:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kafka import KafkaProducer
 from kafka.admin import ConfigResource
 
 from tests.integration.stock_shell import StockShell
@@ -130,6 +131,26 @@ def test_a_topic_that_exists_is_refused_unless_asked_for(
         f"CREATE TABLE other (id INT) {use}, 'log.kafka.topic' = 'table_store.default.there')"
     ).error
     assert "records were written to it" in other
+    alone = "CREATE TABLE x (id INT) WITH ('log.kafka.topic.replication-factor' = '3')"
+    assert "cannot be reached because only 1 broker" in shell.run(alone).error
+
+
+def test_records_of_others_are_named_or_passed_over(
+    shell: StockShell, kafka_broker: KafkaBroker
+) -> None:
+    shell.ok("CREATE TABLE mine (id INT)")
+    shell.ok("INSERT INTO mine VALUES (1)")
+    producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap)
+    at = producer.send("table_store.default.mine", b"not a change").get(10).offset
+    producer.close()
+    warned = shell.run("INSERT INTO mine VALUES (2)").error
+    for part in ("log lags behind", "'table_store.default.mine'", f"partition 0, offset {at} "):
+        assert part in warned
+    assert shell.ok("SELECT count(*) FROM mine") == (("2",),)
+    refused = shell.run("CALL sys.relay_log('mine')").error
+    assert "TABLE_STORE_BAD_LOG_RECORD" in refused
+    shell.ok("ALTER TABLE mine SET TBLPROPERTIES ('log.kafka.foreign-records' = 'skip')")
+    assert shell.run("CALL sys.relay_log('mine')").rows == (("2", "1"),)
 
 
 def test_brokers_that_are_not_there_are_named_and_leave_no_table(shell: StockShell) -> None:
@@ -165,7 +186,9 @@ def test_without_brokers_nothing_is_changed(shell: StockShell, kafka_broker: Kaf
         f"ALTER TABLE away SET TBLPROPERTIES ('{brokers}' = '{nobody}', "
         "'log.kafka.topic.on-drop' = 'keep')"
     )
-    shell.ok("DROP TABLE away")
+    left = shell.run("DROP TABLE away").error
+    assert f"The topic 'table_store.default.away' stays at {nobody}." in left
+    assert shell.ok("SHOW TABLES LIKE 'away'") == ()
     assert "table_store.default.away" in kafka_broker.topics()
 
 
