@@ -18,6 +18,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -26,6 +27,7 @@ from table_store import TableDescriptor, open_table
 from table_store.storage.file_store.commit_listener import NO_LISTENER
 from table_store.storage.file_store.commit_outcome import Committed
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.log_store import kafka_log_store, kafka_log_writer
 from table_store.storage.log_store.debezium_json import LogMessages
 from table_store.storage.log_store.kafka_log_store import KafkaLogStore
 from table_store.storage.log_store.kafka_transactions import checksum
@@ -295,6 +297,37 @@ def test_the_connection_is_cut_at_any_request(tmp_path: Path, kafka_broker: Kafk
     LogListener(table).catch_up()
     check_replay(table)
     proxy.close()
+
+
+def test_the_network_is_slow(tmp_path: Path, kafka_broker: KafkaBroker) -> None:
+    proxy = CuttingProxy(kafka_broker.proxy_port, kafka_broker.behind_proxy)
+    table = new_table(tmp_path, f"127.0.0.1:{kafka_broker.proxy_port}")
+    proxy.delay_s = 0.15
+    change(table)
+    change(table)
+    proxy.delay_s = 0.0
+    check_replay(table)
+    proxy.close()
+
+
+def test_a_transaction_takes_longer_than_brokers_allow(
+    tmp_path: Path, kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They abort it and fence its writer, which begins once more."""
+    table = new_table(tmp_path, kafka_broker.bootstrap)
+    pauses = [4.0]
+
+    def slowly(*of_snapshot: Any) -> Iterator[tuple[int, LogMessages]]:
+        for messages in snapshot_messages(*of_snapshot):
+            yield messages
+            time.sleep(pauses.pop() if pauses else 0)
+
+    monkeypatch.setattr(kafka_log_store, "snapshot_messages", slowly)
+    monkeypatch.setattr(kafka_log_writer, "TRANSACTION_MS", 1000)
+    table.append(rows((1, "a"), (2, "a"), (3, "a"), (4, "a")))
+    assert not pauses
+    assert PositionFile(table.file_io, table.path).read().snapshot_id == 1
+    check_replay(table)
 
 
 def test_the_broker_is_frozen(tmp_path: Path, kafka_broker: KafkaBroker) -> None:

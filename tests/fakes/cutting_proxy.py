@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+import time
 from contextlib import suppress
 
 
@@ -15,6 +16,7 @@ class CuttingProxy:
         cut_at: number of the request (from 0, of all connections) at which all are cut.
         is_forwarded: whether that request still reaches the broker; its answer never comes.
         requests: how many came so far.
+        delay_s: how long each takes longer than it would.
     """
 
     def __init__(self, port: int, broker_port: int) -> None:
@@ -22,6 +24,7 @@ class CuttingProxy:
         self.cut_at: int | None = None
         self.is_forwarded = False
         self.requests = 0
+        self.delay_s = 0.0
         self._lock = threading.Lock()
         self._open: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", port))
@@ -43,6 +46,8 @@ class CuttingProxy:
 
     def close(self) -> None:
         """Stop listening, and cut."""
+        with suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)  # ends the wait in `accept`
         self._server.close()
         self.cut()
 
@@ -70,6 +75,7 @@ class CuttingProxy:
                 with self._lock:
                     is_cut = self.requests == self.cut_at
                     self.requests += 1
+                time.sleep(self.delay_s)
                 if not is_cut or self.is_forwarded:
                     server.sendall(head + body)
                 if is_cut:

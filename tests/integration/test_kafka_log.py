@@ -106,6 +106,25 @@ def test_retention_of_the_topic_follows_the_table(
     assert "7200000" in retention()
 
 
+def test_changes_are_told_without_snapshots_and_without_topic(
+    shell: StockShell, kafka_broker: KafkaBroker
+) -> None:
+    shell.ok(
+        "CREATE TABLE ex (id INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('log.retention' = '1 d')"
+    )
+    for number in range(3):
+        shell.ok(f"INSERT INTO ex VALUES (1), ({number})")
+    shell.ok("CALL sys.expire_snapshots('ex', older_than => '2999-01-01', retain_min => 1)")
+    assert shell.ok("SELECT count(*) FROM `ex$snapshots`") == (("1",),)
+    with kafka_broker.admin() as admin:
+        admin.delete_topics(["table_store.default.ex"])
+    told = shell.ok("SELECT id, _commit_version FROM ex CHANGES FROM VERSION 1 TO VERSION 3")
+    assert sorted(told) == [("0", "1"), ("1", "1"), ("2", "3")]
+    gone = shell.run("INSERT INTO ex VALUES (9)").error
+    assert "TABLE_STORE_TOPIC_NOT_FOUND" in gone
+    assert shell.ok("SELECT max(id) FROM ex") == (("2",),)
+
+
 def test_an_untracked_statement_is_not_told(shell: StockShell, kafka_broker: KafkaBroker) -> None:
     shell.ok("CREATE TABLE u (id INT)")
     shell.ok("INSERT INTO u VALUES (1)")
