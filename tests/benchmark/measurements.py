@@ -13,13 +13,21 @@ from typing import Any
 OURS, LIMIT = "table store", "parquet"
 
 
+class WrongResultError(Exception):
+    """Two engines answer the same query differently, or a log tells other rows than its table."""
+
+
 @dataclass(slots=True)
 class Measurements:
-    """Seconds of each repetition, by work and engine, in the order of measuring."""
+    """Seconds of each repetition, by work and engine, in the order of measuring.
+
+    `figures` hold what is no time, such as rates, by what they are about.
+    """
 
     seconds: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
     limits: dict[str, str] = field(default_factory=dict)
+    figures: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def limit(self, work: str, meaning: str) -> None:
         """Say what the column of plain Parquet is for this work."""
@@ -37,8 +45,11 @@ class Measurements:
                 raise
             self.failures.setdefault(work, {})[engine] = str(error).splitlines()[0][:200]
             return
-        taken = time.perf_counter() - started
-        self.seconds.setdefault(work, {}).setdefault(engine, []).append(taken)
+        self.add(work, engine, time.perf_counter() - started)
+
+    def add(self, work: str, engine: str, seconds: float) -> None:
+        """Keep a time that was measured elsewhere."""
+        self.seconds.setdefault(work, {}).setdefault(engine, []).append(seconds)
 
     def median(self, work: str, engine: str) -> float | None:
         """Return the median in seconds, None where nothing was measured."""
@@ -79,6 +90,10 @@ class Measurements:
             for work, engines in self.failures.items()
             for engine, reason in engines.items()
         ]
+        lines += [
+            f"{about}: " + ", ".join(f"{name} = {value:,.1f}" for name, value in found.items())
+            for about, found in self.figures.items()
+        ]
         return lines
 
     def save(self, path: Path, about: Mapping[str, Any]) -> None:
@@ -91,6 +106,7 @@ class Measurements:
             for work, engines in self.seconds.items()
         }
         content = {**about, "work": works, "failed": self.failures, "limits": self.limits}
+        content["figures"] = self.figures
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content, indent=1) + "\n")
 

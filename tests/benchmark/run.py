@@ -26,10 +26,14 @@ import pyspark  # noqa: E402 - the path must be set first
 from pyspark.sql import SparkSession  # noqa: E402 - the path must be set first
 
 from tests.benchmark.dataset import Dataset  # noqa: E402
+from tests.benchmark.kafka_rates import KafkaRates  # noqa: E402 - the path must be set first
 from tests.benchmark.measurements import Measurements  # noqa: E402
 from tests.benchmark.plot import save_plot  # noqa: E402 - the path must be set first
+from tests.benchmark.stream_workload import StreamWorkload  # noqa: E402
 from tests.benchmark.workload import Workload  # noqa: E402
+from tests.servers.kafka_broker import KafkaBroker  # noqa: E402
 
+_RECORDS_MIN = 200_000
 _EXTENSIONS = "org.apache.spark.sql.tablestore.TableStoreExtensions"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -61,6 +65,8 @@ def main() -> None:
         )
         try:
             workload.run()
+            if not arguments.no_kafka:
+                _run_streams(workload, folder, arguments.commits)
         finally:
             path = REPOSITORY / "build" / "benchmark" / f"result-{arguments.rows}.json"
             measured.save(path, _about(arguments))
@@ -71,6 +77,33 @@ def main() -> None:
         spark.stop()
 
 
+def _run_streams(workload: Workload, folder: Path, commits: int) -> None:
+    broker = KafkaBroker(folder / "broker")
+    broker.start()
+    try:
+        KafkaRates(
+            brokers=broker.bootstrap,
+            folder=folder / "rates",
+            count=max(_RECORDS_MIN, workload.data.rows // 10),
+            repeats=workload.repeats,
+            measured=workload.measured,
+            say=workload.say,
+        ).run()
+        StreamWorkload(
+            spark=workload.spark,
+            folder=folder / "streams",
+            data=workload.data,
+            repeats=workload.repeats,
+            commits=commits,
+            brokers=broker.bootstrap,
+            with_delta=workload.with_delta,
+            measured=workload.measured,
+            say=workload.say,
+        ).run()
+    finally:
+        broker.kill()
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
     parser.add_argument("--rows", type=int, default=10_000_000, help="rows of the base")
@@ -79,10 +112,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--buckets", type=int, default=2, help="buckets of the table with key")
     parser.add_argument("--memory", default="6g", help="memory of Spark's driver")
     parser.add_argument("--folder", default=None, help="where to work; some GB are needed")
+    parser.add_argument("--commits", type=int, default=100, help="commits whose way is timed")
+    parser.add_argument("--no-kafka", action="store_true", help="leave the log and streams out")
     parser.add_argument("--no-delta", action="store_true", help="leave Delta out")
     arguments = parser.parse_args()
     if arguments.rows < 1000 or not 1 <= arguments.upserts <= 100 or arguments.repeats < 1:
         parser.error("at least 1,000 rows, 1 to 100 upserts and 1 repetition")
+    if arguments.commits < 2:
+        parser.error("at least 2 commits")
     return arguments
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.benchmark.dataset import Dataset
 from tests.benchmark.engines import Delta, Engine, PlainParquet, TableStore
-from tests.benchmark.measurements import LIMIT, OURS, Measurements
+from tests.benchmark.measurements import LIMIT, OURS, Measurements, WrongResultError
 
 _QUERIES = {
     "filter + sum": "SELECT sum(amount), count(*) FROM {} WHERE category < 10",
@@ -27,10 +27,6 @@ _SOURCE, _SMALL = "bench_source", "bench_small"
 _SMALL_ROWS = 1000
 _SMALL_COMMITS = 20
 _FIRST_STOP = 4
-
-
-class WrongResultError(Exception):
-    """Two engines answer the same query differently."""
 
 
 @dataclass(slots=True)
