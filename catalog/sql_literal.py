@@ -1,4 +1,4 @@
-"""The SQL literals that Spark writes for a column's existing default, as values.
+"""SQL literals: those that Spark writes for a column's existing default, and strings for Spark.
 
 Spark sends `ADD COLUMN … DEFAULT expression` with the expression already computed, as the
 text of a literal (`Literal.sql` of Catalyst: `5L`, `1.5BD`, `DATE '2020-01-01'`,
@@ -139,3 +139,20 @@ def _text(value: Value) -> str:
     if isinstance(value, str):
         return value
     raise ValueError("not a string")
+
+
+def string_literal(value: str) -> str:
+    r"""A literal that Spark reads back as `value`, whatever it holds.
+
+    A dollar before a brace is written as an escape, because Spark's parser would replace a
+    variable reference inside a literal before it looks at the quotes.
+    """
+    escaped = (
+        value.replace("\\", "\\\\")
+        .replace("'", "\\'")
+        .replace("\n", "\\n")
+        .replace("\r", "\\r")
+        .replace("\0", "\\u0000")
+        .replace("${", "\\u0024{")
+    )
+    return f"'{escaped}'"

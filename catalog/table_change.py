@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, TypeAlias
 
+from table_store.catalog.declared_type import CHAR_VARCHAR, with_name
 from table_store.catalog.option_enrichment import changed_options
 from table_store.catalog.table_definition import (
-    CHAR_VARCHAR,
     PROPERTY_COMMENT,
     columns_from_spark,
     refuse_reserved_property,
@@ -20,6 +21,8 @@ from table_store.catalog.table_definition import (
 from table_store.storage.file_store.schema import Field, TableSchema
 from table_store.storage.file_store.schema_evolution import (
     FIRST,
+    Member,
+    Metadata,
     NewColumn,
     add_column,
     change_options,
@@ -34,7 +37,7 @@ from table_store.storage.file_store.schema_evolution import (
 )
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.kernel.types import DataType
+from table_store.storage.kernel.types import DataType, StructField
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -224,7 +227,9 @@ def _changed(schema: TableSchema, change: TableChange, time_ms: int) -> TableSch
             return add_column(schema, _new(column), time_ms=time_ms, parent=parent, after=after)
         case RenameColumn(path, name):
             _check_unmentioned(schema, path, "renamed")
-            return rename_column(schema, path, name, time_ms=time_ms)
+            return rename_column(
+                schema, path, name, time_ms=time_ms, metadata=partial(with_name, name)
+            )
         case DropColumn(path, if_exists):
             if if_exists and not _has_column(schema, path):
                 return schema
@@ -274,22 +279,36 @@ def _with_options(schema: TableSchema, changes: Sequence[TableChange], time_ms: 
 
 
 def _widened(schema: TableSchema, change: WidenColumn, time_ms: int) -> TableSchema:
-    if len(change.path) > 1:
-        return widen_column(schema, change.path, change.type, time_ms=time_ms)
-    column = schema.field_named(change.path[0])
-    declared = () if change.declared is None else ((CHAR_VARCHAR, json.dumps(change.declared)),)
-    others = (item for item in column.metadata if item[0] != CHAR_VARCHAR)
-    metadata = tuple(sorted((*others, *declared)))
+    described = partial(_with_declared, change)
+    if len(change.path) == 1:
+        column = schema.field_named(change.path[0])
+        if column.type == change.type:
+            # A key column too may get a longer VARCHAR: what is stored does not change.
+            changed = replace(column, metadata=described(column))
+            fields = tuple(changed if f is column else f for f in schema.fields)
+            return replace(schema, fields=fields)
+    return widen_column(schema, change.path, change.type, time_ms=time_ms, metadata=described)
+
+
+def _with_declared(change: WidenColumn, column: Member) -> Metadata:
+    """The metadata of a column under its new type.
+
+    Raises:
+        InvalidSchemaError: rows that exist may be longer than a CHAR or VARCHAR.
+    """
+    is_inside = isinstance(column, StructField) and column.id is None
+    if is_inside and change.declared is not None:
+        raise InvalidSchemaError(
+            reason="CHAR and VARCHAR directly inside of arrays and maps keep their lengths",
+            column=".".join(change.path),
+        )
     _check_length(column, change)
-    if column.type == change.type:
-        # A key column too may get a longer VARCHAR: what is stored does not change.
-        fields = tuple(replace(f, metadata=metadata) if f is column else f for f in schema.fields)
-        return replace(schema, fields=fields)
-    return widen_column(schema, change.path, change.type, time_ms=time_ms, metadata=metadata)
+    others = (item for item in column.metadata if item[0] != CHAR_VARCHAR)
+    declared = () if change.declared is None else ((CHAR_VARCHAR, json.dumps(change.declared)),)
+    return tuple(sorted((*others, *declared)))
 
 
-def _check_length(column: Field, change: WidenColumn) -> None:
-    """Refuse a shorter VARCHAR than the rows that exist may need."""
+def _check_length(column: Member, change: WidenColumn) -> None:
     old = next((json.loads(text) for key, text in column.metadata if key == CHAR_VARCHAR), None)
     if change.declared is None:
         return

@@ -10,11 +10,17 @@ Source: `CatalogV2Util`, `ResolveDefaultColumns` and `CharVarcharUtils` of Spark
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from table_store.catalog.declared_type import (
+    CHAR_VARCHAR,
+    COLLATIONS,
+    declared_sql,
+    has_length,
+    stored_type,
+)
 from table_store.catalog.sql_literal import parse_literal
 from table_store.storage.file_store.schema import Field, TableSchema, new_schema
 from table_store.storage.kernel.errors import (
@@ -28,6 +34,7 @@ from table_store.storage.kernel.types import (
     DataType,
     Json,
     MapType,
+    StructField,
     StructType,
     parse_type,
 )
@@ -37,8 +44,6 @@ COMMENT: Final = "comment"
 CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
 EXISTS_DEFAULT: Final = "EXISTS_DEFAULT"
 GENERATION_EXPRESSION: Final = "GENERATION_EXPRESSION"
-CHAR_VARCHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
-COLLATIONS: Final = "__COLLATIONS"
 
 PROPERTY_COMMENT: Final = "comment"
 WATERMARK_COLUMN: Final = "watermark.column"
@@ -50,15 +55,15 @@ OPTION_PREFIX: Final = "option."
 
 _IGNORED_PROPERTIES: Final = frozenset({"owner", "is_managed_location", "table_type"})
 _REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
-    "location": "a managed table has its place in the warehouse; 'file.path' gives another root",
-    "external": "a managed table cannot be EXTERNAL; say USING with a format for one that is",
-    "collation": "a managed table cannot have a collation",
+    "location": "a managed table chooses its own folder; set the option 'file.path' to put it "
+    "below another one, or name a format with USING",
+    "external": "a managed table's files go with it; leave EXTERNAL out, or name a format with "
+    "USING",
+    "collation": "a managed table has none for all its columns; say COLLATE at each column",
     "provider": "a managed table has no provider; leave USING out",
     WATERMARK_COLUMN: "it is given by WATERMARK FOR in CREATE TABLE",
     WATERMARK_EXPRESSION: "it is given by WATERMARK FOR in CREATE TABLE",
 }
-
-_CHAR_OR_VARCHAR = re.compile(r"(var)?char\(\s*\d+\s*\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +93,7 @@ class TableDefinition:
         """
         schema = new_schema(
             # Columns of another table (LIKE) bring the ids of their nested fields along.
-            fields=[replace(f, type=_without_ids(f.type)) for f in self.columns],
+            fields=[replace(f, type=_changed(f.type, _without_id)) for f in self.columns],
             primary_key=self.primary_key,
             partition_keys=self.partition_keys,
             options=self.options,
@@ -152,19 +157,6 @@ def refuse_reserved_property(key: str, value: str | None) -> bool:
     return key in _IGNORED_PROPERTIES
 
 
-def definition_of(schema: TableSchema) -> TableDefinition:
-    """Return the definition that makes such a table again, as CREATE TABLE … LIKE needs it."""
-    return TableDefinition(
-        columns=schema.fields,
-        primary_key=schema.primary_key,
-        partition_keys=schema.partition_keys,
-        options=schema.options,
-        comment=schema.comment,
-        constraint_name=schema.constraint_name,
-        watermark=schema.watermark,
-    )
-
-
 def columns_from_spark(struct_json: str) -> tuple[Field, ...]:
     """Return the columns that the JSON of a Spark `StructType` describes, in its order.
 
@@ -211,18 +203,19 @@ def with_initial_default(column: Field, *, time_zone: str = "UTC") -> Field:
     return replace(column, initial_default=json.dumps(value_to_json(value)))
 
 
-def type_from_spark(type_json: Json, *, column: str) -> tuple[DataType, str | None]:
-    """Return the stored type, and the declared text where `char` or `varchar` is in it.
+def type_from_spark(
+    type_json: Json, *, column: str, declared: str | None = None
+) -> tuple[DataType, str | None]:
+    """Return the type and the text which `stored_type` makes of Spark's.
 
     Raises:
         UnsupportedTypeError: it cannot be stored; names type and column.
     """
-    stored = _without_char_varchar(type_json)
+    stored, text = stored_type(type_json, declared)
     try:
-        data_type = parse_type(stored)
+        return parse_type(stored), text
     except UnsupportedTypeError as error:
         raise UnsupportedTypeError(type_name=error.type_name, column=column) from error
-    return data_type, None if stored == type_json else _catalog_string(type_json)
 
 
 def columns_to_spark(fields: Sequence[Field]) -> str:
@@ -238,16 +231,17 @@ def _column_from_spark(item: object) -> Field:
         raise InvalidSchemaError(reason="a column has no name")
     name = item["name"]
     metadata = dict(item.get("metadata") or {})
-    data_type, declared = type_from_spark(item.get("type"), column=name)
+    declared = metadata.pop(CHAR_VARCHAR, None)
+    data_type, declared = type_from_spark(item.get("type"), column=name, declared=declared)
     if declared is not None:
-        metadata.setdefault(CHAR_VARCHAR, declared)
+        metadata[CHAR_VARCHAR] = declared
     comment = metadata.pop(COMMENT, None)
     default = metadata.pop(CURRENT_DEFAULT, None)
     generated = metadata.pop(GENERATION_EXPRESSION, None)
     return Field(
         id=0,
         name=name,
-        type=_without_ids(data_type),
+        type=_changed(data_type, _without_id),
         nullable=bool(item.get("nullable", True)),
         comment=comment,
         default=default,
@@ -268,58 +262,37 @@ def _column_to_spark(column: Field) -> dict[str, Json]:
         metadata.pop(EXISTS_DEFAULT, None)
     if column.generated is not None:
         metadata[GENERATION_EXPRESSION] = column.generated
+    if has_length(column):
+        metadata[CHAR_VARCHAR] = declared_sql(column)
     return {
         "name": column.name,
-        "type": _without_ids(column.type).to_json(),
+        "type": _changed(column.type, _as_spark_has_it).to_json(),
         "nullable": column.nullable,
         "metadata": metadata,
     }
 
 
-def _without_ids(data_type: DataType) -> DataType:
+def _changed(data_type: DataType, change: Callable[[StructField], StructField]) -> DataType:
+    """The type with every field of its structs changed, at any depth."""
     match data_type:
         case StructType(fields):
-            return StructType(tuple(replace(f, id=None, type=_without_ids(f.type)) for f in fields))
+            inner = (replace(f, type=_changed(f.type, change)) for f in fields)
+            return StructType(tuple(map(change, inner)))
         case ArrayType(element):
-            return replace(data_type, element=_without_ids(element))
+            return replace(data_type, element=_changed(element, change))
         case MapType(key=key, value=value):
-            return replace(data_type, key=_without_ids(key), value=_without_ids(value))
+            key, value = _changed(key, change), _changed(value, change)
+            return replace(data_type, key=key, value=value)
     return data_type
 
 
-def _without_char_varchar(type_json: Json) -> Json:
-    if isinstance(type_json, str):
-        return "string" if _CHAR_OR_VARCHAR.fullmatch(type_json) else type_json
-    if isinstance(type_json, Mapping):
-        nested = {"type", "elementType", "keyType", "valueType"}
-        return {
-            key: [_without_char_varchar(item) for item in value]
-            if key == "fields" and isinstance(value, Sequence)
-            else _without_char_varchar(value)
-            if key in nested
-            else value
-            for key, value in type_json.items()
-        }
-    return type_json
+def _without_id(field: StructField) -> StructField:
+    return replace(field, id=None)
 
 
-def _catalog_string(type_json: Json) -> str:
-    """Return the type as Spark's `catalogString`, which its parser reads back."""
-    if not isinstance(type_json, Mapping):
-        return str(type_json)
-    match type_json["type"]:
-        case "array":
-            return f"array<{_catalog_string(type_json['elementType'])}>"
-        case "map":
-            key, value = type_json["keyType"], type_json["valueType"]
-            return f"map<{_catalog_string(key)},{_catalog_string(value)}>"
-    fields = type_json["fields"]
-    inner = ",".join(
-        f"`{str(item['name']).replace('`', '``')}`:{_catalog_string(item['type'])}"
-        for item in (fields if isinstance(fields, Sequence) else ())
-        if isinstance(item, Mapping)
-    )
-    return f"struct<{inner}>"
+def _as_spark_has_it(field: StructField) -> StructField:
+    metadata = tuple(item for item in field.metadata if item[0] != CHAR_VARCHAR)
+    return replace(field, id=None, metadata=metadata)
 
 
 def _check_stored_order(schema: TableSchema) -> None:

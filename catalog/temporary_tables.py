@@ -58,6 +58,10 @@ class TemporaryTables:
         name = f"{file_name_of(self.session_id)[:_NAME_LENGTH_MAX]}-{self.owner.pid}-{run}"
         return join_path(self.warehouse.root, TEMPORARY_FOLDER, name)
 
+    def holds(self, location: str) -> bool:
+        """Whether a table at this place is one of the session's."""
+        return location.startswith(self.root + "/")
+
     def lifecycle(self) -> TableLifecycle:
         """Return the statements on the session's tables, all in the namespace `default`.
 

@@ -78,8 +78,12 @@ def _describe(session: PlannerSession, argument: Argument) -> Rows:
 def _show_create(session: PlannerSession, argument: Argument) -> Rows:
     managed = require_managed(session, argument["name"])
     access, table = managed_table(session, managed)
-    name = (access.name, *managed["namespace"], table.identifier.name)
-    return [{"createtab_stmt": create_statement(table.schema, name)}]
+    name: tuple[str, ...] = (access.name, *managed["namespace"], table.identifier.name)
+    is_temporary = access.temporary.holds(table.location)
+    statement = create_statement(
+        table.schema, name[-1:] if is_temporary else name, is_temporary=is_temporary
+    )
+    return [{"createtab_stmt": statement}]
 
 
 def _set(session: PlannerSession, argument: Argument) -> Rows:

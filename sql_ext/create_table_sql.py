@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from table_store.sql_ext.sql_literal import identifier_literal, name_literal, string_literal
+from table_store.catalog.sql_literal import string_literal
+from table_store.sql_ext.sql_literal import identifier_literal, name_literal
 from table_store.sql_ext.statements import (
     ComputedColumn,
     CreateTable,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Final
 
-from table_store.catalog.table_definition import CHAR_VARCHAR, COLLATIONS
-from table_store.sql_ext.sql_literal import identifier_literal, name_literal, string_literal
+from table_store.catalog.declared_type import declared_sql
+from table_store.catalog.sql_literal import string_literal
+from table_store.sql_ext.sql_literal import identifier_literal, name_literal
 from table_store.storage.file_store.schema import Field, TableSchema
 
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
-def create_statement(schema: TableSchema, name: tuple[str, ...]) -> str:
-    """The CREATE TABLE of a table called `name`, in our own form.
+def create_statement(
+    schema: TableSchema, name: tuple[str, ...], *, is_temporary: bool = False
+) -> str:
+    """The CREATE [TEMPORARY] TABLE of a table called `name`, in our own form.
 
     Computed columns, WATERMARK and WITH stand as their user writes them.
     """
@@ -29,7 +31,8 @@ def create_statement(schema: TableSchema, name: tuple[str, ...]) -> str:
             named = f"CONSTRAINT {identifier_literal(schema.constraint_name)} "
         elements.append(f"{named}PRIMARY KEY ({_names(schema.primary_key)}) NOT ENFORCED")
     shown = ".".join(_name(part) for part in name)
-    lines = [f"CREATE TABLE {shown} (\n  " + ",\n  ".join(elements) + ")"]
+    words = "CREATE TEMPORARY TABLE" if is_temporary else "CREATE TABLE"
+    lines = [f"{words} {shown} (\n  " + ",\n  ".join(elements) + ")"]
     if schema.comment is not None:
         lines.append(f"COMMENT {string_literal(schema.comment)}")
     if schema.partition_keys:
@@ -47,22 +50,12 @@ def _column(field: Field) -> str:
     comment = "" if field.comment is None else f" COMMENT {string_literal(field.comment)}"
     if field.generated is not None:
         return f"{_name(field.name)} AS {field.generated}{comment}"
-    words = [_name(field.name), _type(field)]
+    words = [_name(field.name), declared_sql(field)]
     if not field.nullable:
         words.append("NOT NULL")
     if field.default is not None:
         words.append(f"DEFAULT {field.default}")
     return " ".join(words) + comment
-
-
-def _type(field: Field) -> str:
-    metadata = {key: json.loads(text) for key, text in field.metadata}
-    if CHAR_VARCHAR in metadata:
-        return str(metadata[CHAR_VARCHAR])
-    collation = metadata.get(COLLATIONS, {}).get(field.name)
-    if collation is not None:
-        return f"STRING COLLATE {collation.rpartition('.')[2]}"
-    return field.type.sql_name()
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -57,23 +57,6 @@ def _without_surrogate_pairs(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def string_literal(value: str) -> str:
-    r"""A literal that Spark reads back as `value`, whatever it holds.
-
-    A dollar before a brace is written as an escape, because Spark's parser would replace a
-    variable reference inside a literal before it looks at the quotes.
-    """
-    escaped = (
-        value.replace("\\", "\\\\")
-        .replace("'", "\\'")
-        .replace("\n", "\\n")
-        .replace("\r", "\\r")
-        .replace("\0", "\\u0000")
-        .replace("${", "\\u0024{")
-    )
-    return f"'{escaped}'"
-
-
 def identifier_value(token_text: str) -> str:
     """The name that an identifier token stands for, with or without back-ticks."""
     if token_text.startswith("`"):

@@ -3,6 +3,7 @@ package org.apache.spark.sql.tablestore
 import java.util
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.constraints.Constraint
 import org.apache.spark.sql.connector.expressions.{FieldReference, NamedReference, Transform}
@@ -24,8 +25,12 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
   override def toString: String = s"TableStoreTable ${name()}"
   override def id(): String = (definition \ "id").extractOpt[String].orNull
   override def version(): String = (definition \ "version").extractOpt[String].orNull
-  override val columns: Array[Column] = Json.toColumns(definition \ "columns")
-  private val struct: StructType = CatalogV2Util.v2ColumnsToStructType(columns)
+  private val struct: StructType = CatalogV2Util.v2ColumnsToStructType(Json.toColumns(definition \ "columns"))
+  /** With CHAR and VARCHAR as declared, which Spark makes strings where it reads and writes; but not inside of a struct:
+    * there Spark could not read back what it notes of names with a blank in them. */
+  override val columns: Array[Column] = CatalogV2Util.structTypeToV2Columns(StructType(
+    Json.struct(definition \ "columns").map(field => if (field.dataType.existsRecursively(_.isInstanceOf[StructType])) field
+      else CharVarcharUtils.getRawType(field.metadata).map(raw => field.copy(dataType = raw)).getOrElse(field))))
   override def schema(): StructType = struct
   def computedColumns: Seq[Column] = Json.toColumns(definition \ "computed").toSeq
   override val partitioning: Array[Transform] = Json.toTransforms(definition \ "partitions")

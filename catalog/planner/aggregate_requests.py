@@ -6,12 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from table_store.catalog.declared_type import COLLATIONS
 from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.jvm_schema import jvm_rows
 from table_store.catalog.planner.opened_table import opened_table
 from table_store.catalog.planner.session import PlannerSession
-from table_store.catalog.table_definition import COLLATIONS, columns_to_spark
+from table_store.catalog.table_definition import columns_to_spark
 from table_store.storage.file_store.live_files import LiveFiles
 from table_store.storage.file_store.pruning import exact_bounds, exact_row_count
 from table_store.storage.file_store.schema import Field

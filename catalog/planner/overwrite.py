@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from table_store.catalog.declared_type import COLLATIONS
 from table_store.catalog.errors import ReplaceConditionError
 from table_store.catalog.planner.opened_table import OpenedTable
 from table_store.catalog.planner.spark_predicate import exact
-from table_store.catalog.table_definition import COLLATIONS
 from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope

@@ -26,6 +26,7 @@ from table_store.storage.kernel.types import (
 
 Path: TypeAlias = tuple[str, ...]
 Member: TypeAlias = Field | StructField
+Metadata: TypeAlias = tuple[tuple[str, str], ...]
 _Edit: TypeAlias = Callable[[list[Member]], list[Member]]
 
 FIRST: Final = ""
@@ -108,8 +109,18 @@ def drop_column(schema: TableSchema, path: Path, *, time_ms: int) -> TableSchema
     return _next(_edited(schema, path[:-1], edit), time_ms)
 
 
-def rename_column(schema: TableSchema, path: Path, name: str, *, time_ms: int) -> TableSchema:
-    """Return the schema with a column renamed; key columns may be, partition columns not."""
+def rename_column(
+    schema: TableSchema,
+    path: Path,
+    name: str,
+    *,
+    time_ms: int,
+    metadata: Callable[[Member], Metadata] = lambda member: member.metadata,
+) -> TableSchema:
+    """Return the schema with a column renamed; key columns may be, partition columns not.
+
+    `metadata` tells what the column's becomes, where the old name is in it.
+    """
     old = path[-1]
     if len(path) == 1:
         old = schema.field_named(old).name
@@ -126,7 +137,11 @@ def rename_column(schema: TableSchema, path: Path, name: str, *, time_ms: int) -
             schema,
             primary_key=tuple(name if key == old else key for key in schema.primary_key),
         )
-    return _next(_replaced(schema, path, lambda m: replace(m, name=name)), time_ms)
+
+    def change(member: Member) -> Member:
+        return replace(member, name=name, metadata=metadata(member))
+
+    return _next(_replaced(schema, path, change), time_ms)
 
 
 def move_column(schema: TableSchema, path: Path, *, after: str, time_ms: int) -> TableSchema:
@@ -145,9 +160,12 @@ def widen_column(
     data_type: DataType,
     *,
     time_ms: int,
-    metadata: tuple[tuple[str, str], ...] | None = None,
+    metadata: Callable[[Member], Metadata] = lambda member: member.metadata,
 ) -> TableSchema:
-    """Return the schema with a column of a type that holds all values of its old type."""
+    """Return the schema with a column of a type that holds all values of its old type.
+
+    `metadata` tells what the column's becomes; it may refuse by an `InvalidSchemaError`.
+    """
     if len(path) == 1:
         name = schema.field_named(path[0]).name
         if name in (*schema.primary_key, *schema.partition_keys):
@@ -163,8 +181,8 @@ def widen_column(
                 "types that hold all values of the old one are possible",
                 column=".".join(path),
             )
-        kept = member.metadata if metadata is None else metadata
-        return replace(member, type=_with_ids(data_type, member.type), metadata=kept)
+        wide = _with_ids(data_type, member.type)
+        return replace(member, type=wide, metadata=metadata(member))
 
     return _next(_replaced(schema, path, change), time_ms)
 

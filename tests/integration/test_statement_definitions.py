@@ -88,7 +88,7 @@ SHOWN = """CREATE TABLE table_store.default.`sh``o'w` (
   `d.v` DECIMAL(10,2) DEFAULT 7.5,
   ch char(5),
   s STRING COLLATE UTF8_LCASE,
-  n STRUCT<a: INT, `b c`: ARRAY<STRING>>,
+  n STRUCT<a: INT COMMENT 'it\\'s', `b c`: ARRAY<STRING COLLATE UNICODE_CI>, v: varchar(3)>,
   WATERMARK FOR ts AS ts - INTERVAL 5 SECONDS,
   CONSTRAINT `k k` PRIMARY KEY (id, day) NOT ENFORCED)
 COMMENT 'a "table"\\nof two lines'
@@ -104,11 +104,42 @@ def test_show_create_table_runs_back(shell: StockShell) -> None:
     assert "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE `sh``o'w`")) == SHOWN
     shell.ok("CREATE TABLE copy_of LIKE `sh``o'w`")
     copied = "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE copy_of"))
-    assert "day AS date_format" in copied
-    assert "PRIMARY KEY (id, day)" in copied
+    of_the_table = SHOWN.replace("COMMENT 'a \"table\"\\nof two lines'\n", "")
+    assert copied == of_the_table.replace("`sh``o'w`", "copy_of")
     shell.ok("INSERT INTO `sh``o'w` SELECT 1, TIMESTAMP'2024-05-06 00:00:00', 2, 'a', 'b', NULL")
     shell.ok("UPDATE `sh``o'w` SET `d.v` = 3")
     assert shell.ok("SELECT day, `d.v` FROM `sh``o'w` WHERE s = 'B'") == (("2024-05-06", "3.00"),)
+    described = {row[0].strip(): row[1].strip() for row in shell.ok("DESCRIBE copy_of")}
+    assert described["ch"] == "char(5)"
+    shell.ok("CREATE TEMPORARY TABLE of_session (id INT)")
+    (shown, *_) = shell.ok("SHOW CREATE TABLE of_session")[0]
+    assert shown == "CREATE TEMPORARY TABLE of_session ("
+    shell.ok("DROP TEMPORARY TABLE of_session")
+
+
+def test_a_table_like_what_is_no_managed_table(shell: StockShell) -> None:
+    """Columns are copied; the properties of views and of other formats are none of ours."""
+    shell.ok("CREATE VIEW seen AS SELECT 1 AS id")
+    shell.ok("CREATE TABLE other_format (id INT) USING parquet TBLPROPERTIES ('k' = 'v')")
+    for source in ("seen", "other_format"):
+        shell.ok(f"CREATE TABLE like_{source} LIKE {source}")
+        shell.ok(f"INSERT INTO like_{source} VALUES (1)")
+        assert shell.ok(f"SELECT * FROM like_{source} VERSION AS OF 1") == (("1",),)
+
+
+def test_alter_below_a_column_with_lengths_and_collations(shell: StockShell) -> None:
+    """What Spark notes of a column's type follows every change inside of it."""
+    shell.ok("CREATE TABLE inner_of (c STRING COLLATE UNICODE_CI, s STRUCT<q: VARCHAR(3), r: INT>)")
+    shell.ok("INSERT INTO inner_of VALUES ('Ab', named_struct('q', 'abc', 'r', 1))")
+    shell.ok("ALTER TABLE inner_of RENAME COLUMN c TO d")
+    shell.ok("ALTER TABLE inner_of ADD COLUMN s.w STRING")
+    shell.ok("ALTER TABLE inner_of RENAME COLUMN s.q TO z")
+    shell.ok("ALTER TABLE inner_of DROP COLUMN s.r")
+    shell.ok("INSERT INTO inner_of VALUES ('aB', named_struct('z', 'def', 'w', 'long'))")
+    said = shell.run("INSERT INTO inner_of VALUES ('a', named_struct('z', 'long', 'w', 'b'))").error
+    assert said.startswith("[EXCEED_LIMIT_LENGTH]")
+    found = shell.run("SELECT s.z, s.w FROM inner_of WHERE d = 'AB'").sorted()
+    assert found == [("abc", "NULL"), ("def", "long")]
 
 
 def test_system_tables_and_settings(shell: StockShell) -> None:
@@ -162,6 +193,16 @@ REFUSED = [
     ("CREATE TABLE no (a INT) WITH ('file.path' = '/x/../y')", "[TABLE_STORE_PATH_NOT_ALLOWED]"),
     ("CREATE TABLE no (a INT) WITH ('bucket')", "[TABLE_STORE_SYNTAX_ERROR]"),
     ("CREATE TABLE no (a INT) LOCATION '/x'", "[TABLE_STORE_INVALID_OPTION]"),
+    ("CREATE EXTERNAL TABLE no (a INT)", "[TABLE_STORE_INVALID_OPTION] Option 'external'"),
+    ("CREATE TABLE no (a INT) DEFAULT COLLATION UNICODE", "[TABLE_STORE_INVALID_OPTION]"),
+    (
+        "CREATE TABLE no (a INT) WITH ('log.system' = 'kafka')",
+        "[TABLE_STORE_INVALID_OPTION] Option 'log.system' = 'kafka' is not valid",
+    ),
+    (
+        "DESCRIBE TABLE EXTENDED bad PARTITION (id = 1)",
+        "[TABLE_STORE_INVALID_SCHEMA] The table definition is not valid: it has no partitions",
+    ),
     ("CREATE TABLE no (a INT) PARTITIONED BY (bucket(4, a))", "[TABLE_STORE_INVALID_SCHEMA]"),
     ("CREATE TABLE `n$o` (a INT)", "[TABLE_STORE_INVALID_IDENTIFIER]"),
     ("ALTER TABLE bad SET TBLPROPERTIES ('bucket' = '4')", "[TABLE_STORE_INVALID_OPTION]"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from table_store.catalog.sql_literal import string_literal
 from table_store.sql_ext.sql_literal import (
     identifier_literal,
     identifier_value,
-    string_literal,
     string_value,
 )
 
