@@ -137,6 +137,8 @@ def _partition_values(
     schema: TableSchema, partition: Mapping[str, str | None]
 ) -> tuple[Value, ...]:
     given = {schema.field_named(column).name: text for column, text in partition.items()}
+    if not schema.partition_keys:
+        raise InvalidSchemaError(reason="it has no partitions; leave PARTITION out")
     if set(given) != set(schema.partition_keys):
         raise InvalidSchemaError(
             reason=f"a partition is named by all of ({', '.join(schema.partition_keys)}), not by "

@@ -64,7 +64,7 @@ def with_topic(
     if values.get(LOG_KAFKA_BOOTSTRAP_SERVERS) is None:
         raise InvalidOptionError(
             key=LOG_SYSTEM.key,
-            value=LogSystem.KAFKA,
+            value=LogSystem.KAFKA.value,
             reason=f"it needs {LOG_KAFKA_BOOTSTRAP_SERVERS.key!r}",
         )
     return FrozenMap({LOG_KAFKA_TOPIC.key: topic, **options})

@@ -14,6 +14,7 @@ from table_store.catalog.planner.catalog_of import managed_argument
 from table_store.catalog.planner.endpoint import Argument, Handler
 from table_store.catalog.planner.mirror_requests import mirror_when_asked
 from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.spark_table import TEMPORARY
 from table_store.catalog.planner.table_requests import managed_table
 from table_store.sql_ext.command import COMMANDS, command_schema, run_command
 from table_store.sql_ext.create_table_sql import render_create_table
@@ -32,8 +33,6 @@ from table_store.sql_ext.statements import (
 from table_store.storage.kernel.errors import NotFoundError
 
 _CHAR_OR_VARCHAR: Final = re.compile(r'"(?:var)?char\(\d+\)"')
-TEMPORARY: Final = "table-store.temporary"
-"""Property by which CREATE TABLE tells the catalog that the table is the session's own."""
 
 
 def parse(session: PlannerSession, argument: Argument) -> dict[str, Any]:

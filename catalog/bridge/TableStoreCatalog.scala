@@ -122,8 +122,11 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     }
 
   override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table = {
-    val like = ("source_properties" -> Json.strings(source.properties)) ~
-      ("source_constraints" -> Json.constraints(source.constraints))
+    val like: JObject = source match {
+      case managed: ManagedTable => ("source_properties" -> Json.strings(managed.properties)) ~
+        ("source_constraints" -> Json.constraints(managed.constraints))
+      case _ => JObject() // a view's or another format's mean nothing here
+    }
     followed(ident)(change("create_table", Json.ident(ident) ~ definition(info) ~ like) match {
       case JString("table_exists") => throw new TableAlreadyExistsException(ident)
       case JString("no_such_namespace") => throw new NoSuchNamespaceException(ident.namespace)

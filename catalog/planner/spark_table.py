@@ -6,53 +6,53 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from table_store.catalog.planner.endpoint import Argument
-from table_store.catalog.table_definition import TableDefinition, columns_from_spark
+from table_store.catalog.table_definition import (
+    WATERMARK_COLUMN,
+    WATERMARK_EXPRESSION,
+    TableDefinition,
+    definition_from_spark,
+)
 from table_store.storage.file_store.schema import TableSchema
-from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.log_options import LOG_KAFKA_TOPIC
 
 TEMPORARY: Final = "table-store.temporary"
 """Property by which CREATE TEMPORARY TABLE reaches the catalog."""
 
-_WATERMARK_COLUMN, _WATERMARK_EXPRESSION = "watermark.column", "watermark.expression"
-# Spark's reserved table properties (TableCatalog.PROP_*), which are no options.
-_RESERVED = frozenset(
-    ("comment", "location", "provider", "owner", "external", "is_managed_location", "table_type")
+# Properties of a table which say nothing about one that is made like it.
+_OF_THE_SOURCE = frozenset(
+    (
+        "comment",
+        "location",
+        "provider",
+        "owner",
+        "external",
+        "is_managed_location",
+        "table_type",
+        LOG_KAFKA_TOPIC.key,
+    )
 )
 
 
 def definition_of(argument: Argument) -> TableDefinition:
-    """The definition in a CREATE or REPLACE TABLE.
+    """The definition in a CREATE or REPLACE TABLE; with LIKE also what the source's adds.
 
     Raises:
         InvalidSchemaError: a partition transform or constraint that is not supported.
-        InvalidOptionError: a LOCATION, which a managed table chooses itself.
+        InvalidOptionError: a property that a managed table cannot have, such as LOCATION.
     """
-    properties: dict[str, str] = dict(argument["properties"])
-    if "location" in properties:
-        raise InvalidOptionError(
-            key="LOCATION",
-            value=properties["location"],
-            reason="a managed table chooses its own folder; set the option 'file.path' to put it "
-            "below another one, or name a format with USING",
-        )
-    watermark = properties.pop(_WATERMARK_COLUMN, None)
-    expression = properties.pop(_WATERMARK_EXPRESSION, None)
-    comment = properties.get("comment")
-    inherited = {
-        key: value
-        for key, value in argument.get("source_properties", {}).items()
-        if key not in _RESERVED and key not in (_WATERMARK_COLUMN, _WATERMARK_EXPRESSION)
-    }
-    own = {k: v for k, v in properties.items() if k not in _RESERVED and k != TEMPORARY}
+    given: dict[str, str] = dict(argument["properties"])
+    for own in (TEMPORARY, "provider"):  # which say that the table is temporary, and managed
+        given.pop(own, None)
+    source: Mapping[str, str] = argument.get("source_properties", {})
+    inherited = {key: value for key, value in source.items() if key not in _OF_THE_SOURCE}
     key = _primary_key(argument["constraints"] or argument.get("source_constraints", []))
-    return TableDefinition(
-        columns=columns_from_spark(argument["columns"]),
-        primary_key=tuple(key["columns"]) if key else (),
-        partition_keys=tuple(_partition_key(t) for t in argument["partitions"]),
-        options={**inherited, **own},
-        comment=comment,
+    return definition_from_spark(
+        columns=argument["columns"],
+        partition_columns=[_partition_key(t) for t in argument["partitions"]],
+        properties={**inherited, **given},
+        primary_key=key["columns"] if key else (),
         constraint_name=key["name"] if key else None,
-        watermark=(watermark, expression) if watermark and expression else None,
     )
 
 
@@ -62,7 +62,7 @@ def properties_of(schema: TableSchema, location: str) -> dict[str, str]:
     if schema.comment is not None:
         properties["comment"] = schema.comment
     if schema.watermark is not None:
-        properties[_WATERMARK_COLUMN], properties[_WATERMARK_EXPRESSION] = schema.watermark
+        properties[WATERMARK_COLUMN], properties[WATERMARK_EXPRESSION] = schema.watermark
     properties["location"] = location
     properties["is_managed_location"] = "true"
     return properties

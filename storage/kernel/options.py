@@ -175,11 +175,19 @@ class OptionSet:
         """Return the options among a session's settings: those that start with `table-storage.`.
 
         Keys of the result have no prefix; they are what a new table gets where its own definition
-        does not say otherwise. Raises as `parse` does.
+        does not say otherwise. Raises as `parse` does, with the keys of the session.
         """
         start = SESSION_PREFIX
         own = {k[len(start) :]: v for k, v in settings.items() if k.startswith(start)}
-        return self.parse(own, Scope.SESSION)
+        try:
+            return self.parse(own, Scope.SESSION)
+        except UnknownOptionError as error:
+            nearest = None if error.nearest is None else start + error.nearest
+            raise UnknownOptionError(key=start + error.key, nearest=nearest) from error
+        except InvalidOptionError as error:
+            raise InvalidOptionError(
+                key=start + error.key, value=error.value, reason=error.reason
+            ) from error
 
     def check_change(self, before: Mapping[str, str], after: Mapping[str, str]) -> None:
         """Check an ALTER that turns a table's options `before` into `after`.

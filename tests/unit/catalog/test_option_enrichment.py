@@ -30,7 +30,7 @@ def test_the_statement_wins_over_the_session() -> None:
     [
         ({"buckets": "1"}, {}, "bucket"),
         ({"table-storage.bucket": "1"}, {}, "bucket"),
-        ({}, {"table-storage.file_format": "orc"}, "file.format"),
+        ({}, {"table-storage.file_format": "orc"}, "table-storage.file.format"),
     ],
 )
 def test_unknown_options_name_the_nearest(
@@ -38,6 +38,12 @@ def test_unknown_options_name_the_nearest(
 ) -> None:
     with pytest.raises(UnknownOptionError, match=f"'{nearest}'"):
         enriched_options(given, settings)
+
+
+@pytest.mark.parametrize("setting", ["table-storage.nope", "table-storage.bucket"])
+def test_what_the_session_said_is_named_as_it_was_said(setting: str) -> None:
+    with pytest.raises((UnknownOptionError, InvalidOptionError), match=f"'{setting}'"):
+        enriched_options({}, {setting: "x"})
 
 
 @pytest.mark.parametrize(
