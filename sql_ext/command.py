@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,10 +10,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from table_store.catalog.planner.arrow_answer import arrow_answer
-from table_store.catalog.planner.catalog_of import (
-    CATALOG_CLASS,
-    require_managed,
-)
+from table_store.catalog.planner.catalog_access import WAREHOUSE
+from table_store.catalog.planner.catalog_of import CATALOG_CLASS, require_managed
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.maintenance import compact_table
 from table_store.catalog.planner.session import PlannerSession
@@ -23,7 +22,11 @@ from table_store.catalog.planner.table_requests import (
 )
 from table_store.sql_ext.show_create import create_statement
 from table_store.sql_ext.statements import Command
-from table_store.storage.kernel.errors import AlreadyExistsError, InvalidOptionError
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    InvalidOptionError,
+    UnknownOptionError,
+)
 from table_store.storage.log_store.logged_table import open_logged
 
 Rows = list[dict[str, Any]]
@@ -111,9 +114,23 @@ def _create_catalog(session: PlannerSession, argument: Argument) -> Rows:
             return []
         raise AlreadyExistsError(kind="catalog", name=argument["name"])
     for option, value in argument["options"]:
+        _check_catalog_option(option, value)
+    for option, value in argument["options"]:
         session.set_conf(f"{key}.{option}", value)
     session.set_conf(key, CATALOG_CLASS)
     return []
+
+
+def _check_catalog_option(option: str, value: str) -> None:
+    if option not in _CATALOG_OPTIONS:
+        close = difflib.get_close_matches(option, _CATALOG_OPTIONS, n=1)
+        raise UnknownOptionError(key=option, nearest=close[0] if close else None)
+    if option == "type" and value.lower() not in _CATALOG_TYPES:
+        reason = f"use {' or '.join(map(repr, _CATALOG_TYPES))}"
+        raise InvalidOptionError(key=option, value=value, reason=reason)
+    if option == WAREHOUSE and not (value.startswith("/") or ":/" in value):
+        reason = "use an absolute path, or a URI: each program has another current folder"
+        raise InvalidOptionError(key=option, value=value, reason=reason)
 
 
 def _drop_temporary(session: PlannerSession, argument: Argument) -> Rows:
@@ -129,6 +146,8 @@ def _partition(terms: Sequence[Mapping[str, str | None]]) -> dict[str, str | Non
     return {str(term["column"]): term["value"] for term in terms}
 
 
+_CATALOG_OPTIONS = ("type", WAREHOUSE)
+_CATALOG_TYPES = ("table-store", "table_store")
 _KEY_VALUE = (("key", pa.string()), ("value", pa.string()))
 
 COMMANDS: Final[dict[str, CommandKind]] = {

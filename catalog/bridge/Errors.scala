@@ -67,6 +67,11 @@ object Errors {
       "'checkpointLocation' to a folder of this query's own, or spark.sql.streaming.checkpointLocation. SQLSTATE: 42000",
     "TABLE_STORE_NO_CHECKPOINT", "42000")
 
+  def unreadableTime: Throwable = new TableStoreException(
+    "[TABLE_STORE_SYNTAX_ERROR] Spark cannot read the TIMESTAMP in this statement: it names a column, or is no literal " +
+      "where CHANGES needs one. Use a literal such as TIMESTAMP '2026-01-31 12:00:00'. SQLSTATE: 42601",
+    "TABLE_STORE_SYNTAX_ERROR", "42601")
+
   def noSuchProcedure(catalog: String, ident: Identifier): Throwable = new TableStoreException(
     s"[TABLE_STORE_PROCEDURE_NOT_FOUND] There is no procedure ${ident.name} in $catalog.${ident.namespace.mkString(".")}. " +
       s"SHOW PROCEDURES IN $catalog.sys lists them. SQLSTATE: 42883", "TABLE_STORE_PROCEDURE_NOT_FOUND", "42883")

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tablestore
 import org.apache.spark.sql.{classic, Row, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParameterHandler, ParserInterface}
+import org.apache.spark.sql.catalyst.parser.{ParameterContext, ParameterHandler, ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.execution.SparkSqlParser
@@ -31,7 +31,14 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
 class TableStoreParser(delegate: ParserInterface) extends ParserInterface {
   private implicit val formats: Formats = DefaultFormats
 
-  private def parsed(sql: String)(spark: String => LogicalPlan): LogicalPlan =
+  private def parsed(sql: String)(read: String => LogicalPlan): LogicalPlan = {
+    // Spark's own parser stops at an assertion where the time of CHANGES is no literal.
+    def spark(text: String): LogicalPlan = try read(text) catch {
+      case error: AssertionError if error.getStackTrace.exists(_.getClassName.contains("TimeTravelSpec")) =>
+        throw Errors.unreadableTime
+      case error: ParseException if error.getMessage.contains("Invalid time travel spec") =>
+        throw Errors.unreadableTime
+    }
     if (!StatementFilter.maybeOurs(sql)) spark(sql)
     else PlannerProcess.ask("parse", "sql" -> sql) match {
       case command if (command \ "name") == JNothing =>
@@ -40,6 +47,7 @@ class TableStoreParser(delegate: ParserInterface) extends ParserInterface {
       case command => StatementCommand((command \ "name").extract[String], command \ "request",
         Json.struct(command \ "schema"), (command \ "before").extractOpt[String].map(delegate.parsePlan))
     }
+  }
 
   override def parsePlan(sql: String): LogicalPlan = parsed(sql)(delegate.parsePlan)
   /** Delta's parser (4.4.0) forgets parameters: unless Spark's own comes next, their values go into the text here. */

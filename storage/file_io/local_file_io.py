@@ -250,6 +250,8 @@ def _translated(path: str, operation: str, *, may_have_happened: bool = True) ->
     except (FileNotFoundError, NotADirectoryError) as error:
         raise MissingFileError(path=path) from error
     except OSError as error:
+        if operation in ("read", "open") and os.path.isdir(path):  # which is no file, as in S3
+            raise MissingFileError(path=path) from error
         reason = error.strerror or str(error)
         if error.errno is not None:
             reason = f"{reason} ({errno.errorcode.get(error.errno, error.errno)})"

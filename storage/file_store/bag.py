@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from table_store.storage.file_store.bucket import spark_hash
 from table_store.storage.file_store.key_order import IntArray, MaskArray
 from table_store.storage.kernel.nested_array import map_entries
+from table_store.storage.kernel.whole_array import whole_array
 
 KindArray: TypeAlias = npt.NDArray[np.int8]
 
@@ -110,8 +111,7 @@ def _rank_in_group(groups: IntArray) -> IntArray:
 
 def _codes(column: pa.Array | pa.ChunkedArray) -> IntArray:
     """A number per value, equal for equal values; null has its own."""
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    column = whole_array(column)
     kind = column.type
     if pa.types.is_struct(kind):
         return _null_apart(column, _struct_codes(column))

@@ -21,6 +21,7 @@ from table_store.storage.kernel.types import (
     MapType,
     StructType,
 )
+from table_store.storage.kernel.whole_array import whole_array
 
 UIntArray: TypeAlias = npt.NDArray[np.uint32]
 
@@ -67,7 +68,7 @@ def bucket_ids(rows: pa.Table, columns: Sequence[str], count: int) -> npt.NDArra
 
 def spark_hash(columns: Sequence[pa.ChunkedArray | pa.Array], length: int) -> UIntArray:
     """Return Spark's `hash(columns…)` of every row, as unsigned bits."""
-    whole = [_whole(column) for column in columns]
+    whole = [whole_array(column) for column in columns]
     hashes = np.full(length, HASH_OF_NOTHING, np.uint32)
     for start in range(0, length, _BLOCK_ROWS):
         block = hashes[start : start + _BLOCK_ROWS]
@@ -75,12 +76,6 @@ def spark_hash(columns: Sequence[pa.ChunkedArray | pa.Array], length: int) -> UI
             block = _chain(column.slice(start, _BLOCK_ROWS), block)
         hashes[start : start + _BLOCK_ROWS] = block
     return hashes
-
-
-def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    if isinstance(column, pa.Array):
-        return column
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _chain(column: pa.Array, seeds: UIntArray) -> UIntArray:

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from table_store.storage.kernel.whole_array import whole_array
+
 IntArray: TypeAlias = npt.NDArray[np.int64]
 MaskArray: TypeAlias = npt.NDArray[np.bool_]
 Code: TypeAlias = "Callable[[IntArray | None], IntArray]"
@@ -154,14 +156,11 @@ def _array_code(values: npt.NDArray[Any]) -> _ArrayCode:
 
 
 def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    if isinstance(column, pa.ChunkedArray):
-        if column.num_chunks == 1:
-            return column.chunk(0)
-        if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
-            # All runs together may hold more than the 2 GiB that 32-bit offsets reach.
-            column = column.cast(pa.large_binary())
-        return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    return column
+    is_text = pa.types.is_string(column.type) or pa.types.is_binary(column.type)
+    if is_text and isinstance(column, pa.ChunkedArray) and column.num_chunks > 1:
+        # All runs together may hold more than the 2 GiB that 32-bit offsets reach.
+        column = column.cast(pa.large_binary())
+    return whole_array(column)
 
 
 def _codes(column: pa.Array) -> list[Code]:

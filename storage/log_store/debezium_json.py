@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from table_store.storage.file_store.change_labels import CHANGE_TYPE
 from table_store.storage.file_store.change_rows import ChangeKind
 from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.kernel.whole_array import whole_array
 from table_store.storage.log_store.json_encoding import (
     NULL,
     TEXT,
@@ -54,7 +55,7 @@ def encode_changes(changes: pa.Table, schema: TableSchema) -> LogMessages:
         schema: of the rows.
     """
     kinds = changes[CHANGE_TYPE].combine_chunks()
-    columns = {name: _whole(changes[name]) for name in schema.column_names}
+    columns = {name: whole_array(changes[name]) for name in schema.column_names}
     rows = json_objects(list(columns.values()), schema.column_names)
     names = [ChangeKind.DELETE, ChangeKind.UPDATE_PREIMAGE]
     gone = pc.is_in(kinds, pa.array([kind.name.lower() for kind in names]))
@@ -95,8 +96,3 @@ def _keys(columns: dict[str, pa.Array], schema: TableSchema) -> pa.LargeStringAr
 def _are(kinds: pa.Array, kind: ChangeKind) -> npt.NDArray[np.bool_]:
     mask: npt.NDArray[np.bool_] = pc.equal(kinds, kind.name.lower()).to_numpy(zero_copy_only=False)
     return mask
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    whole = column.combine_chunks()
-    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole

@@ -140,6 +140,10 @@ def test_what_is_missing_is_reported_by_name(store: Store) -> None:
     assert io.list(f"{root}/nothing") == ()
     io.delete(f"{root}/nothing")
     io.delete(f"{root}/nothing", recursive=True)
+    io.write_bytes(f"{root}/folder/file", b"1")
+    for call in (io.read_bytes, io.open_input):
+        with pytest.raises(MissingFileError):
+            call(f"{root}/folder")
 
 
 def test_listing_shows_the_entries_of_one_folder(store: Store) -> None:

@@ -231,6 +231,11 @@ REFUSED = [
     ("SET 'execution.runtime-mode' = 'fast'", "[TABLE_STORE_INVALID_OPTION]"),
     ("DROP TEMPORARY TABLE nowhere", "[TABLE_STORE_NOT_FOUND]"),
     ("USE CATALOG nowhere", "[CATALOG_NOT_FOUND]"),
+    ("CREATE CATALOG no WITH ('warehous' = '/x')", "[TABLE_STORE_UNKNOWN_OPTION]"),
+    ("CREATE CATALOG no WITH ('warehouse' = 'a/../b')", "[TABLE_STORE_INVALID_OPTION]"),
+    ("CREATE CATALOG no WITH ('type' = 'hive')", "[TABLE_STORE_INVALID_OPTION]"),
+    ("SELECT * FROM bad CHANGES FROM TIMESTAMP rand()", "[TABLE_STORE_SYNTAX_ERROR]"),
+    ("SELECT * FROM bad CHANGES FROM TIMESTAMP id", "[TABLE_STORE_SYNTAX_ERROR]"),
 ]
 
 
