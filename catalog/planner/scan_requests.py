@@ -11,7 +11,6 @@ from table_store.catalog.planner.bucketing import bucketed_by
 from table_store.catalog.planner.change_plan import plan_changes
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.jvm_schema import jvm_rows, jvm_schema
-from table_store.catalog.planner.key_lookup import narrowed_to_keys
 from table_store.catalog.planner.live_rows_task import LIVE_ROWS, LiveRowsTask
 from table_store.catalog.planner.managed_table import ROW_COLUMN
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
@@ -58,9 +57,11 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     scan = opened.table.scan(
         columns=stored, predicate=predicate, version=opened.snapshot_id, schema=opened.schema
     )
-    scan, is_small = narrowed_to_keys(scan)
-    if is_small and columns:
-        return arrow_answer(jvm_rows(scan.to_arrow(), columns_from_spark(argument["schema"])))
+    lookup = scan.lookup()
+    if lookup is not None:
+        if lookup.is_small and columns:
+            return arrow_answer(jvm_rows(scan.to_arrow(), columns_from_spark(argument["schema"])))
+        scan = replace(scan, live=lookup.live)
     scan, pack_bytes = _with_split_sizes(scan, argument)
     by = bucketed_by(scan, argument.get("parallelism", 1))
     plan = scan.plan()

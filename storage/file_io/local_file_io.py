@@ -180,8 +180,10 @@ class LocalFileIO:
         """Return the plain path; links are resolved only to see that they stay below the root."""
         plain = local_path(path)
         root = self._real_root()
+        if root == "/":
+            return plain
         real = os.path.realpath(plain)
-        if root != "/" and real != root and not real.startswith(root + "/"):
+        if real != root and not real.startswith(root + "/"):
             raise PathNotAllowedError(path=path, reason=f"it lies outside of {self.root!r}")
         return plain
 

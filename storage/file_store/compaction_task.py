@@ -78,7 +78,8 @@ class CompactionTask:
         )
 
     def _starts(self, file: DataFile) -> Sequence[tuple[Value, ...]]:
-        return self.files.row_group_starts(file, range_columns(self.context.schema)[0])
+        starts = self.files.row_group_starts(file, range_columns(self.context.schema)[0])
+        return [start for start in starts if start is not None]
 
     def run(self) -> CommitMessage:
         """Write the merged run and return the message that puts it in the place of the old ones.

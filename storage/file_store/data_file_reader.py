@@ -169,15 +169,43 @@ class DataFileReader:
                 return 0, file.size_bytes
             return opened.reader.byte_range(first_row, last_row)
 
-    def row_group_starts(self, file: DataFile, column: str) -> tuple[tuple[Value, ...], ...]:
-        """Return the least value of a column in each row group that tells it; reads the footer.
+    def row_group_starts(
+        self, file: DataFile, column: str, *, snapshot_id: int | None = None
+    ) -> tuple[tuple[Value, ...] | None, ...]:
+        """Return the least value of a column in each row group, None where it is not known.
+
+        Reads the footer.
 
         Raises:
             MissingFileError: the file is gone.
             CorruptFileError: it is not what was written.
         """
-        with self._opened(file, None) as opened:
+        with self._opened(file, snapshot_id) as opened:
             return self._layout(opened, Wanted((column,), False, False)).minima()
+
+    def read_row(
+        self,
+        file: DataFile,
+        columns: Sequence[str],
+        *,
+        row_group: int,
+        row: int,
+        snapshot_id: int | None = None,
+    ) -> pa.Table:
+        """Return one row, by its place in a row group, of which no more is read than it takes.
+
+        Raises:
+            MissingFileError: the file is gone.
+            CorruptFileError: it is not what was written.
+        """
+        with self._opened(file, snapshot_id) as opened:
+            layout = self._layout(opened, Wanted(tuple(columns), False, False))
+            if not layout.positions:
+                return layout.projected(_lengths_only(1))
+            with opened.damage():
+                found = opened.reader.row(layout.positions, row_group, row)
+            opened.check(found.num_rows == 1, "it has fewer rows than its footer says")
+            return layout.projected(found)
 
     @contextmanager
     def _opened(self, file: DataFile, snapshot_id: int | None) -> Iterator[_OpenedFile]:

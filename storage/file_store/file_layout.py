@@ -149,13 +149,14 @@ class FileLayout:
             columns.append(pc.add(sequences, offset) if offset else sequences)
         return columns
 
-    def minima(self) -> tuple[tuple[Value, ...], ...]:
-        """Return the least values of the columns in each row group, as far as the file tells."""
+    def minima(self) -> tuple[tuple[Value, ...] | None, ...]:
+        """Return the least values of the columns in each row group; None where none are known."""
         known = [self._bounds(group) for group in range(len(self._reader.row_group_rows))]
         return tuple(
             tuple(python_value(bounds[name].low) for name in self.schema.names)
-            for bounds in known
             if all(name in bounds and bounds[name].low.is_valid for name in self.schema.names)
+            else None
+            for bounds in known
         )
 
     def _bounds(self, group: int) -> dict[str, Bounds]:

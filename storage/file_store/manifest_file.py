@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +13,8 @@ from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.columnar_file import ContentKind, decode_columnar
 from table_store.storage.file_store.manifest_entry import FileKind
+from table_store.storage.kernel.bounded_cache import BoundedCache
 from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
-
-T = TypeVar("T")
 
 MANIFEST_FOLDER: Final = "manifest"
 
@@ -27,38 +23,6 @@ MANIFEST_ENTRIES_MAX: Final = 50_000
 
 DECODED_BYTES_MAX: Final = 64 << 20
 STORED_BYTES_MAX: Final = 96 << 20
-
-
-class _Held(Generic[T]):
-    """Values by path, least recently used out first; for many threads."""
-
-    def __init__(self, size_bytes_max: int, size_of: Callable[[T], int]) -> None:
-        self._size_bytes_max = size_bytes_max
-        self._size_of = size_of
-        self._size_bytes = 0
-        self._values: OrderedDict[str, T] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, path: str) -> T | None:
-        """Return the value, or None when it is not held."""
-        with self._lock:
-            value = self._values.get(path)
-            if value is not None:
-                self._values.move_to_end(path)
-            return value
-
-    def put(self, path: str, value: T) -> None:
-        """Hold the value; one that is larger than an eighth of all is not held."""
-        size_bytes = self._size_of(value)
-        if size_bytes * 8 > self._size_bytes_max:
-            return
-        with self._lock:
-            old = self._values.pop(path, None)
-            self._size_bytes += size_bytes - (0 if old is None else self._size_of(old))
-            self._values[path] = value
-            while self._size_bytes > self._size_bytes_max:
-                _, dropped = self._values.popitem(last=False)
-                self._size_bytes -= self._size_of(dropped)
 
 
 class ManifestCache:
@@ -73,8 +37,10 @@ class ManifestCache:
         decoded_bytes_max: int = DECODED_BYTES_MAX,
         stored_bytes_max: int = STORED_BYTES_MAX,
     ) -> None:
-        self.decoded: Final = _Held[pa.Table](decoded_bytes_max, lambda table: int(table.nbytes))
-        self.stored: Final = _Held[bytes](stored_bytes_max, len)
+        self.decoded: Final = BoundedCache[pa.Table](
+            decoded_bytes_max, lambda table: int(table.nbytes)
+        )
+        self.stored: Final = BoundedCache[bytes](stored_bytes_max, len)
 
 
 PROCESS_CACHE: Final = ManifestCache()

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from table_store.storage.file_io.file_io import OutputFile
 from table_store.storage.file_store.error_keeping_sink import ErrorKeepingSink
+from table_store.storage.file_store.parquet_pages import PageView, page_with
 
 GUARD_MAGIC: Final = b"TSF1"
 _GUARD_BYTES: Final = 8
@@ -31,6 +32,7 @@ _FIRST_READ_BYTES: Final = 64 << 10
 _SAMPLE_ROWS: Final = 16_384
 _PAGE_BYTES: Final = 1 << 20
 _BATCH_ROWS: Final = 1 << 16
+_BUFFER_BYTES: Final = 1 << 17
 _DISTINCT_SHARE_MAX: Final = 0.5
 _DECIMAL_DIGITS_OF_LONG: Final = 18
 
@@ -132,12 +134,9 @@ class ParquetFormatReader:
     """Reads chosen columns of chosen row groups."""
 
     def __init__(self, source: pa.NativeFile, size_bytes: int) -> None:
-        self._file = pq.ParquetFile(
-            source,
-            metadata=_checked_metadata(source, size_bytes),
-            page_checksum_verification=True,
-            pre_buffer=False,
-        )
+        self._source = source
+        self._size_bytes = size_bytes
+        self._file = self._opened(source, _checked_metadata(source, size_bytes))
         self.schema: pa.Schema = self._file.schema_arrow
         first = 0
         self._leaf_ranges: list[range] = []
@@ -170,6 +169,25 @@ class ParquetFormatReader:
             list(row_groups), column_indices=self._leaf_indices(columns), use_threads=False
         )
 
+    def row(self, columns: Sequence[int], row_group: int, row: int) -> pa.Table:
+        """Return one row of a row group; of each column without nesting one page is decoded."""
+        metadata = self._file.metadata.row_group(row_group)
+        view = PageView(self._source, self._size_bytes)
+        places: list[tuple[range, int]] = []
+        for column in sorted(columns):
+            leaves, first_row = self._leaf_ranges[column], 0
+            if not pa.types.is_nested(self.schema.field(column).type):
+                chunk = metadata.column(leaves[0])
+                start, (_, end) = chunk.data_page_offset, _chunk_bytes(chunk)
+                page = page_with(self._source, start, end, row=row, row_count=metadata.num_rows)
+                first_row = page.first_row
+                view.begin_at(page, start, end)
+            places.append((leaves, row - first_row))
+        file = self._opened(pa.PythonFile(view, "r"), self._file.metadata, _BUFFER_BYTES)
+        values = [_nth_row(file, row_group, leaves, place) for leaves, place in places]
+        names = [self.schema.field(column).name for column in sorted(columns)]
+        return pa.Table.from_arrays(values, names)
+
     def byte_range(self, first_row: int, last_row: int) -> tuple[int, int]:
         """Return start and length of the row groups from the one of a row to that of another."""
         ends = np.cumsum(self.row_group_rows)
@@ -177,14 +195,23 @@ class ParquetFormatReader:
         (start, _), (_, end) = self._group_bytes(first), self._group_bytes(last)
         return start, end - start
 
+    @staticmethod
+    def _opened(
+        source: pa.NativeFile, metadata: pq.FileMetaData, buffer_bytes: int = 0
+    ) -> pq.ParquetFile:
+        return pq.ParquetFile(
+            source,
+            metadata=metadata,
+            page_checksum_verification=True,
+            pre_buffer=False,
+            buffer_size=buffer_bytes,
+        )
+
     def _group_bytes(self, row_group: int) -> tuple[int, int]:
         metadata = self._file.metadata.row_group(row_group)
-        columns = [metadata.column(i) for i in range(metadata.num_columns)]
-        start = min(
-            c.data_page_offset if c.dictionary_page_offset is None else c.dictionary_page_offset
-            for c in columns
-        )
-        return start, start + sum(c.total_compressed_size for c in columns)
+        parts = [_chunk_bytes(metadata.column(i)) for i in range(metadata.num_columns)]
+        start = min(start for start, _ in parts)
+        return start, start + sum(end - first for first, end in parts)
 
     def bounds(self, column: int, row_group: int) -> tuple[pa.Scalar, pa.Scalar, int] | None:
         """Return smallest and greatest value and number of NULLs, None where not known.
@@ -261,6 +288,25 @@ def _checked_metadata(source: pa.NativeFile, size_bytes: int) -> pq.FileMetaData
     if tail[start : start + _GUARD_BYTES] != guard:
         raise ValueError("the checksum of its footer is wrong")
     return pq.read_metadata(pa.BufferReader(b"PAR1" + footer))
+
+
+def _nth_row(file: pq.ParquetFile, row_group: int, leaves: range, place: int) -> pa.ChunkedArray:
+    """One value of a column, decoded up to it."""
+    batches = file.reader.iter_batches(
+        place + 1, row_groups=[row_group], column_indices=list(leaves), use_threads=False
+    )
+    for batch in batches:
+        if place < batch.num_rows:
+            return pa.chunked_array([batch.column(0).slice(place, 1)])
+        place -= batch.num_rows
+    raise ValueError("it has fewer rows than its footer says")
+
+
+def _chunk_bytes(chunk: pq.ColumnChunkMetaData) -> tuple[int, int]:
+    """Where a column of a row group begins and ends."""
+    first = chunk.dictionary_page_offset
+    start = chunk.data_page_offset if first is None else first
+    return start, start + chunk.total_compressed_size
 
 
 def _leaves(path: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from table_store.storage.file_store.data_file_reader import DataFileReader
+from table_store.storage.file_store.key_lookup import KeyLookup, key_lookup
 from table_store.storage.file_store.live_files import LiveFiles
 from table_store.storage.file_store.scan_planner import ScanPlan, plan_scan, raw_splits
 from table_store.storage.file_store.schema import TableSchema
@@ -38,12 +39,21 @@ class Scan:
         plan = self.plan()
         return (*raw_splits(plan.live.take(plan.raw), self.target_bytes), *plan.merges)
 
+    def lookup(self) -> KeyLookup | None:
+        """Return the read of single keys that this is, if it is one."""
+        return key_lookup(self.live, self.predicate)
+
     def reader(self) -> SplitReader:
         """Return what reads the splits, here or in another process."""
         return SplitReader(self.files, self.schema)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows, split after split."""
+        lookup = self.lookup()
+        if lookup is not None and lookup.is_small and self.columns:
+            found = lookup.rows(self.files, self.columns).to_batches()
+            yield from under_schema(found, self.arrow_schema)
+            return
         reader = self.reader()
         for split in self.splits():
             found = reader.read(split, self.columns, self.predicate)

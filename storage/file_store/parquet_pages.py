@@ -1,0 +1,167 @@
+"""Single pages of a Parquet file: Arrow's reader decodes a column from its first page on.
+
+To read some row of a large row group, a view of the file leaves out the pages of the column in
+front of the one that has the row. Where pages begin is told by their headers, which are Thrift
+structs in the compact protocol (source: apache/parquet-format, README and thrift/Thrift.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+_HEADER_BYTES: Final = 512
+"""More than a header has: the bounds in it are short."""
+
+_PAGE_BYTES: Final = 3
+_VALUE_COUNT: Final = 1
+_DATA_PAGES: Final = ([5], [8])
+"""Numbers of fields: of PageHeader, of DataPageHeader and DataPageHeaderV2, and where these are."""
+
+_INTEGERS: Final = (4, 5, 6)
+_BOOLEANS: Final = (1, 2)
+_BINARY: Final = 8
+_STRUCT: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PagePlace:
+    """A data page: where its header begins, and the place of its first row in the row group."""
+
+    start: int
+    first_row: int
+
+
+def page_with(
+    source: pa.NativeFile, start: int, end: int, *, row: int, row_count: int
+) -> PagePlace:
+    """Return the page of a column without nesting that has a row of the row group.
+
+    Headers have no checksums: that they lead from the first page to the end of the last, and
+    have as many rows as the row group, shows damage which would move a page to other rows.
+
+    Args:
+        source: the file.
+        start: where the header of the column's first data page begins.
+        end: where the column's last page ends.
+        row: from 0, in the row group.
+        row_count: of the row group.
+
+    Raises:
+        ValueError: there are no such page headers there.
+    """
+    first_row = 0
+    found = None
+    while start < end:
+        header = source.read_at(min(_HEADER_BYTES, end - start), start)
+        length, size_bytes, rows_in_page = _header(header)
+        if first_row <= row < first_row + rows_in_page:
+            found = PagePlace(start, first_row)
+        first_row += rows_in_page
+        start += length + size_bytes
+    if found is None or (start, first_row) != (end, row_count):
+        raise ValueError("its pages are others than its footer says")
+    return found
+
+
+class PageView:
+    """A file in which columns seem to begin at a later page; for `pa.PythonFile`.
+
+    What follows a column's last page then is zeros: who reads no further than the first page
+    does not meet them.
+    """
+
+    closed = False
+
+    def __init__(self, source: pa.NativeFile, size_bytes: int) -> None:
+        self._source = source
+        self._size_bytes = size_bytes
+        self._moved: list[tuple[int, int, int]] = []
+        self._position = 0
+
+    def begin_at(self, page: PagePlace, start: int, end: int) -> None:
+        """Let the data pages that lie from `start` to `end` begin with this one of them."""
+        if page.start > start:
+            self._moved.append((start, end, page.start - start))
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place of the file."""
+        base = (0, self._position, self._size_bytes)[whence]
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        """Where the next read begins."""
+        return self._position
+
+    def read(self, count: int = -1) -> bytes:
+        """Return bytes of the file as it seems to be."""
+        low = self._position
+        high = self._size_bytes if count < 0 else min(low + count, self._size_bytes)
+        data = bytearray(self._source.read_at(max(0, high - low), low))
+        for start, end, skipped in self._moved:
+            first, last = max(low, start), min(high, end)
+            if first < last:
+                seen = self._source.read_at(
+                    max(0, min(last, end - skipped) - first), first + skipped
+                )
+                data[first - low : last - low] = seen.ljust(last - first, b"\0")
+        self._position = max(low, high)
+        return bytes(data)
+
+    def flush(self) -> None:
+        """Nothing is written."""
+
+    def close(self) -> None:
+        """The source stays open."""
+        self.closed = True
+
+
+def _header(data: bytes) -> tuple[int, int, int]:
+    """Return the length of a page header, the bytes of the page behind it, and its values.
+
+    Raises:
+        ValueError: it is no header of a data page, or not all of it.
+    """
+    position = number = 0
+    size_bytes = count = -1
+    parents: list[int] = []
+    try:
+        while True:
+            head = data[position]
+            position += 1
+            if not head:
+                if not parents:
+                    break
+                number = parents.pop()
+                continue
+            if head < 16:
+                raise ValueError("it has no page header where one belongs")
+            number += head >> 4
+            kind = head & 15
+            if kind == _STRUCT:
+                parents.append(number)
+                number = 0
+            elif kind not in _BOOLEANS:
+                value = shift = 0
+                while (byte := data[position]) & 128:
+                    value |= (byte & 127) << shift
+                    shift += 7
+                    position += 1
+                value |= byte << shift
+                position += 1
+                if kind == _BINARY:
+                    position += value
+                elif kind not in _INTEGERS:
+                    raise ValueError("it has no page header where one belongs")
+                elif number == _PAGE_BYTES and not parents:
+                    size_bytes = (value >> 1) ^ -(value & 1)
+                elif number == _VALUE_COUNT and parents in _DATA_PAGES:
+                    count = (value >> 1) ^ -(value & 1)
+    except IndexError:
+        raise ValueError("a page header is not complete") from None
+    if min(size_bytes, count) < 0:
+        raise ValueError("it has another page where data belongs")
+    return position, size_bytes, count
