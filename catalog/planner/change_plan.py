@@ -27,15 +27,17 @@ def plan_changes(argument: Argument) -> dict[str, Any]:
     handle = ChangelogHandle.from_json(argument["handle"])
     handle.check_available(".".join([*argument["namespace"], argument["name"]]))
     table = open_logged(handle.path)
+    schema = table.schema_store.get(handle.schema_id)
     options = read_options(argument)
+    skips_untracked = read_options(argument, schema).get(UNTRACKED_CHANGES) == "skip"
     columns, predicate = tuple(argument["columns"]), conjunction(argument["predicates"])
     scan = table.changes(
         columns=columns,
         predicate=predicate,
         mode=handle.mode,
         labels=handle.labels,
-        skips_untracked=options.get(UNTRACKED_CHANGES) == "skip",
-        schema=table.schema_store.get(handle.schema_id),
+        skips_untracked=skips_untracked,
+        schema=schema,
     )
     scan = replace(scan, range=handle.range, parallelism=argument.get("parallelism", 1))
     if options.is_given(SOURCE_SPLIT_TARGET_SIZE):

@@ -51,12 +51,13 @@ class StreamSource:
         """Return the source of a request."""
         handle = argument["handle"]
         table = open_logged(handle["path"])
+        schema = table.schema_store.get(handle["schema"])
         return cls(
             table=table,
-            schema=table.schema_store.get(handle["schema"]),
+            schema=schema,
             name=".".join([*argument["namespace"], argument["name"]]),
             columns=tuple(argument["columns"]),
-            options=read_options(argument),
+            options=read_options(argument, schema),
             changes=ChangelogHandle.from_json(handle) if "changes" in handle else None,
         )
 

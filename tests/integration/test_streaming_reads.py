@@ -167,6 +167,22 @@ def test_where_a_stream_begins(spark: SparkSession, tmp_path: Path) -> None:
     assert Sink(tmp_path / "since").run(stream) == [(2,)]
 
 
+def test_options_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
+    """They count for every stream that does not say otherwise, and so for change queries."""
+    spark.sql("CREATE TABLE op (a INT) WITH ('log.scan' = 'latest')")
+    spark.sql("INSERT INTO op VALUES (1), (2)")
+    assert Sink(tmp_path / "own").run(spark.readStream.table("op")) == []
+    full = spark.readStream.option("log.scan", "full").table("op")
+    assert Sink(tmp_path / "full").run(full) == [(1,), (2,)]
+    spark.sql("INSERT INTO op WITH ('change-tracking' = 'false') VALUES (3)")
+    spark.sql("DELETE FROM op WHERE a = 1")
+    skipping = "'untracked-changes' = 'skip', 'stream.retractions' = 'ignore'"
+    spark.sql(f"ALTER TABLE op SET TBLPROPERTIES ({skipping})")
+    changes = spark.sql("SELECT a, _change_type FROM op CHANGES FROM VERSION 2")
+    assert [tuple(row) for row in changes.collect()] == [(1, "delete")]
+    assert Sink(tmp_path / "full").run(spark.readStream.table("op")) == []
+
+
 def test_since_a_quiet_time(spark: SparkSession, sink: Sink, tmp_path: Path) -> None:
     """From a time after the last commit on there is nothing to read yet."""
     spark.sql("CREATE TABLE q (a INT)")
