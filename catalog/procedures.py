@@ -219,7 +219,7 @@ def _relay_log(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     if system is not LogSystem.KAFKA:
         raise InvalidOptionError(
             key=LOG_SYSTEM.key,
-            value=system,
+            value=system.value,
             reason="only a log in Kafka can lag behind its table",
         )
     position = LogListener(table).catch_up()

@@ -161,6 +161,12 @@ def test_remove_orphan_files(session: Session) -> None:
     assert table.scan().to_arrow().to_pydict() == {"a": [0]}
 
 
+def test_only_a_log_in_kafka_is_relayed(session: Session) -> None:
+    session.lifecycle.create(T, PLAIN)
+    with pytest.raises(InvalidOptionError, match=r"'log\.system' = 'file' is not valid: only"):
+        session.call("relay_log", table="t")
+
+
 def test_arguments_are_checked(session: Session) -> None:
     with pytest.raises(MissingArgumentError, match="'table'"):
         session.call("compact")
