@@ -21,8 +21,8 @@ from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import SnapshotNotFoundError
 from table_store.storage.log_options import LOG_KAFKA_TOPIC_ON_DROP
+from table_store.storage.log_store.kafka_client_settings import client_settings
 from table_store.storage.log_store.kafka_cluster import KafkaCluster
-from table_store.storage.log_store.kafka_connection import client_settings
 from table_store.storage.log_store.kafka_log_writer import KafkaLogWriter
 from table_store.storage.log_store.kept_changes import KeptChanges
 from table_store.storage.log_store.log_errors import (

@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -105,7 +105,8 @@ def test_the_driver_dies_at_any_step(
     names = steps_of_a_relay(tmp_path, kafka_broker.bootstrap)
     assert {"init_producer", "add_partitions", "send", "end"} <= set(names)
     steps, deaths = range(2 * len(names)), 0
-    for die_at in steps if has_key else random.Random(3).sample(steps, 2 * ROUNDS):
+    some = random.Random(3).sample(steps, min(len(steps), 2 * ROUNDS))
+    for die_at in steps if has_key else some:
         table = new_table(tmp_path, kafka_broker.bootstrap, has_key=has_key)
         table.append(rows((1, "a"), (2, "a")))
         try:
@@ -343,8 +344,12 @@ def test_the_broker_is_frozen(tmp_path: Path, kafka_broker: KafkaBroker) -> None
             committed.snapshot, table.schema
         )  # as if frozen since the commit
         assert time.monotonic() - began < 10
-    table.append(rows((1, "c")))
-    LogListener(table).catch_up()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:  # its lease has ended, it comes back as after a restart
+        with suppress(LogUnavailableError):
+            table.append(rows((1, "c")))
+            if LogListener(table).catch_up().snapshot_id == table.snapshot_store.latest_id():
+                break
     check_replay(table)
 
 

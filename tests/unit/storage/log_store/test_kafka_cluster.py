@@ -19,11 +19,11 @@ from kafka.protocol.producer import (
 )
 
 from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.log_store.kafka_client_settings import client_settings
 from table_store.storage.log_store.kafka_cluster import KafkaCluster
 from table_store.storage.log_store.kafka_connection import (
     PRIVATE_MANAGER_NAMES,
     PRIVATE_NAMES,
-    client_settings,
 )
 from table_store.storage.log_store.log_errors import LogUnavailableError
 from tests.servers.kafka_broker import free_port
