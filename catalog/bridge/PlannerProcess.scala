@@ -106,6 +106,20 @@ object PlannerProcess {
     running
   }
 
+  private val begun = new java.util.concurrent.atomic.AtomicBoolean
+
+  /** Start the planner beside Spark's own first steps, if the session's statements will need it: if its default catalog
+    * is ours. Whoever asks first waits for it, and tries again if this failed. */
+  def begin(session: SparkSession): Unit = {
+    val conf = session.sparkContext.getConf
+    val catalog = conf.get("spark.sql.defaultCatalog", "spark_catalog")
+    if (conf.getOption(s"spark.sql.catalog.$catalog").contains(classOf[TableStoreCatalog].getName) && !begun.getAndSet(true)) {
+      val starter = new Thread(() => try current(session) catch { case NonFatal(_) => () }, "table-store-planner-start")
+      starter.setDaemon(true)
+      starter.start()
+    }
+  }
+
   /** The planner's answer. A request that may be repeated is, once, after the planner died. */
   def ask(request: String, argument: JValue, data: AnyRef = null, repeatable: Boolean = true): JValue = {
     val session = SparkSession.active

@@ -14,7 +14,10 @@ import org.json4s.JsonDSL._
 
 class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    extensions.injectParser((_, delegate) => new TableStoreParser(delegate))
+    extensions.injectParser { (session, delegate) =>
+      PlannerProcess.begin(session.asInstanceOf[classic.SparkSession])
+      new TableStoreParser(delegate)
+    }
     extensions.injectHintResolutionRule(session => new SessionViews(session))
     extensions.injectHintResolutionRule(session => new TemporaryTables(session))
     extensions.injectHintResolutionRule(session => new DefaultSourceElsewhere(session))

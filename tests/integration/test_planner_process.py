@@ -60,6 +60,11 @@ def planner_of(shell: StockShell) -> int:
     return planner
 
 
+def has_planner(shell: StockShell) -> bool:
+    """Whether one runs, or is about to."""
+    return any("table_store.planner" in line for line in descendants(shell.process.pid).values())
+
+
 def eventually(condition: Callable[[], bool]) -> bool:
     """Whether it comes true within a while."""
     until = time.monotonic() + _WAIT_S
@@ -242,6 +247,9 @@ def test_ends_with_its_jvm(tmp_path: Path) -> None:
     """A shell that is killed −9, or ends, takes its planner and its workers along."""
     for ending in ("killed", "closed"):
         shell = StockShell(tmp_path, *arguments(SMALL))
+        # It starts beside Spark: a statement that needs it need not wait for all of that.
+        shell.ok("SET without.planner = true")
+        assert eventually(lambda begun=shell: has_planner(begun))  # type: ignore[misc]
         shell.ok("CREATE TABLE IF NOT EXISTS e (id INT)")
         shell.ok("INSERT INTO e VALUES (1)")
         below = descendants(shell.process.pid)
