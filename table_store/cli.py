@@ -91,7 +91,9 @@ def _changes(home: SparkHome, options: argparse.Namespace, folder: Path) -> tupl
     jars = [bridge_jar.JAR_PATH]
     defaults = _shipped("spark-defaults.conf")
     has_delta = not options.no_delta and not delta_jars.missing(home.jars)
-    if not options.no_delta and not has_delta and not options.dry_run:
+    if not options.no_delta and not has_delta and options.dry_run:
+        sys.stderr.write("delta: its jars (13 MB) would be fetched and added\n")
+    elif not options.no_delta and not has_delta:
         sys.stderr.write("delta: fetching its jars (13 MB)\n")
         try:
             delta_jars.fetch(home, folder, options.ivy_settings)

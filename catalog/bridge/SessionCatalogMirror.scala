@@ -24,6 +24,13 @@ object SessionCatalogMirror extends Logging {
   // Never a folder of the warehouse: the in-memory catalog deletes the folder of a database that it drops.
   private lazy val folder = Utils.createTempDir(namePrefix = "table-store-mirror").toURI
 
+  /** Whether this is a Thrift server: nobody else asks for JDBC metadata, and to `spark.catalog.getTable("t")` an entry
+    * would hide what the current namespace has under the name. */
+  def isAskedFor: Boolean = try {
+    val server = Utils.classForName[AnyRef]("org.apache.spark.sql.hive.thriftserver.HiveThriftServer2$").getField("MODULE$").get(null)
+    server.getClass.getMethod("listener").invoke(server) != null
+  } catch { case _: ReflectiveOperationException | _: LinkageError => false }
+
   private def inMemory: Option[InMemoryCatalog] =
     SparkSession.active.sharedState.externalCatalog.unwrapped match {
       case catalog: InMemoryCatalog => Some(catalog)

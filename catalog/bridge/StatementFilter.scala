@@ -16,9 +16,9 @@ object StatementFilter {
       """|(?:(?:WITH|FROM)\b.*\b)?INSERT\b)"""
 
   /** Every JDBC session begins with `USE`: the moment to refresh what JDBC metadata shows. */
-  private val beginsSession = """|^\s*USE\b"""
+  private val beginsSession = java.util.regex.Pattern.compile("""(?i)^\s*USE\b""")
+  private val pattern = java.util.regex.Pattern.compile(maybeOursPattern)
 
-  private val pattern = java.util.regex.Pattern.compile(maybeOursPattern + beginsSession)
-
-  def maybeOurs(sql: String): Boolean = pattern.matcher(sql).find()
+  def maybeOurs(sql: String): Boolean = pattern.matcher(sql).find() ||
+    (beginsSession.matcher(sql).find() && SessionCatalogMirror.isAskedFor)
 }

@@ -46,8 +46,11 @@ from table_store.storage.kernel.errors import (
     InvalidSchemaError,
     NotFoundError,
 )
+from table_store.storage.kernel.options import Scope
 from table_store.storage.log_store.log_listener import LogListener
+from table_store.storage.log_store.log_settings import LogSystem, log_system
 from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.table_options import TABLE_OPTIONS
 
 
 def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
@@ -135,11 +138,15 @@ def stage_create_or_replace(session: PlannerSession, argument: Argument) -> Any:
 def commit_staged(session: PlannerSession, argument: Argument) -> None:
     """Let a staged table be seen."""
     staged = StagedTable.from_json(argument["handle"]["staged"])
-    managed = _lifecycle(session, argument).commit_staged(staged)
-    table = open_logged(managed.location)
-    snapshot = table.latest_snapshot()
-    if snapshot is not None:  # its rows were written before it had a topic
-        LogListener(table).on_commit(snapshot, table.schema)
+    lifecycle = _lifecycle(session, argument)
+    managed = lifecycle.commit_staged(staged)
+    options = TABLE_OPTIONS.parse(managed.schema.options, Scope.TABLE)
+    if log_system(options) is LogSystem.KAFKA:  # its rows were written before it had a topic
+        file_io = lifecycle.warehouse.places.file_io_of(managed.location)
+        table = open_logged(managed.location, file_io)
+        snapshot = table.latest_snapshot()
+        if snapshot is not None:
+            LogListener(table).on_commit(snapshot, table.schema)
 
 
 def abort_staged(session: PlannerSession, argument: Argument) -> None:

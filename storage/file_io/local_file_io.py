@@ -6,15 +6,15 @@ import errno
 import os
 import shutil
 import uuid
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
+from table_store.storage.file_io.counted_output import CountedOutput
 from table_store.storage.file_io.file_io import TEMP_PREFIX, FileStatus, OutputFile
 from table_store.storage.file_io.path import check_segments
 from table_store.storage.kernel.errors import (
@@ -188,60 +188,28 @@ class LocalFileIO:
         return plain
 
 
-class _LocalOutput:
-    def __init__(self, path: str, file: BinaryIO) -> None:
-        self._path = path
-        self._file = file
-        self._size_bytes = 0
-        self._checksum = 0
-
-    @property
-    def closed(self) -> bool:
-        return self._file.closed
-
-    @property
-    def checksum(self) -> int:
-        return self._checksum
-
+class _LocalOutput(CountedOutput):
     def write(self, data: bytes | memoryview | pa.Buffer) -> int:
-        with memoryview(data) as view, _translated(self._path, "write"):
-            self._file.write(view)
-            self._checksum = zlib.crc32(view, self._checksum)
-            self._size_bytes += view.nbytes
-            return view.nbytes
-
-    def tell(self) -> int:
-        return self._size_bytes
-
-    def flush(self) -> None:
-        return
-
-    def readable(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
+        with _translated(self.path, "write"):
+            return super().write(data)
 
     def close(self) -> None:
-        if self._file.closed:
+        if self.file.closed:
             return
-        with _translated(self._path, "write"):
+        with _translated(self.path, "write"):
             try:
-                self._file.flush()
-                os.fsync(self._file.fileno())
+                self.file.flush()
+                os.fsync(self.file.fileno())
             finally:
-                self._file.close()
-            _sync_directory(os.path.dirname(local_path(self._path)))
+                self.file.close()
+            _sync_directory(os.path.dirname(local_path(self.path)))
 
     def abort(self) -> None:
-        if self._file.closed:
+        if self.file.closed:
             return
         with suppress(OSError):  # what could not be flushed is thrown away anyway
-            self._file.close()
-        _discard(local_path(self._path))
+            self.file.close()
+        _discard(local_path(self.path))
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import tempfile
-import zlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
+from table_store.storage.file_io.counted_output import CountedOutput
 from table_store.storage.file_io.file_io import FileStatus, OutputFile
 from table_store.storage.file_io.path import base_name, check_segments
 from table_store.storage.kernel.errors import (
@@ -249,57 +249,24 @@ class _ObjectInput(io.RawIOBase):
         return data
 
 
-class _ObjectOutput:
+class _ObjectOutput(CountedOutput):
     def __init__(self, file_io: ObjectFileIO, path: str) -> None:
-        self._file_io = file_io
-        self._path = path
         # Closed by `close` or `abort`, as the object outlives this function.
-        self._spool = tempfile.SpooledTemporaryFile(_SPOOL_BYTES_MAX)  # noqa: SIM115
-        self._size_bytes = 0
-        self._checksum = 0
-
-    @property
-    def closed(self) -> bool:
-        return self._spool.closed
-
-    @property
-    def checksum(self) -> int:
-        return self._checksum
-
-    def write(self, data: bytes | memoryview | pa.Buffer) -> int:
-        with memoryview(data) as view:
-            self._spool.write(view)
-            self._checksum = zlib.crc32(view, self._checksum)
-            self._size_bytes += view.nbytes
-            return view.nbytes
-
-    def tell(self) -> int:
-        return self._size_bytes
-
-    def flush(self) -> None:
-        return
-
-    def readable(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
+        super().__init__(path, tempfile.SpooledTemporaryFile(_SPOOL_BYTES_MAX))  # noqa: SIM115
+        self._file_io = file_io
 
     def close(self) -> None:
-        if self._spool.closed:
+        if self.file.closed:
             return
         try:
-            self._spool.seek(0)
-            if not self._file_io._put_new(self._path, self._spool.read()):
-                raise AlreadyExistsError(kind="file", name=self._path)
+            self.file.seek(0)
+            if not self._file_io._put_new(self.path, self.file.read()):
+                raise AlreadyExistsError(kind="file", name=self.path)
         finally:
-            self._spool.close()
+            self.file.close()
 
     def abort(self) -> None:
-        self._spool.close()
+        self.file.close()
 
 
 @contextmanager

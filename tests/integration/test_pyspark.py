@@ -171,6 +171,11 @@ def test_catalog_api(spark: SparkSession) -> None:
         kinds = [listed[name].tableType for name in ("ca", "ca_view", "tv")]
         assert kinds == ["MANAGED", "VIEW", "TEMPORARY"]
     assert listed["ca"].catalog == catalog
+    spark.sql("USE default")
+    assert (spark.catalog.getTable("ca").catalog, spark.catalog.getTable("ca").tableType) == (
+        catalog,
+        "MANAGED",
+    )
     assert [table.name for table in spark.catalog.listTables(pattern="ca_*")] == ["ca_view"]
     for columns in (
         spark.catalog.listColumns("ca"),
