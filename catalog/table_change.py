@@ -183,6 +183,11 @@ def change_from_spark(
         InvalidOptionError: the property is not one that ALTER TABLE may set.
     """
     kind = change["change"]
+    if kind == "change_constraint":
+        raise InvalidSchemaError(
+            reason=f"constraint {change['name']} can be neither added nor dropped: the primary key "
+            "is fixed when the table is created, and there are no others"
+        )
     if kind == "set_property" or kind == "remove_property":
         return _property_change(change)
     path = _path(change)
@@ -215,7 +220,7 @@ def _property_change(change: Mapping[str, object]) -> TableChange | None:
     key = str(change["key"])
     value = str(change["value"]) if change["change"] == "set_property" else None
     if key == PROPERTY_COMMENT:
-        return SetComment(value)
+        return SetComment(value or None)  # COMMENT ON TABLE … IS NULL comes as an empty one
     if refuse_reserved_property(key, value):
         return None
     return UnsetOption(key) if value is None else SetOption(key, value)

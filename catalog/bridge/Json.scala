@@ -99,6 +99,8 @@ object Json {
         ("default" -> Option(c.newCurrentDefault).map(_.getSql))
     case c: TableChange.DeleteColumn =>
       ("change" -> "drop_column") ~ ("path" -> c.fieldNames.toList) ~ ("ifExists" -> c.ifExists.booleanValue)
+    case c: TableChange.AddConstraint => ("change" -> "change_constraint") ~ ("name" -> c.constraint.name)
+    case c: TableChange.DropConstraint => ("change" -> "change_constraint") ~ ("name" -> c.name)
     case other => "change" -> other.toString
   }
 

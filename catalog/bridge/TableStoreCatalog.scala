@@ -169,7 +169,10 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     case _ => ()
   }
   private def renamed(request: String, from: Identifier, to: Identifier): String =
-    followed(from, to)(change(request, Json.ident(from) ~ ("to" -> Json.ident(to))).extract[String])
+    followed(from, to)(change(request, Json.ident(from) ~ ("to" -> Json.ident(to))).extract[String]) match {
+      case "no_such_namespace" => throw new NoSuchNamespaceException(to.namespace)
+      case answer => answer
+    }
 
   // Views
   private def toView(view: JValue): View = {

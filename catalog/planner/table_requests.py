@@ -216,14 +216,18 @@ def rename_table(session: PlannerSession, argument: Argument) -> str:
     """The word "renamed", or the one for what is in the way."""
     access = CatalogAccess.of(session, argument)
     source, target = identifier_of(argument), identifier_of(argument["to"])
-    if source is None or target is None:
+    if source is None:
         return "no_such_relation"
+    if target is None:
+        return "no_such_namespace"
     record = access.warehouse.find(source)
     try:
         if record is not None and record.kind is RelationKind.FOREIGN:
             access.warehouse.rename(source, target, RelationKind.FOREIGN)
         else:
             access.lifecycle.rename(source, target)
+    except NamespaceNotFoundError:
+        return "no_such_namespace"
     except NotFoundError:
         return "no_such_relation"
     except AlreadyExistsError:

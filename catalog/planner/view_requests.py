@@ -47,10 +47,14 @@ def rename_view(session: PlannerSession, argument: Argument) -> str:
     """The word "renamed", or the one for what is in the way."""
     access = CatalogAccess.of(session, argument)
     source, target = identifier_of(argument), identifier_of(argument["to"])
-    if source is None or target is None:
+    if source is None:
         return "no_such_relation"
+    if target is None:
+        return "no_such_namespace"
     try:
         access.warehouse.rename(source, target, RelationKind.VIEW)
+    except NamespaceNotFoundError:
+        return "no_such_namespace"
     except NotFoundError:
         return "no_such_relation"
     except AlreadyExistsError:

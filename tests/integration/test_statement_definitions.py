@@ -142,6 +142,18 @@ def test_alter_below_a_column_with_lengths_and_collations(shell: StockShell) -> 
     assert found == [("abc", "NULL"), ("def", "long")]
 
 
+def test_a_write_may_bring_columns(shell: StockShell) -> None:
+    """WITH SCHEMA EVOLUTION adds what the source has more, and widens types."""
+    shell.ok("CREATE TABLE grows (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    shell.ok("INSERT INTO grows VALUES (1, 1), (2, 2)")
+    shell.ok(
+        "MERGE WITH SCHEMA EVOLUTION INTO grows "
+        "USING (SELECT 2 AS id, 5000000000 AS v, 'x' AS w) s ON grows.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    found = shell.run("SELECT * FROM grows").sorted()
+    assert found == [("1", "1", "NULL"), ("2", "5000000000", "x")]
+
+
 def test_system_tables_and_settings(shell: StockShell) -> None:
     """Both spellings, also without the namespace; SET shows and refuses."""
     shell.ok("CREATE TABLE sys_of (id INT, PRIMARY KEY (id) NOT ENFORCED)")
@@ -208,6 +220,12 @@ REFUSED = [
     ("ALTER TABLE bad SET TBLPROPERTIES ('bucket' = '4')", "[TABLE_STORE_INVALID_OPTION]"),
     ("ALTER TABLE bad SET TBLPROPERTIES ('bukket' = '4')", "[TABLE_STORE_UNKNOWN_OPTION]"),
     ("ALTER TABLE bad DROP COLUMN id", "[TABLE_STORE_INVALID_SCHEMA]"),
+    ("ALTER TABLE bad RENAME TO nowhere.bad", "[SCHEMA_NOT_FOUND]"),
+    (
+        "ALTER TABLE bad ADD CONSTRAINT c PRIMARY KEY (v)",
+        "[TABLE_STORE_INVALID_SCHEMA] The table definition is not valid: constraint c can be",
+    ),
+    ("ALTER TABLE bad DROP CONSTRAINT bad_pk", "[TABLE_STORE_INVALID_SCHEMA]"),
     ("ALTER TABLE bad ALTER COLUMN v TYPE STRING", "[TABLE_STORE_INVALID_SCHEMA]"),
     ("ALTER TABLE bad PARTITION (nope = 1) COMPACT", "[TABLE_STORE_INVALID_SCHEMA]"),
     ("ALTER TABLE nowhere COMPACT", "[TABLE_STORE_NOT_FOUND]"),

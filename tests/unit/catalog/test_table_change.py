@@ -107,6 +107,15 @@ def test_change_columns(schema: TableSchema) -> None:
     )
 
 
+@pytest.mark.parametrize("nothing", ["", None])
+def test_a_comment_goes(schema: TableSchema, nothing: str | None) -> None:
+    """COMMENT ON TABLE … IS NULL comes as an empty comment."""
+    said = altered(schema, {"change": "set_property", "key": "comment", "value": "c"})
+    kind = "set_property" if nothing is not None else "remove_property"
+    gone = altered(said, {"change": kind, "key": "comment", "value": nothing})
+    assert (said.comment, gone.comment) == ("c", None)
+
+
 def test_drop_columns(schema: TableSchema) -> None:
     changed = altered(
         schema,
