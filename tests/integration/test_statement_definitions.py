@@ -148,7 +148,8 @@ def test_a_write_may_bring_columns(shell: StockShell) -> None:
     shell.ok("INSERT INTO grows VALUES (1, 1), (2, 2)")
     shell.ok(
         "MERGE WITH SCHEMA EVOLUTION INTO grows "
-        "USING (SELECT 2 AS id, 5000000000 AS v, 'x' AS w) s ON grows.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        "USING (SELECT 2 AS id, 5000000000 AS v, 'x' AS w) s"
+        " ON grows.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     )
     found = shell.run("SELECT * FROM grows").sorted()
     assert found == [("1", "1", "NULL"), ("2", "5000000000", "x")]
