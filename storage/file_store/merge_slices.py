@@ -19,10 +19,10 @@ from table_store.storage.file_store.column_bounds import python_value
 from table_store.storage.kernel.values import order_key
 
 SLICE_ROWS_MAX: Final = 4_000_000
-SLICE_BYTES_MAX: Final = 96 << 20
+SLICE_BYTES_MAX: Final = 64 << 20
 """Bounds of a slice. A merge holds its rows, their order and its answer: some three times that."""
 
-_SLICE_ROWS_MIN: Final = 1 << 16
+_SLICE_ROWS_MIN: Final = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)

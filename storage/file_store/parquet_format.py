@@ -32,6 +32,8 @@ _FIRST_READ_BYTES: Final = 64 << 10
 _SAMPLE_ROWS: Final = 16_384
 _PAGE_BYTES: Final = 1 << 20
 _BATCH_ROWS: Final = 1 << 16
+_BATCH_BYTES: Final = 16 << 20
+_PROBE_ROWS: Final = 256
 _BUFFER_BYTES: Final = 1 << 17
 _DISTINCT_SHARE_MAX: Final = 0.5
 _DECIMAL_DIGITS_OF_LONG: Final = 18
@@ -155,13 +157,31 @@ class ParquetFormatReader:
         self, columns: Sequence[int], row_groups: Sequence[int]
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in the file's order, columns (given by position) in the file's order too."""
+        leaves = self._leaf_indices(columns)
+        batch_rows = self._fitting_rows(leaves, row_groups[0]) if row_groups else _BATCH_ROWS
         for group in row_groups:
-            yield from self._file.reader.iter_batches(
-                _BATCH_ROWS,
-                row_groups=[group],
-                column_indices=self._leaf_indices(columns),
-                use_threads=False,
-            )
+            yield from self._batches(leaves, group, batch_rows)
+
+    def _batches(
+        self, leaves: Sequence[int], row_group: int, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        found: Iterator[pa.RecordBatch] = self._file.reader.iter_batches(
+            batch_rows, row_groups=[row_group], column_indices=list(leaves), use_threads=False
+        )
+        return found
+
+    def _fitting_rows(self, leaves: Sequence[int], row_group: int) -> int:
+        """Rows of a batch of about `_BATCH_BYTES`, judged by the first of a row group.
+
+        A merge holds batches of all runs of a bucket at once, and rows may be wide.
+        """
+        if self._file.metadata.row_group(row_group).num_rows <= _PROBE_ROWS:
+            return _BATCH_ROWS
+        first = next(iter(self._batches(leaves, row_group, _PROBE_ROWS)), None)
+        if first is None or not first.nbytes:
+            return _BATCH_ROWS
+        fitting: int = _BATCH_BYTES * first.num_rows // first.nbytes
+        return max(_PROBE_ROWS, min(_BATCH_ROWS, fitting))
 
     def table(self, columns: Sequence[int], row_groups: Sequence[int]) -> pa.Table:
         """Return the same at once; faster than batch by batch."""

@@ -89,7 +89,9 @@ class SplitReader:
         for rows in merge_slices(runs, key):
             newest = newest_per_key([rows[name] for name in key])
             alive = newest[rows[KIND_COLUMN].to_numpy()[newest] == KIND_ADD]
-            yield from _answer(rows, self._satisfying(rows, alive, rest), columns)
+            answer = _answer(rows, self._satisfying(rows, alive, rest), columns)
+            del rows  # or it stays in memory beside the next slice
+            yield from answer
 
     def _bag(
         self, split: Split, columns: Sequence[str], predicate: Predicate | None
@@ -133,6 +135,7 @@ def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator
     # Column by column, so that only one of them is in memory more than twice.
     at = pa.array(alive)
     taken = {name: rows[name].combine_chunks().take(at) for name in columns}
+    del rows
     yield from in_batches(pa.table(taken), columns)
 
 
