@@ -43,7 +43,7 @@ class SplitReader:
         Memory is bounded by slices, whatever the size of the split.
 
         Args:
-            split: from `plan_splits` of the same table.
+            split: from a scan of the same table.
             columns: names in the schema; none at all gives batches that only have a length.
             predicate: on any columns of the schema.
 
