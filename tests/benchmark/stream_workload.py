@@ -30,6 +30,8 @@ _BATCHES_PER_REPEAT = 4
 _BATCH_ROWS = 1000
 _FIRST_BATCHES = 2
 """Of each query, in which it is planned and compiled: they are not counted."""
+_FIRST_COMMITS = 5
+"""To a running stream, which meets its first rows: waited for, and not counted."""
 _BULK_ROWS_MAX = 1_000_000
 _BULK_ROUNDS_MAX = 3
 _COMMITS_PAUSE_S = 0.2
@@ -173,9 +175,9 @@ class StreamWorkload:
         self.spark.sql(f"CREATE TABLE latency ({_PARTS}) WITH ({brokers})")
         topic = _TopicArrivals(self.brokers, "table_store.default.latency")
         self._reader_latency(OURS, "latency", self.spark.readStream.changes("latency"))
-        arrived = topic.stop(self.commits + 1)
+        arrived = topic.stop(_FIRST_COMMITS + self.commits)
         for row, time_ms in self._commit_times("latency").items():
-            if row:  # the first one finds the stream just started
+            if row >= _FIRST_COMMITS:
                 self.measured.add(_TO_TOPIC, OURS, max(0.0, arrived[row] - time_ms) / 1000)
         if self.with_delta:
             delta = "spark_catalog.default.latency"
@@ -203,19 +205,22 @@ class StreamWorkload:
 
         query = self._writer(changes).foreachBatch(take).start()
         query.processAllAvailable()
-        for number in range(self.commits + 1):
+        count = _FIRST_COMMITS + self.commits
+        for number in range(count):
             self.spark.sql(f"INSERT INTO {table} VALUES ({number}, 'row')")
             time.sleep(_COMMITS_PAUSE_S)
+            if number < _FIRST_COMMITS:
+                query.processAllAvailable()
         query.processAllAvailable()
         query.stop()
-        if sorted(arrived) != list(range(self.commits + 1)):
-            raise WrongResultError(f"{engine}: {len(arrived)} of {self.commits + 1} rows came")
+        if sorted(arrived) != list(range(count)):
+            raise WrongResultError(f"{engine}: {len(arrived)} of {count} rows came")
         committed = (
             self._commit_times(table)
             if engine == OURS
             else self._delta_commit_times(table)
         )  # fmt: skip
-        for number in range(1, self.commits + 1):
+        for number in range(_FIRST_COMMITS, count):
             self.measured.add(_TO_READER, engine, (arrived[number] - committed[number]) / 1000)
 
     def _commit_times(self, table: str) -> dict[int, float]:
