@@ -15,6 +15,9 @@ from table_store.storage.table_options import (
     COMMIT_USER,
 )
 
+_OF_SPARK = ("mergeSchema", "mergeschema")
+"""Tells of WITH SCHEMA EVOLUTION, which is over when the write begins."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitName:
@@ -40,7 +43,7 @@ class WriteOptions:
             UnknownOptionError: a key is none of the closed set.
             InvalidOptionError: a value is not allowed, or the option is not one of a write.
         """
-        values = parse_write_options(options)
+        values = parse_write_options({k: v for k, v in options.items() if k not in _OF_SPARK})
         tracked = values.get(CHANGE_TRACKING) if values.is_given(CHANGE_TRACKING) else None
         return cls(
             tracked,

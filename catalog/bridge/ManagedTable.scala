@@ -17,7 +17,8 @@ import org.json4s.JsonDSL._
 
 /** A table at one snapshot, as the planner described it; the description goes back with every request. */
 class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
-    extends Table with SupportsRead with SupportsWrite with SupportsRowLevelOperations with SupportsMetadataColumns {
+    extends Table with SupportsRead with SupportsWrite with SupportsRowLevelOperations with SupportsMetadataColumns
+    with SupportsSchemaEvolution {
   import Json.formats
   val handle: JObject = catalog ~ Json.ident(ident) ~ ("handle" -> definition \ "handle")
 
@@ -49,6 +50,9 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
       override def isNullable: Boolean = (column \ "nullable").extract[Boolean]
     }: MetadataColumn
   }.toArray
+
+  override def supportsColumnChange(change: TableChange.ColumnChange): Boolean =
+    PlannerProcess.ask("can_alter", handle ~ ("change" -> Json.change(change))).extract[Boolean]
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
     new ManagedScanBuilder(handle, name(), schema(), options)

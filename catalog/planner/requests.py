@@ -40,6 +40,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     table_requests.commit_staged,
     table_requests.abort_staged,
     table_requests.alter_table,
+    table_requests.can_alter,
     table_requests.drop_table,
     table_requests.rename_table,
     foreign_requests.record_foreign,

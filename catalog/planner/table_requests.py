@@ -39,12 +39,19 @@ from table_store.catalog.planner.system_relation import (
     system_table_name,
 )
 from table_store.catalog.staged_table import StagedTable, StagingMode
-from table_store.catalog.table_change import change_from_spark
+from table_store.catalog.table_change import (
+    TableChange,
+    WidenColumn,
+    change_from_spark,
+    changed_schema,
+)
+from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     InvalidOptionError,
     InvalidSchemaError,
     NotFoundError,
+    UnsupportedTypeError,
 )
 from table_store.storage.kernel.options import Scope
 from table_store.storage.log_store.log_listener import LogListener
@@ -170,6 +177,22 @@ def alter_table(session: PlannerSession, argument: Argument) -> Any:
     return _loaded(access, found, identifier, argument)
 
 
+def can_alter(session: PlannerSession, argument: Argument) -> bool:
+    """Whether a write WITH SCHEMA EVOLUTION may make this change of a column; else it does without.
+
+    A computed column stays as its expression is.
+    """
+    _, managed = managed_table(session, argument)
+    try:
+        change = change_from_spark(argument["change"])
+        if change is None or _is_of_computed(change, managed.schema):
+            return False
+        changed_schema(managed.schema, [change], time_ms=managed.schema.time_ms)
+    except (InvalidSchemaError, UnsupportedTypeError):
+        return False
+    return True
+
+
 def drop_table(session: PlannerSession, argument: Argument) -> Any:
     """Whether there was a table to drop."""
     access = CatalogAccess.of(session, argument)
@@ -288,6 +311,13 @@ def _loaded(
         properties=properties_of(schema, managed.location),
         handle={} if change_type is None else {"changeTypeColumn": change_type.column},
         columns=seen_columns(argument, schema, change_type),
+    )
+
+
+def _is_of_computed(change: TableChange, schema: TableSchema) -> bool:
+    return isinstance(change, WidenColumn) and any(
+        field.generated is not None and field.name.lower() == change.path[0].lower()
+        for field in schema.fields
     )
 
 

@@ -143,16 +143,24 @@ def test_alter_below_a_column_with_lengths_and_collations(shell: StockShell) -> 
 
 
 def test_a_write_may_bring_columns(shell: StockShell) -> None:
-    """WITH SCHEMA EVOLUTION adds what the source has more, and widens types."""
-    shell.ok("CREATE TABLE grows (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    """WITH SCHEMA EVOLUTION adds what the source has more, and widens types, never narrows one."""
+    shell.ok("CREATE TABLE grows (id INT, v INT, d AS id * 2, PRIMARY KEY (id) NOT ENFORCED)")
     shell.ok("INSERT INTO grows VALUES (1, 1), (2, 2)")
-    shell.ok(
-        "MERGE WITH SCHEMA EVOLUTION INTO grows "
-        "USING (SELECT 2 AS id, 5000000000 AS v, 'x' AS w) s"
-        " ON grows.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    shell.ok("CREATE TEMPORARY VIEW more AS SELECT 2 AS id, 5000000000 AS v, 'x' AS w")
+    merge = (
+        "MERGE WITH SCHEMA EVOLUTION INTO grows USING {} AS s ON grows.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     )
-    found = shell.run("SELECT * FROM grows").sorted()
-    assert found == [("1", "1", "NULL"), ("2", "5000000000", "x")]
+    shell.ok(merge.format("more"))
+    shell.ok(merge.format("(SELECT 3L AS id, 7 AS v, 'y' AS w)"))
+    shell.ok("INSERT WITH SCHEMA EVOLUTION INTO grows BY NAME SELECT 4 AS id, 8 AS v, true AS z")
+    found = shell.run("SELECT id, v, d, w, z FROM grows").sorted()
+    assert found == [
+        ("1", "1", "2", "NULL", "NULL"),
+        ("2", "5000000000", "4", "x", "NULL"),
+        ("3", "7", "6", "y", "NULL"),
+        ("4", "8", "8", "NULL", "true"),
+    ]
 
 
 def test_system_tables_and_settings(shell: StockShell) -> None:
