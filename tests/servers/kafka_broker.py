@@ -24,6 +24,7 @@ from kafka import KafkaAdminClient
 
 _HERE = Path(__file__).parent
 _BUILD = _HERE.parent.parent / "build"
+# Tests have clocks of their own, by which all is old: nothing expires while they run.
 # The last two: a broker that was killed is taken back in seconds, not after its lease.
 _PROPERTIES = """
 process.roles=broker,controller
@@ -42,6 +43,8 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
 transaction.abort.timed.out.transaction.cleanup.interval.ms=500
+log.initial.task.delay.ms=86400000
+log.retention.check.interval.ms=86400000
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
 broker.session.timeout.ms=1000
@@ -98,7 +101,8 @@ class KafkaBroker:
         subprocess.run(
             [
                 *(*self._java, "kafka.tools.StorageTool"),
-                *("format", "-t", cluster, "-c", "server.properties"),
+                # One that begins with a hyphen is no option of its own.
+                *("format", f"--cluster-id={cluster}", "-c", "server.properties"),
             ],
             cwd=self.folder,
             check=True,
