@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,6 +16,7 @@ from table_store.storage.file_store.live_files import manifests_of, read_delta, 
 from table_store.storage.file_store.manifest_entry import (
     FileKind,
     concat_entries,
+    entries_from_files,
     files_from_entries,
 )
 from table_store.storage.file_store.manifest_file import (
@@ -32,6 +34,7 @@ from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     MissingFileError,
+    SnapshotNotFoundError,
 )
 
 ROLLBACK_GRACE_MS: Final = 500
@@ -139,16 +142,21 @@ class SnapshotExpiry:
             FileAccessError: the store refused; the rest is removed as orphans later.
         """
         earliest = self._snapshots.earliest_id()
-        first = first_retained(self._snapshots, options)
-        if earliest is None or first is None or first <= earliest:
-            return ExpireResult()
-        listener.before_expiry(first)
-        expired = [s for i in range(earliest, first) if (s := self._readable(i)) is not None]
-        retained = self._first_readable(first)
+        try:
+            first = first_retained(self._snapshots, options)
+            if earliest is None or first is None or first <= earliest:
+                return ExpireResult()
+            listener.before_expiry(first)
+            expired = [s for i in range(earliest, first) if (s := self._readable(i)) is not None]
+            retained = self._first_readable(first)
+        except SnapshotNotFoundError:
+            if self._snapshots.earliest_id() == earliest:
+                raise
+            return self.expire(options, listener)  # another process expires them, too
         schema = self._schemas.latest()
         after_first = [s for s in expired if s.id > earliest]
         gone = self._deleted_entries([*after_first, retained], schema)
-        metadata = self._metadata_names(expired) - self._metadata_names([retained])
+        metadata = self._unneeded_metadata(expired, retained)
 
         self._snapshots.write_hint(EARLIEST_HINT, first)
         for snapshot_id in range(earliest, first):
@@ -186,7 +194,7 @@ class SnapshotExpiry:
 
     def _deleted_entries(self, snapshots: list[Snapshot], schema: TableSchema) -> pa.Table:
         """Return entries of the files these commits deleted; a damaged commit has none."""
-        deltas = []
+        deltas = [entries_from_files(schema)]
         for snapshot in snapshots:
             try:
                 delta = read_delta(self._reader, snapshot, schema)
@@ -196,14 +204,26 @@ class SnapshotExpiry:
         return concat_entries(deltas)
 
     def _not_needed(self, gone: pa.Table, retained: Snapshot, schema: TableSchema) -> pa.Table:
-        """Return the entries whose file is live in no snapshot from `retained` on.
+        """Return the entries whose file is live in no snapshot from `retained` on."""
+        while gone.num_rows:
+            try:
+                needed = self._live_names(retained, schema)
+            except (MissingFileError, SnapshotNotFoundError):
+                earliest = self._snapshots.earliest()
+                if earliest is None or earliest.id <= retained.id:
+                    raise
+                retained = earliest  # another process has expired those before it
+                continue
+            return gone.filter(pc.invert(pc.is_in(gone["name"], needed)))
+        return gone
 
-        A file that is not live at `retained` can only come back by a rollback. Where there was one
-        since, live files of one snapshot and later additions say it all; behind a damaged
-        snapshot, live files again.
+    def _live_names(self, retained: Snapshot, schema: TableSchema) -> pa.ChunkedArray:
+        """Return the names of the files that are live in any snapshot from `retained` on.
+
+        Of those that were there before: a file that is not live at `retained` can only come back
+        by a rollback. Where there was one since, live files of one snapshot and later additions
+        say it all; behind a damaged snapshot, live files again.
         """
-        if not gone.num_rows:
-            return gone
         needed = [read_live_files(self._reader, retained, schema).entries["name"]]
         newest = self._snapshots.latest_id() or retained.id
         last = self._readable(newest)
@@ -218,23 +238,28 @@ class SnapshotExpiry:
             elif snapshot is not None:
                 needed.append(read_live_files(self._reader, snapshot, schema).entries["name"])
             before = snapshot
-        names = pa.chunked_array(
+        return pa.chunked_array(
             [chunk for column in needed for chunk in column.chunks], pa.string()
         )
-        return gone.filter(pc.invert(pc.is_in(gone["name"], names)))
 
-    def _metadata_names(self, snapshots: list[Snapshot]) -> set[str]:
-        """Return the names of the lists and manifests that these snapshots refer to.
+    def _unneeded_metadata(self, expired: list[Snapshot], retained: Snapshot) -> set[str]:
+        """Return the names of lists and manifests that only `expired` snapshots refer to.
 
         A manifest is in the lists of consecutive snapshots only, so what the first retained
-        snapshot does not need, no later one does.
+        snapshot does not need, no later one does. Where its own lists cannot be read, nobody knows
+        what that is; the orphan cleaner finds the rest.
         """
         names: set[str] = set()
-        for snapshot in snapshots:
+        for snapshot in expired:
             names |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
-            try:
-                base, delta = manifests_of(self._reader, snapshot)
-            except (MissingFileError, CorruptFileError):
-                continue
-            names |= {m.name for m in (*base, *delta)}
-        return names
+            with suppress(MissingFileError, CorruptFileError):
+                names |= self._manifest_names(snapshot)
+        lists = {retained.base_manifest_list, retained.delta_manifest_list}
+        try:
+            return names - lists - self._manifest_names(retained)
+        except (MissingFileError, CorruptFileError):
+            return set()
+
+    def _manifest_names(self, snapshot: Snapshot) -> set[str]:
+        base, delta = manifests_of(self._reader, snapshot)
+        return {manifest.name for manifest in (*base, *delta)}

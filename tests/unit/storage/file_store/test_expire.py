@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,7 @@ from table_store.storage.kernel.errors import (
     MissingFileError,
     SnapshotNotFoundError,
 )
-from tests.fakes.failing_file_io import FailingFileIO
+from tests.fakes.failing_file_io import FailingFileIO, Result
 from tests.fakes.metadata_table import MetadataTable, make_file
 
 P1 = ("p1",)
@@ -105,6 +108,83 @@ def test_an_expiry_touches_as_many_files_with_many_snapshots_as_with_few(tmp_pat
         table.expiry.expire(ExpireOptions(older_than_ms=0, retain_min=1, retain_max=commits - 1))
         touched.append(files.operations)
     assert touched[0] == touched[1] > 0
+
+
+class Interrupted(FailingFileIO):
+    """Before its n-th operation something else happens, once."""
+
+    def __init__(self, inner: LocalFileIO, at: int, event: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self.at = at
+        self.event = event
+
+    def run(
+        self,
+        path: str,
+        action: Callable[[], Result],
+        torn: Callable[[], object] | None = None,
+    ) -> Result:
+        if self.operations + 1 == self.at:
+            self.operations += 1
+            self.event()
+        return super().run(path, action, torn)
+
+
+@pytest.mark.parametrize(
+    ("retained", "with_rollback"), [((5, 2), False), ((2, 5), False), ((5, 2), True)]
+)
+def test_two_at_once_each_leave_what_is_needed(
+    tmp_path: Path, retained: tuple[int, int], with_rollback: bool
+) -> None:
+    """Whenever the other one begins and ends: neither fails, the snapshots that stay are whole."""
+    of_one, of_other = (
+        ExpireOptions(older_than_ms=0, retain_min=1, retain_max=n) for n in retained
+    )
+    table = history(tmp_path / "whole", 3)
+    for i in range(3, 8):
+        file = make_file(f"f{i}", partition=P1, keys=(20 + i, 20 + i))
+        table.commit.commit(table.write(file), kind=CommitKind.APPEND, commit_user=f"a{i}")
+    if with_rollback:
+        table.commit.rollback(5, commit_user="r")
+    latest = table.snapshots.latest_id() or 0
+    expected = {i: table.names(i) for i in range(1, latest + 1)}
+    at, is_reached = 1, True
+    while is_reached:
+        path = tmp_path / str(at)
+        shutil.copytree(tmp_path / "whole", path)
+        other = partial(MetadataTable(str(path)).expiry.expire, of_other)
+        files = Interrupted(LocalFileIO(str(path)), at, other)
+        MetadataTable(str(path), file_io=files).expiry.expire(of_one)
+        is_reached = files.operations >= at
+        fresh = MetadataTable(str(path))
+        left = fresh.snapshots.ids()
+        stay = min(retained) if is_reached else retained[0]
+        assert left == tuple(range(latest - stay + 1, latest + 1)), at
+        for i in left:
+            assert fresh.names(i) == expected[i], at
+            assert expected[i] <= data_files(path), at
+        at += 1
+    assert at > 20
+
+
+@pytest.mark.parametrize("damage", ["base", "delta"])
+def test_what_a_damaged_list_refers_to_stays(tmp_path: Path, damage: str) -> None:
+    """The oldest snapshot to stay cannot say which manifests the later ones share with it."""
+    table = MetadataTable(str(tmp_path)).create()
+    for i in range(9):
+        file = make_file(f"f{i}", partition=P1, keys=(i, i))
+        table.commit.commit(table.write(file), kind=CommitKind.APPEND, commit_user=f"a{i}")
+    expected = {i: table.names(i) for i in range(7, 10)}
+    oldest = table.snapshots.get(6)
+    name = oldest.base_manifest_list if damage == "base" else oldest.delta_manifest_list
+    (tmp_path / "manifest" / name).write_bytes(b"")
+    MetadataTable(str(tmp_path)).expiry.expire(
+        ExpireOptions(older_than_ms=0, retain_min=1, retain_max=4)
+    )
+    fresh = MetadataTable(str(tmp_path))
+    assert fresh.snapshots.ids() == (6, 7, 8, 9)
+    for i in expected:
+        assert fresh.names(i) == expected[i]
 
 
 def test_nothing_to_expire(tmp_path: Path) -> None:
