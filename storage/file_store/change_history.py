@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import compress
 from operator import not_
@@ -71,6 +71,14 @@ class _Grouping:
     partition_columns: Sequence[str]
     is_by_bucket: bool
 
+    @staticmethod
+    def of(schema: TableSchema, stored_under: Set[int], moved: Collection[int]) -> _Grouping:
+        """The one for files that were written under definitions of these ids."""
+        return _Grouping(
+            partition_columns=[f"partition_{i}" for i in range(len(schema.partition_keys))],
+            is_by_bucket=stored_under.isdisjoint(moved),
+        )
+
     def places(self, entries: pa.Table) -> pa.Table:
         """The columns of manifest entries that tell groups apart."""
         bucket = entries["bucket"] if self.is_by_bucket else pc.multiply(entries["bucket"], 0)
@@ -121,13 +129,7 @@ def read_histories(
         MissingFileError: a manifest is gone, for its snapshot has expired meanwhile.
         CorruptFileError: a manifest is damaged.
     """
-    deltas = [
-        prune(
-            LiveFiles(snapshot_id=s.id, schema=schema, entries=read_delta(reader, s, schema)),
-            predicate,
-        )
-        for s in snapshots
-    ]
+    deltas = [_delta(reader, snapshot, schema, predicate) for snapshot in snapshots]
     changed = [
         delta.entries
         for s, delta in zip(snapshots, deltas, strict=True)
@@ -137,12 +139,8 @@ def read_histories(
         return ()
     live = read_live_files(reader, before, schema)
     stored_under = {file.schema_id for commit in kept for file in commit.files}
-    grouping = _Grouping(
-        partition_columns=[f"partition_{i}" for i in range(len(schema.partition_keys))],
-        is_by_bucket=stored_under.union(*(of.schema_ids for of in (live, *deltas))).isdisjoint(
-            moved
-        ),
-    )
+    stored_under = stored_under.union(*(of.schema_ids for of in (live, *deltas)))
+    grouping = _Grouping.of(schema, stored_under, moved)
     touched = pa.concat_tables(map(grouping.places, [live.entries.slice(0, 0), *changed]))
     live = prune(live.select(_are_in(grouping.places(live.entries), touched)), predicate)
     base: dict[_BucketKey, list[DataFile]] = {}
@@ -240,6 +238,13 @@ def for_all_versions(predicate: Predicate | None, schema: TableSchema) -> Predic
         return None
     names = set(schema.primary_key) or set(schema.column_names)
     return conjunction([t for t in conjuncts(predicate) if t.columns() <= names])
+
+
+def _delta(
+    reader: MetadataReader, snapshot: Snapshot, schema: TableSchema, predicate: Predicate | None
+) -> LiveFiles:
+    entries = read_delta(reader, snapshot, schema)
+    return prune(LiveFiles(snapshot_id=snapshot.id, schema=schema, entries=entries), predicate)
 
 
 def _commit_of(snapshot: Snapshot, delta: LiveFiles) -> BucketCommit:
