@@ -62,11 +62,12 @@ demo: setup ## set everything up, then show it on real data through the stock sp
 demo-kafka: setup ## a real Kafka broker: topics, a stream beside statements, CHANGES
 	@$(BIN)/python -m demo.changes
 
-benchmark: setup ## 10 million rows beside plain Parquet and Delta, the log, streams; table, JSON and plot
+benchmark: setup ## 10 million rows beside plain Parquet and Delta, merges, the log, streams; table, JSON, plot
 	@$(BIN)/python -m tests.benchmark.run
 
-benchmark-quick: setup ## the same with 500,000 rows and three repetitions, about 5 minutes
-	@$(BIN)/python -m tests.benchmark.run --rows 500000 --upserts 4 --repeats 3 --commits 40 --memory 3g
+benchmark-quick: setup ## a part of it with 500,000 rows and three repetitions, about 5 minutes
+	@$(BIN)/python -m tests.benchmark.run --rows 500000 --upserts 4 --repeats 3 --commits 30 --memory 3g \
+		--only table-life large-merge log streams
 
 clean: ## remove build products (not the environment)
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -9,17 +9,27 @@ uniformly and without repetition, the others are new.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-COLUMNS = (
-    "id BIGINT NOT NULL, category INT, amount DECIMAL(12,2), qty INT, ts TIMESTAMP, "
-    "name STRING, note STRING"
+from tests.benchmark.source_files import write_files
+from tests.benchmark.table_layout import TableLayout
+
+LAYOUT = TableLayout(
+    (
+        ("id", "BIGINT"),
+        ("category", "INT"),
+        ("amount", "DECIMAL(12,2)"),
+        ("qty", "INT"),
+        ("ts", "TIMESTAMP"),
+        ("name", "STRING"),
+        ("note", "STRING"),
+    )
 )
-_CHUNK_ROWS = 1_000_000
 _BASE_FILES, _BATCH_FILES = 4, 2
 _NOTES = 1000
 _START_US = 1_700_000_000_000_000
@@ -74,30 +84,27 @@ class Dataset:
 
     def _write(self, ids: np.ndarray, file_count: int) -> Path:
         folder = self.folder / f"source-{len(self.sources)}"
-        folder.mkdir(parents=True)
-        for number, part in enumerate(np.array_split(ids, file_count)):
-            path = folder / f"part-{number}.parquet"
-            with pq.ParquetWriter(path, _SCHEMA, compression="snappy") as writer:
-                for start in range(0, len(part), _CHUNK_ROWS):
-                    writer.write_table(self._rows(part[start : start + _CHUNK_ROWS]))
+        write_files(folder, ids, partial(sample_rows, self._random), file_count)
         self.sources.append(folder)
         return folder
 
-    def _rows(self, ids: np.ndarray) -> pa.Table:
-        draw, count = self._random, len(ids)
-        names = pa.array(draw.integers(10**17, 10**18, count)).cast(pa.string())
-        return pa.Table.from_arrays(
-            [
-                pa.array(ids, pa.int64()),
-                pa.array(draw.integers(0, 100, count, np.int32)),
-                _decimals(draw.integers(100, 10_000_000, count)),
-                pa.array(draw.integers(1, 1000, count, np.int32)),
-                pa.array(_START_US + draw.integers(0, 31_536_000_000_000, count)).cast(_TIMESTAMP),
-                pa.compute.binary_join_element_wise("n-", names, ""),
-                _NOTE_VALUES.take(pa.array(draw.integers(0, _NOTES, count))),
-            ],
-            schema=_SCHEMA,
-        )
+
+def sample_rows(draw: np.random.Generator, ids: np.ndarray) -> pa.Table:
+    """Return random rows with these ids, in their order."""
+    count = len(ids)
+    names = pa.array(draw.integers(10**17, 10**18, count)).cast(pa.string())
+    return pa.Table.from_arrays(
+        [
+            pa.array(ids, pa.int64()),
+            pa.array(draw.integers(0, 100, count, np.int32)),
+            _decimals(draw.integers(100, 10_000_000, count)),
+            pa.array(draw.integers(1, 1000, count, np.int32)),
+            pa.array(_START_US + draw.integers(0, 31_536_000_000_000, count)).cast(_TIMESTAMP),
+            pa.compute.binary_join_element_wise("n-", names, ""),
+            _NOTE_VALUES.take(pa.array(draw.integers(0, _NOTES, count))),
+        ],
+        schema=_SCHEMA,
+    )
 
 
 def _decimals(cents: np.ndarray) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Times of work by engine, and the table and JSON that they become."""
+"""Times of work by engine, what writes cost altogether, and the JSON that they become."""
 
 from __future__ import annotations
 
@@ -18,25 +18,90 @@ class WrongResultError(Exception):
 
 
 @dataclass(slots=True)
+class WriteCost:
+    """What belongs together about writing: nobody may buy speed there with the others.
+
+    Rows and seconds are those of all writes; the bytes written are those of compaction, too, the
+    bytes in those of the source as Parquet files. Reads are the same query each time.
+    """
+
+    rows: int = 0
+    seconds: float = 0.0
+    bytes_in: int = 0
+    bytes_written: int = 0
+    reads_after_write_s: list[float] = field(default_factory=list)
+    reads_compacted_s: list[float] = field(default_factory=list)
+
+    @property
+    def rows_per_s(self) -> float | None:
+        """Rows written per second."""
+        return self.rows / self.seconds if self.seconds else None
+
+    @property
+    def read_after_write_s(self) -> float | None:
+        """Median of the reads right after the writes."""
+        return statistics.median(self.reads_after_write_s) if self.reads_after_write_s else None
+
+    @property
+    def read_compacted_s(self) -> float | None:
+        """Median of the reads after compaction."""
+        return statistics.median(self.reads_compacted_s) if self.reads_compacted_s else None
+
+    @property
+    def bytes_per_byte(self) -> float | None:
+        """Bytes written for each byte that came in."""
+        return self.bytes_written / self.bytes_in if self.bytes_in else None
+
+    def to_json(self) -> dict[str, float | None]:
+        """Return the four figures, and what they were computed from."""
+        return {
+            "rows_per_s": self.rows_per_s,
+            "read_after_write_s": self.read_after_write_s,
+            "read_compacted_s": self.read_compacted_s,
+            "bytes_written_per_byte_in": self.bytes_per_byte,
+            "rows": self.rows,
+            "write_s": self.seconds,
+            "bytes_in": self.bytes_in,
+            "bytes_written": self.bytes_written,
+        }
+
+
+@dataclass(slots=True)
 class Measurements:
     """Seconds of each repetition, by work and engine, in the order of measuring.
 
-    `figures` hold what is no time, such as rates, by what they are about.
+    `costs` are by workload and engine. `figures` hold what is no time, such as rates, by what they
+    are about.
     """
 
     seconds: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     failures: dict[str, dict[str, str]] = field(default_factory=dict)
     limits: dict[str, str] = field(default_factory=dict)
     figures: dict[str, dict[str, float]] = field(default_factory=dict)
+    costs: dict[str, dict[str, WriteCost]] = field(default_factory=dict)
+
+    @property
+    def peers(self) -> list[str]:
+        """The engines beside ours and the limit, in the order of measuring."""
+        found = [e for works in (self.seconds, self.costs) for by in works.values() for e in by]
+        failed = [e for by in self.failures.values() for e in by]
+        return [e for e in dict.fromkeys(found + failed) if e not in {OURS, LIMIT}]
 
     def limit(self, work: str, meaning: str) -> None:
         """Say what the column of plain Parquet is for this work."""
         self.limits[work] = meaning
 
-    def measure(self, work: str, engine: str, run: Callable[[], Any]) -> None:
-        """Run once and keep the time; what an engine cannot do is kept as its failure."""
+    def cost(self, workload: str, engine: str) -> WriteCost:
+        """Return what the engine's writes in a workload cost, to be added to."""
+        return self.costs.setdefault(workload, {}).setdefault(engine, WriteCost())
+
+    def measure(self, work: str, engine: str, run: Callable[[], Any]) -> float | None:
+        """Run once, keep the time and return it; what an engine cannot do is kept as its failure.
+
+        None if it failed, now or before: it is not tried again.
+        """
         if engine in self.failures.get(work, {}):
-            return
+            return None
         started = time.perf_counter()
         try:
             run()
@@ -44,8 +109,10 @@ class Measurements:
             if engine == OURS:
                 raise
             self.failures.setdefault(work, {})[engine] = str(error).splitlines()[0][:200]
-            return
-        self.add(work, engine, time.perf_counter() - started)
+            return None
+        taken = time.perf_counter() - started
+        self.add(work, engine, taken)
+        return taken
 
     def add(self, work: str, engine: str, seconds: float) -> None:
         """Keep a time that was measured elsewhere."""
@@ -56,45 +123,10 @@ class Measurements:
         times = self.seconds.get(work, {}).get(engine)
         return statistics.median(times) if times else None
 
-    def lines(self) -> list[str]:
-        """Return a table: medians, and how many times a peer's time ours is (lower is better)."""
-        header = ["work", "runs", "parquet s", "delta s", "ours s", "worst", "/ parquet", "/ delta"]
-        table = [header]
-        for work, engines in self.seconds.items():
-            ours, limit, delta = (self.median(work, e) for e in (OURS, LIMIT, "delta"))
-            times = engines.get(OURS, [])
-            table.append(
-                [
-                    work,
-                    str(len(times)),
-                    _seconds(limit),
-                    "failed" if "delta" in self.failures.get(work, {}) else _seconds(delta),
-                    _seconds(ours),
-                    _seconds(max(times, default=None)),
-                    _ratio(ours, limit),
-                    _ratio(ours, delta),
-                ]
-            )
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if i == 0 else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in table
-        ]
-        lines.insert(1, "-" * len(lines[0]))
-        lines += [f"parquet, {work}: {meaning}" for work, meaning in self.limits.items()]
-        lines += [
-            f"failed, {work}, {engine}: {reason}"
-            for work, engines in self.failures.items()
-            for engine, reason in engines.items()
-        ]
-        lines += [
-            f"{about}: " + ", ".join(f"{name} = {value:,.1f}" for name, value in found.items())
-            for about, found in self.figures.items()
-        ]
-        return lines
+    def ratio(self, work: str, peer: str) -> float | None:
+        """Return how many times the peer's median ours is, None where one of them is missing."""
+        ours, other = self.median(work, OURS), self.median(work, peer)
+        return None if ours is None or not other else ours / other
 
     def save(self, path: Path, about: Mapping[str, Any]) -> None:
         """Write everything measured as JSON."""
@@ -107,13 +139,9 @@ class Measurements:
         }
         content = {**about, "work": works, "failed": self.failures, "limits": self.limits}
         content["figures"] = self.figures
+        content["writes"] = {
+            workload: {engine: cost.to_json() for engine, cost in costs.items()}
+            for workload, costs in self.costs.items()
+        }
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content, indent=1) + "\n")
-
-
-def _seconds(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _ratio(ours: float | None, other: float | None) -> str:
-    return "–" if ours is None or not other else f"{ours / other:.2f}"

@@ -8,31 +8,38 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from tests.benchmark.measurements import LIMIT, OURS, Measurements
+from tests.benchmark.measurements import LIMIT, Measurements
 
-_PEERS = {LIMIT: "#4c72b0", "delta": "#dd8452"}
-_BAR_HEIGHT = 0.38
+_COLORS = ("#4c72b0", "#dd8452", "#55a868", "#c44e52", "#8172b3")
+_BARS_HEIGHT = 0.76
 
 
 def save_plot(measured: Measurements, path: Path, title: str) -> None:
-    """Write a PNG of bars on a logarithmic scale; left of the line ours is faster."""
-    works = [work for work in measured.seconds if any(_ratios(measured, work).values())]
+    """Write a PNG of bars on a logarithmic scale; left of the line ours is faster.
+
+    None where there is nothing to compare.
+    """
+    peers = [LIMIT, *measured.peers]
+    works = [w for w in measured.seconds if any(measured.ratio(w, peer) for peer in peers)]
+    if not works:
+        return
+    height = _BARS_HEIGHT / len(peers)
     with mpl.rc_context({"font.size": 9}):
         figure = Figure(figsize=(9, 1.5 + 0.42 * len(works)), layout="constrained")
         axes = figure.subplots()
         places = np.arange(len(works))
-        for i, (peer, color) in enumerate(_PEERS.items()):
-            ratios = [_ratios(measured, work)[peer] for work in works]
+        for i, peer in enumerate(peers):
+            ratios = [measured.ratio(work, peer) for work in works]
             shown = [(place, r) for place, r in zip(places, ratios, strict=True) if r]
             if not shown:
                 continue
             at, lengths = zip(*shown, strict=True)
             bars = axes.barh(
-                np.array(at) + (i - 0.5) * _BAR_HEIGHT,
+                np.array(at) + (i - (len(peers) - 1) / 2) * height,
                 np.array(lengths) - 1,
-                _BAR_HEIGHT,
+                height,
                 left=1,
-                color=color,
+                color=_COLORS[i % len(_COLORS)],
                 label=f"time of the table store / time of {peer}",
             )
             axes.bar_label(bars, [f"{length:.2f}" for length in lengths], padding=3, fontsize=7)
@@ -45,9 +52,3 @@ def save_plot(measured: Measurements, path: Path, title: str) -> None:
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=130)
-
-
-def _ratios(measured: Measurements, work: str) -> dict[str, float | None]:
-    ours = measured.median(work, OURS)
-    found = {peer: measured.median(work, peer) for peer in _PEERS}
-    return {peer: ours / s if ours and s else None for peer, s in found.items()}

@@ -1,8 +1,8 @@
-"""`make benchmark`: managed tables beside plain Parquet and Delta, in one run on one machine.
+"""`make benchmark`: managed tables beside plain Parquet and other formats, in one run.
 
 Every timed query is first checked to give the same rows in all engines. What is printed is a
-table of medians and ratios; all repetitions go to JSON, and a plot of the ratios to PNG, both in
-build/benchmark.
+table of medians and ratios, and the same as Markdown; all repetitions go to JSON, and a plot of the
+ratios to PNG, both in build/benchmark.
 """
 
 from __future__ import annotations
@@ -16,27 +16,49 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY))
 
-import pyspark  # noqa: E402 - the path must be set first
-from pyspark.sql import SparkSession  # noqa: E402 - the path must be set first
-
+from tests.benchmark.bench import Bench  # noqa: E402 - the path must be set first
 from tests.benchmark.dataset import Dataset  # noqa: E402
-from tests.benchmark.kafka_rates import KafkaRates  # noqa: E402 - the path must be set first
 from tests.benchmark.measurements import Measurements  # noqa: E402
-from tests.benchmark.plot import save_plot  # noqa: E402 - the path must be set first
-from tests.benchmark.stream_workload import StreamWorkload  # noqa: E402
-from tests.benchmark.workload import Workload  # noqa: E402
+from tests.benchmark.plot import save_plot  # noqa: E402
+from tests.benchmark.report import markdown_lines, screen_lines  # noqa: E402
+from tests.benchmark.session import open_session  # noqa: E402
+from tests.benchmark.table_format import FormatError, TableFormat  # noqa: E402
+from tests.benchmark.workloads.kafka_rates import KafkaRates  # noqa: E402
+from tests.benchmark.workloads.large_merge import LargeMerge  # noqa: E402
+from tests.benchmark.workloads.logged_inserts import LoggedInserts  # noqa: E402
+from tests.benchmark.workloads.merge_cases import MergeCases  # noqa: E402
+from tests.benchmark.workloads.micro_merge import MicroMerge  # noqa: E402
+from tests.benchmark.workloads.random_upserts import RandomUpserts  # noqa: E402
+from tests.benchmark.workloads.streams import Streams  # noqa: E402
+from tests.benchmark.workloads.table_life import TableLife  # noqa: E402
+from tests.benchmark.workloads.warm_up import warm_up  # noqa: E402
+from tests.benchmark.workloads.wide_rows import WideRows  # noqa: E402
+from tests.benchmark.written_files import WrittenFiles  # noqa: E402
 from tests.servers.kafka_broker import KafkaBroker  # noqa: E402
 
-_RECORDS_MIN = 200_000
-_EXTENSIONS = "org.apache.spark.sql.tablestore.TableStoreExtensions"
-_DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-_DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+_FORMATS = Path(__file__).resolve().parent / "formats"
+_WORKLOADS: dict[str, Callable[[Bench, argparse.Namespace], None]] = {
+    "table-life": lambda bench, arguments: TableLife(
+        bench,
+        Dataset(bench.folder, bench.rows),
+        upserts=arguments.upserts,
+        buckets=arguments.buckets,
+    ).run(),
+    "random-upserts": lambda bench, _: RandomUpserts(bench).run(),
+    "wide-rows": lambda bench, _: WideRows(bench).run(),
+    "merge-cases": lambda bench, _: MergeCases(bench).run(),
+    "micro-merge": lambda bench, _: MicroMerge(bench).run(),
+    "large-merge": lambda bench, _: LargeMerge(bench).run(),
+    "log": lambda bench, _: _run_log(bench),
+    "streams": lambda bench, arguments: _run_streams(bench, arguments.commits),
+}
 
 
 def main() -> None:
@@ -45,117 +67,101 @@ def main() -> None:
     # What was measured is also printed when a time limit ends the run.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     started = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"[{time.monotonic() - started:6.0f} s] {text}", flush=True)
+
     with tempfile.TemporaryDirectory(prefix="benchmark-", dir=arguments.folder) as name:
         folder = Path(name)
-        has_delta = not arguments.no_delta and _has_delta()
-        if not has_delta:
-            _say(started, "Delta is left out" + ("" if arguments.no_delta else ": no jars"))
-        spark = _session(folder, with_delta=has_delta, memory=arguments.memory)
+        warehouse = folder / "warehouse"
+        spark = open_session(arguments.formats, warehouse, arguments.memory)
         measured = Measurements()
-        workload = Workload(
+        bench = Bench(
             spark=spark,
             folder=folder,
-            data=Dataset(folder, arguments.rows),
-            upserts=arguments.upserts,
+            formats=tuple(arguments.formats),
+            rows=arguments.rows,
             repeats=arguments.repeats,
-            buckets=arguments.buckets,
-            with_delta=has_delta,
             measured=measured,
-            say=lambda text: _say(started, text),
+            written=WrittenFiles(warehouse),
+            say=say,
         )
         try:
-            workload.run()
-            if not arguments.no_kafka:
-                _run_streams(workload, folder, arguments.commits)
+            warm_up(bench)
+            for workload in arguments.only:
+                _WORKLOADS[workload](bench, arguments)
         finally:
-            path = REPOSITORY / "build" / "benchmark" / f"result-{arguments.rows}.json"
-            measured.save(path, _about(arguments))
-            title = f"{arguments.rows:,} rows, {arguments.upserts} upserts of a tenth of them"
-            save_plot(measured, path.with_suffix(".png"), title)
-            print("\n" + "\n".join(measured.lines()))
-            print(f"\nall repetitions: {path}\nplot: {path.with_suffix('.png')}")
+            _report(measured, arguments)
         spark.stop()
 
 
-def _run_streams(workload: Workload, folder: Path, commits: int) -> None:
-    broker = KafkaBroker(folder / "broker")
-    broker.start()
+def _report(measured: Measurements, arguments: argparse.Namespace) -> None:
+    is_whole = len(arguments.only) == len(_WORKLOADS)
+    part = [] if is_whole else arguments.only if len(arguments.only) == 1 else ["parts"]
+    name = "-".join(["result", str(arguments.rows), *part])
+    path = REPOSITORY / "build" / "benchmark" / f"{name}.json"
+    measured.save(path, _about(arguments))
+    save_plot(measured, path.with_suffix(".png"), f"{arguments.rows:,} rows")
+    print("\n" + "\n".join(screen_lines(measured)))
+    print("\nAs Markdown; lower ratios are better:\n\n" + "\n".join(markdown_lines(measured)))
+    print(f"\nall repetitions: {path}\nplot: {path.with_suffix('.png')}")
+
+
+def _run_log(bench: Bench) -> None:
+    broker = _broker(bench)
     try:
-        KafkaRates(
-            brokers=broker.bootstrap,
-            folder=folder / "rates",
-            count=max(_RECORDS_MIN, workload.data.rows // 10),
-            repeats=workload.repeats,
-            measured=workload.measured,
-            say=workload.say,
-        ).run()
-        StreamWorkload(
-            spark=workload.spark,
-            folder=folder / "streams",
-            data=workload.data,
-            repeats=workload.repeats,
-            commits=commits,
-            brokers=broker.bootstrap,
-            with_delta=workload.with_delta,
-            measured=workload.measured,
-            say=workload.say,
-        ).run()
+        KafkaRates(bench, broker.bootstrap).run()
+        LoggedInserts(bench, broker.bootstrap).run()
     finally:
         broker.kill()
 
 
+def _run_streams(bench: Bench, commits: int) -> None:
+    broker = _broker(bench)
+    try:
+        Streams(bench, commits, broker.bootstrap).run()
+    finally:
+        broker.kill()
+
+
+def _broker(bench: Bench) -> KafkaBroker:
+    folder = tempfile.mkdtemp(prefix="broker-", dir=bench.folder)
+    broker = KafkaBroker(Path(folder) / "data")
+    broker.start()
+    return broker
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
-    parser.add_argument("--rows", type=int, default=10_000_000, help="rows of the base")
+    parser.add_argument("--rows", type=int, default=10_000_000, help="rows of the largest tables")
     parser.add_argument("--upserts", type=int, default=10, help="batches of a tenth of the rows")
     parser.add_argument("--repeats", type=int, default=5, help="repetitions of each query")
     parser.add_argument("--buckets", type=int, default=2, help="buckets of the table with key")
     parser.add_argument("--memory", default="6g", help="memory of Spark's driver")
     parser.add_argument("--folder", default=None, help="where to work; some GB are needed")
     parser.add_argument("--commits", type=int, default=100, help="commits whose way is timed")
-    parser.add_argument("--no-kafka", action="store_true", help="leave the log and streams out")
-    parser.add_argument("--no-delta", action="store_true", help="leave Delta out")
+    parser.add_argument(
+        "--only", nargs="+", choices=list(_WORKLOADS), default=list(_WORKLOADS), help="workloads"
+    )
+    parser.add_argument(
+        "--format", nargs="+", type=Path, default=[_FORMATS / "delta.toml"], metavar="FILE",
+        help="descriptions of the formats beside ours, in place of Delta's alone",
+    )  # fmt: skip
+    parser.add_argument("--no-peers", action="store_true", help="no format beside ours")
     arguments = parser.parse_args()
     if arguments.rows < 1000 or not 1 <= arguments.upserts <= 100 or arguments.repeats < 1:
         parser.error("at least 1,000 rows, 1 to 100 upserts and 1 repetition")
     if arguments.commits < 2:
         parser.error("at least 2 commits")
+    peers = [] if arguments.no_peers else arguments.format
+    try:
+        arguments.formats = [TableFormat.load(p) for p in (_FORMATS / "table_store.toml", *peers)]
+    except FormatError as error:
+        parser.error(str(error))
     return arguments
 
 
-def _has_delta() -> bool:
-    return any((Path(pyspark.__file__).parent / "jars").glob("delta-spark_*.jar"))
-
-
-def _session(folder: Path, *, with_delta: bool, memory: str) -> SparkSession:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("table-store-benchmark")
-        .config("spark.driver.memory", memory)
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.session.timeZone", "UTC")
-        # For this machine, and what all engines get: 200 tasks on two cores would only punish
-        # those that shuffle, and so would 50 for each look at Delta's log.
-        .config("spark.sql.shuffle.partitions", "4")
-        .config("spark.databricks.delta.snapshotPartitions", "2")
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .config("spark.sql.catalog.table_store", _EXTENSIONS.replace("Extensions", "Catalog"))
-        .config("spark.sql.defaultCatalog", "table_store")
-        .config("spark.sql.catalogImplementation", "in-memory")
-        .config("spark.sql.extensions", _EXTENSIONS)
-    )
-    if with_delta:
-        builder = builder.config("spark.sql.extensions", f"{_EXTENSIONS},{_DELTA_EXTENSION}")
-        builder = builder.config("spark.sql.catalog.spark_catalog", _DELTA_CATALOG)
-    spark: SparkSession = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
-
-
 def _about(arguments: argparse.Namespace) -> dict[str, object]:
-    load = os.getloadavg()
     packages = ("spark-table-store", "pyspark", "delta-spark", "pyarrow", "numpy")
     return {
         "command": ["tests/benchmark/run.py", *sys.argv[1:]],
@@ -163,19 +169,16 @@ def _about(arguments: argparse.Namespace) -> dict[str, object]:
         "machine": {
             "system": platform.platform(),
             "cores": os.cpu_count(),
-            "load_average_at_end": load,
+            "load_average_at_end": os.getloadavg(),
             "free_disk_bytes": shutil.disk_usage(REPOSITORY).free,
         },
         "versions": {"python": platform.python_version(), **{p: version(p) for p in packages}},
+        "formats": [one.name for one in arguments.formats],
         "rows": arguments.rows,
         "upserts": arguments.upserts,
         "repeats": arguments.repeats,
         "buckets": arguments.buckets,
     }
-
-
-def _say(started: float, text: str) -> None:
-    print(f"[{time.monotonic() - started:6.0f} s] {text}", flush=True)
 
 
 if __name__ == "__main__":

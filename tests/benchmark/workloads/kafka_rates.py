@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +20,12 @@ from table_store.storage.file_store.commit_listener import NO_LISTENER
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_settings import KafkaSettings
-from tests.benchmark.measurements import OURS, Measurements, WrongResultError
+from tests.benchmark.bench import Bench
+from tests.benchmark.measurements import OURS, WrongResultError
 
 _PARTITIONS = 2
 _CHECKED_ROWS = 20_000
+_RECORDS_MIN = 200_000
 _FILLING = (
     "a remark that makes the message two hundred bytes in all, with its quotes and names, about: "
 )
@@ -34,32 +34,32 @@ _PRODUCE, _CONSUME = "Kafka log, produce", "Kafka log, consume (plain client)"
 
 @dataclass(slots=True)
 class KafkaRates:
-    """Relays snapshots of `count` records into a topic and reads them as anybody does."""
+    """Relays snapshots of a tenth of the run's rows into a topic and reads them as anybody."""
 
+    bench: Bench
     brokers: str
-    folder: Path
-    count: int
-    repeats: int
-    measured: Measurements
-    say: Callable[[str], None]
 
     def run(self) -> None:
         """Check the records, then measure both ways; one table and topic for each repetition."""
-        self.say("Kafka log")
+        self.bench.say("Kafka log")
         self._check()
-        for number in range(self.repeats):
-            table = self._table(f"rates_{number}", self.count)
-            self.measured.measure(_PRODUCE, OURS, partial(self._relay, table))
+        for number in range(self.bench.repeats):
+            table = self._table(f"rates_{number}", self._count)
+            self.bench.measured.measure(_PRODUCE, OURS, partial(self._relay, table))
             values: list[bytes] = []
-            self.measured.measure(_CONSUME, OURS, partial(self._consume, table, values))
-            if len(values) != self.count:
-                raise WrongResultError(f"{len(values)} of {self.count} records came")
+            self.bench.measured.measure(_CONSUME, OURS, partial(self._consume, table, values))
+            if len(values) != self._count:
+                raise WrongResultError(f"{len(values)} of {self._count} records came")
             record_bytes = sum(map(len, values)) / len(values)
         for work in (_PRODUCE, _CONSUME):
-            seconds = self.measured.median(work, OURS)
+            seconds = self.bench.measured.median(work, OURS)
             assert seconds is not None
-            rate = {"records_per_s": self.count / seconds, "value_bytes": record_bytes}
-            self.measured.figures[work] = rate
+            rate = {"records_per_s": self._count / seconds, "value_bytes": record_bytes}
+            self.bench.measured.figures[work] = rate
+
+    @property
+    def _count(self) -> int:
+        return max(_RECORDS_MIN, self.bench.rows // 10)
 
     def _check(self) -> None:
         table = self._table("rates_checked", _CHECKED_ROWS)
@@ -75,7 +75,7 @@ class KafkaRates:
         descriptor = descriptor.column("note", "STRING").column("price", "DOUBLE")
         descriptor = descriptor.primary_key("id").option("bucket", str(_PARTITIONS))
         descriptor = descriptor.option("log.kafka.bootstrap.servers", self.brokers)
-        table = descriptor.create_in(str(self.folder), f"{name}_{os.getpid()}")
+        table = descriptor.create_in(str(self.bench.folder / "rates"), f"{name}_{os.getpid()}")
         # Committed, and not yet told.
         FileStoreTable(table.file_io, table.path, listener=NO_LISTENER).append(_rows(count))
         return table

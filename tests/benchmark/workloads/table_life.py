@@ -1,0 +1,215 @@
+"""The life of one large table: bulk insert, upserts, queries over many runs, compaction, queries.
+
+Then point lookups, small commits, UPDATE and DELETE. Nothing is compacted before COMPACT says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tests.benchmark.bench import Bench
+from tests.benchmark.dataset import LAYOUT, Dataset
+from tests.benchmark.measurements import LIMIT
+from tests.benchmark.plain_parquet import PlainParquet
+from tests.benchmark.sql_engine import SqlEngine
+from tests.benchmark.table_layout import TableLayout
+from tests.benchmark.written_files import size_bytes
+
+NAME = "upserts"
+_FILTER, _GROUP = "filter + sum", "group by"
+_QUERIES = {
+    _FILTER: "SELECT sum(amount), count(*) FROM {} WHERE category < 10",
+    _GROUP: "SELECT category, sum(amount), max(qty) FROM {} GROUP BY category",
+}
+_ALL_COLUMNS = "all columns"
+_SOURCE, _SMALL, _PLAIN = "bench_source", "bench_small", "bench_plain"
+_SMALL_ROWS = 1000
+_SMALL_COMMITS = 20
+_FIRST_STOP = 4
+_COMPACTED = "compacted"
+
+
+@dataclass(slots=True)
+class TableLife:
+    """Runs everything once, engine beside engine. `data` is empty still."""
+
+    bench: Bench
+    data: Dataset
+    upserts: int
+    buckets: int
+    _layout: TableLayout = field(init=False)
+    _plain: PlainParquet = field(init=False)
+    _engines: list[SqlEngine] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._layout = TableLayout(LAYOUT.columns, self.buckets)
+        self._plain = PlainParquet(self.bench.spark, self.bench.folder / "parquet", self.buckets)
+        self._engines = self.bench.engines("bench_keyed", self._layout)
+
+    def run(self) -> None:
+        """All work, in the order of a table's life."""
+        for engine in self._engines:
+            engine.create("create_write_only")
+        self._bulk()
+        for number in range(1, self.upserts + 1):
+            self._upsert(number)
+            if number in {_FIRST_STOP, self.upserts}:
+                self._read_stage(f"{number + 1} runs", is_last=number == self.upserts)
+        self._compact()
+        self._read_stage(_COMPACTED, is_last=True)
+        self._point_lookups(_COMPACTED)
+        self._small_commits()
+        self._row_changes()
+        for engine in self._engines:
+            engine.drop()
+
+    def _bulk(self) -> None:
+        self.bench.say("bulk insert")
+        self.bench.view(_SOURCE, self.data.write_base())
+        measured = self.bench.measured
+        keyed, free = "bulk insert, key", "bulk insert, no key"
+        measured.limit(keyed, "hash-partitioned, sorted by key, zstd")
+        measured.limit(free, "plain write with Spark's defaults")
+        bags = self.bench.engines("bench_bag", self._layout)
+        bags = [bag for bag in bags if bag.can("create_keyless")]
+        for bag in bags:
+            bag.create("create_keyless")
+        self._write(keyed, self.data.rows)
+        measured.measure(free, LIMIT, lambda: self._plain.write_plain(_SOURCE, "bulk"))
+        for bag in bags:
+            measured.measure(free, bag.name, partial(bag.insert, _SOURCE))
+        tables = [_SOURCE, *(engine.table for engine in [*bags, *self._engines])]
+        self.bench.check(tables, LAYOUT.checksum)
+        for bag in bags:
+            bag.drop()
+
+    def _upsert(self, number: int) -> None:
+        self.bench.say(f"upsert {number} of {self.upserts}")
+        self.bench.view(_SOURCE, self.data.write_batch())
+        work = f"upsert of {self.data.rows // 10:,}"
+        self.bench.measured.limit(work, "the same rows hash-partitioned, sorted by key, zstd")
+        self._write(work, self.data.rows // 10)
+
+    def _write(self, work: str, rows: int) -> None:
+        """Write the newest source, as an upsert where there are rows already."""
+        measured, bytes_in = self.bench.measured, size_bytes(self.data.sources[-1])
+        is_upsert = len(self.data.sources) > 1
+        taken = measured.measure(work, LIMIT, lambda: self._plain.write_sorted(_SOURCE, "bulk"))
+        limit = measured.cost(NAME, LIMIT)
+        limit.rows += rows
+        limit.seconds += taken or 0.0
+        limit.bytes_in += bytes_in
+        limit.bytes_written += size_bytes(self.bench.folder / "parquet" / "bulk")
+        for engine in self._engines:
+            write = partial(engine.upsert if is_upsert else engine.insert, _SOURCE)
+            self.bench.measure_write(NAME, work, engine.name, rows, write)
+            measured.cost(NAME, engine.name).bytes_in += bytes_in
+
+    def _read_stage(self, stage: str, *, is_last: bool) -> None:
+        self.bench.say(f"queries, {stage}")
+        if stage != _COMPACTED:
+            self.bench.view(_SOURCE, self.data.write_merged(self._merged))
+            self.bench.view(_PLAIN, self._plain.write_sorted(_SOURCE, "merged"))
+        tables = {LIMIT: _PLAIN, **{e.name: e.table for e in self._engines}}
+        self.bench.check(tables.values(), LAYOUT.checksum)
+        if stage != _COMPACTED:
+            self._point_lookups(stage)
+        for query, sql in _QUERIES.items():
+            self.bench.check(tables.values(), sql)
+            found = self.bench.repeat(
+                f"{query}, {stage}",
+                {e: partial(self.bench.collect, sql, table) for e, table in tables.items()},
+            )
+            if query == _GROUP and is_last:
+                for engine, seconds in found.items():
+                    cost = self.bench.measured.cost(NAME, engine)
+                    is_compacted = stage == _COMPACTED
+                    kept = cost.reads_compacted_s if is_compacted else cost.reads_after_write_s
+                    kept += seconds
+        self.bench.repeat(
+            f"{_ALL_COLUMNS}, {stage}",
+            {e: partial(self._to_noop, table) for e, table in tables.items()},
+        )
+
+    def _compact(self) -> None:
+        self.bench.say("compaction")
+        measured = self.bench.measured
+        measured.limit("COMPACT", "the merged rows hash-partitioned, sorted by key, zstd")
+        self.bench.view(_SOURCE, self._merged)
+        measured.measure("COMPACT", LIMIT, lambda: self._plain.write_sorted(_SOURCE, "compacted"))
+        for engine in self._engines:
+            self.bench.written.new_bytes()
+            measured.measure("COMPACT", engine.name, engine.compact)
+            measured.cost(NAME, engine.name).bytes_written += self.bench.written.new_bytes()
+
+    def _point_lookups(self, stage: str) -> None:
+        tables = {LIMIT: _PLAIN, **{e.name: e.table for e in self._engines}}
+        known = len(self.data.newest)
+        for number in range(3 * self.bench.repeats):
+            sql = "SELECT * FROM {} WHERE id = " + str(number * 7919 % known)
+            if number % self.bench.repeats == 0:
+                self.bench.check(tables.values(), sql)
+            for engine, table in tables.items():
+                look = partial(self.bench.collect, sql, table)
+                self.bench.measured.measure(f"point lookup, {stage}", engine, look)
+
+    def _small_commits(self) -> None:
+        self.bench.say("small commits")
+        work = f"commit of {_SMALL_ROWS:,} rows"
+        self.bench.measured.limit(work, "append of the same rows")
+        known = len(self.data.newest)
+        for number in range(_SMALL_COMMITS):
+            self._view_small(known + number * _SMALL_ROWS)
+            measure = self.bench.measured.measure
+            measure(work, LIMIT, lambda: self._plain.write_plain(_SMALL, "small"))
+            for engine in self._engines:
+                measure(work, engine.name, partial(engine.insert, _SMALL))
+        self.bench.check([e.table for e in self._engines], LAYOUT.checksum)
+
+    def _view_small(self, first_id: int) -> None:
+        view_small_rows(self.bench.spark, _SMALL, first_id, _SMALL_ROWS)
+
+    def _row_changes(self) -> None:
+        self.bench.say("UPDATE and DELETE")
+        measure = self.bench.measured.measure
+        for number in range(self.bench.repeats):
+            for engine in self._engines:
+                one = f"id = {number * 7919 % len(self.data.newest)}"
+                update = partial(engine.update, "qty = qty + 1", one)
+                measure("UPDATE of one row", engine.name, update)
+        for number in range(self.bench.repeats):
+            for engine in self._engines:
+                # No statistics answer this.
+                delete = partial(engine.delete, f"pmod(qty * 31, 100) = {number}")
+                measure("DELETE of 1 %", engine.name, delete)
+        self.bench.check([e.table for e in self._engines], LAYOUT.checksum)
+
+    @property
+    def _merged(self) -> Path:
+        return self.bench.folder / f"merged-{len(self.data.sources)}"
+
+    def _to_noop(self, table: str) -> None:
+        self.bench.spark.table(table).write.format("noop").mode("overwrite").save()
+
+
+def view_small_rows(spark: Any, name: str, first_id: int, count: int) -> None:
+    """Name a few rows that Spark has in its memory; `id` counts on from the first."""
+    numbers = np.arange(count)
+    rows = pa.table(
+        {
+            "id": first_id + numbers,
+            "category": pa.array(numbers % 100, pa.int32()),
+            "qty": pa.array(numbers, pa.int32()),
+            "name": [f"n-{i}" for i in numbers],
+        }
+    )
+    spark.createDataFrame(rows).selectExpr(
+        "id", "category", "cast(qty AS DECIMAL(12,2)) AS amount", "qty",
+        "timestamp '2026-01-01 00:00:00' AS ts", "name", "'note' AS note",
+    ).createOrReplaceTempView(name)  # fmt: skip
