@@ -11,19 +11,39 @@ import org.apache.spark.sql.types.{BinaryType, Decimal, LongType, StringType, St
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarBatch, ColumnarMap}
 import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String}
 
-/** The rows of one file that are rows of the table: bit i is row `firstRow` + i; `file` is the part that has them. */
-class LiveRows(val file: FileRange, firstRow: Long, val count: Long, words: Array[Long]) {
+/** The rows of one row group that are rows of the table: bit i is its row i; `file` is the part that has `rows` rows,
+  * `count` of them live. */
+class LiveRows(val file: FileRange, val rows: Long, val count: Long, words: Array[Long]) {
   def sizeBytes: Long = 8L * words.length + 200
-  def apply(row: Long): Boolean = {
-    val bit = row - firstRow
-    bit >= 0 && (bit >> 6) < words.length && (words((bit >> 6).toInt) & (1L << bit)) != 0
+
+  private def isFollowedBy(other: LiveRows): Boolean =
+    file.path == other.file.path && file.start + file.length == other.file.start
+
+  /** How many of the `length` rows from `first` on are live; their places after `first` go to `places`. */
+  def select(first: Long, length: Int, places: Array[Int]): Int = {
+    val end = math.min(first + length, 64L * words.length)
+    var found = 0
+    var row = first
+    while (row < end) {
+      val word = words((row >> 6).toInt) >>> row
+      if (word == 0) row = (row | 63) + 1
+      else {
+        row += java.lang.Long.numberOfTrailingZeros(word)
+        if (row < end) {
+          places(found) = (row - first).toInt
+          found += 1
+        }
+        row += 1
+      }
+    }
+    found
   }
 }
 
 object LiveRows {
   /** As the planner's workers answer. */
   val schema: StructType = new StructType().add("path", StringType).add("start", LongType).add("length", LongType)
-    .add("size", LongType).add("first_row", LongType).add("count", LongType).add("bits", BinaryType)
+    .add("size", LongType).add("rows", LongType).add("count", LongType).add("bits", BinaryType)
 
   def from(row: InternalRow): LiveRows = {
     val bits = row.getBinary(6)
@@ -31,6 +51,12 @@ object LiveRows {
     ByteBuffer.wrap(bits).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer.get(words)
     new LiveRows(FileRange("", row.getUTF8String(0).toString, row.getLong(1), row.getLong(2), row.getLong(3)),
       row.getLong(4), row.getLong(5), words)
+  }
+
+  /** Row groups that one reader may read after each other. */
+  def parts(groups: Array[LiveRows]): Seq[Seq[LiveRows]] = groups.foldRight(List.empty[List[LiveRows]]) {
+    case (group, (next :: others) :: parts) if group.isFollowedBy(next) => (group :: next :: others) :: parts
+    case (group, parts) => List(group) :: parts
   }
 
   /** Those of splits that were read in this process, least recently used out first: a bit for each stored row. Never
@@ -53,9 +79,12 @@ object LiveRows {
   }
 }
 
-/** The live rows of a file, whose reader gives each row's number in the last column. */
-class LiveRowsReader(file: PartitionReader[ColumnarBatch], rows: LiveRows, columns: Int)
-    extends PartitionReader[ColumnarBatch] {
+/** The live rows of a part of a file, whose reader gives all rows of these row groups; or none at all, where bounds
+  * rule out the only one. */
+class LiveRowsReader(file: PartitionReader[ColumnarBatch], groups: Seq[LiveRows]) extends PartitionReader[ColumnarBatch] {
+  private val left = groups.iterator
+  private var group = left.next()
+  private var row = 0L
   private var places = new Array[Int](0)
   private var of: ColumnarBatch = _
   private var selected: Array[SelectedColumn] = _
@@ -64,29 +93,25 @@ class LiveRowsReader(file: PartitionReader[ColumnarBatch], rows: LiveRows, colum
   override def next(): Boolean = {
     while (file.next()) {
       val batch = file.get()
-      val found = select(batch.column(columns), batch.numRows)
+      if (places.length < batch.numRows) places = new Array[Int](batch.numRows)
+      if (row == group.rows && left.hasNext) { group = left.next(); row = 0 }
+      val found = group.select(row, batch.numRows, places)
+      row += batch.numRows
+      if (found == batch.numRows) { answer = batch; return true }
       if (found > 0) {
         if (batch ne of) {
           of = batch
-          selected = Array.tabulate(columns)(i => new SelectedColumn(batch.column(i)))
+          selected = Array.tabulate(batch.numCols)(i => new SelectedColumn(batch.column(i)))
         }
-        val whole = found == batch.numRows
-        if (!whole) selected.foreach(_.select(places, found))
-        answer = new ColumnarBatch(if (whole) Array.tabulate(columns)(batch.column) else selected.toArray[ColumnVector], found)
+        selected.foreach(_.select(places, found))
+        answer = new ColumnarBatch(selected.toArray[ColumnVector], found)
         return true
       }
     }
+    val isComplete = row == group.rows && !left.hasNext
+    if (!isComplete && (row > 0 || groups.length > 1))
+      throw new IllegalStateException(s"other row groups than of ${groups.map(_.rows)} rows")
     false
-  }
-  private def select(numbers: ColumnVector, count: Int): Int = {
-    if (places.length < count) places = new Array[Int](count)
-    var found, i = 0
-    while (i < count) {
-      places(found) = i
-      if (rows(numbers.getLong(i))) found += 1
-      i += 1
-    }
-    found
   }
   override def get(): ColumnarBatch = answer
   override def close(): Unit = file.close()
@@ -96,18 +121,20 @@ class LiveRowsReader(file: PartitionReader[ColumnarBatch], rows: LiveRows, colum
 class SelectedColumn(column: ColumnVector) extends ColumnVector(column.dataType) {
   private var places: Array[Int] = _
   private var count = 0
+  private var mayBeNull = true
   private val children = new java.util.HashMap[Integer, SelectedColumn]
 
   def select(rows: Array[Int], number: Int): Unit = {
     places = rows
     count = number
+    mayBeNull = column.hasNull
     children.values.asScala.foreach(_.select(rows, number))
   }
   override def close(): Unit = ()
   override def closeIfFreeable(): Unit = ()
-  override def hasNull: Boolean = column.hasNull
-  override def numNulls(): Int = if (column.hasNull) (0 until count).count(isNullAt) else 0
-  override def isNullAt(row: Int): Boolean = column.isNullAt(places(row))
+  override def hasNull: Boolean = mayBeNull
+  override def numNulls(): Int = if (mayBeNull) (0 until count).count(isNullAt) else 0
+  override def isNullAt(row: Int): Boolean = mayBeNull && column.isNullAt(places(row))
   override def getBoolean(row: Int): Boolean = column.getBoolean(places(row))
   override def getByte(row: Int): Byte = column.getByte(places(row))
   override def getShort(row: Int): Short = column.getShort(places(row))

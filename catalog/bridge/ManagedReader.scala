@@ -19,13 +19,13 @@ import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
 
 /** How a merge of keys tells a split's live rows, and whether that pays for a split that is read for the first time. */
-case class LiveRowsTask(python: PythonFunction, atFirst: Boolean, numbered: ParquetPartitionReaderFactory)
+case class LiveRowsTask(python: PythonFunction, atFirst: Boolean)
 
 /** Reads raw splits with Spark's Parquet reader, and merge splits, too, where their live rows are known or worth
   * finding out; else these in a Python worker. All as column batches, unless the types rule that out for Parquet: then
   * the whole scan is rows. */
-case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionReaderFactory, python: PythonFunction,
-    live: Option[LiveRowsTask], settings: PythonReader.Settings, snapshot: Option[Long]) extends PartitionReaderFactory {
+case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionReaderFactory, isFiltered: Boolean,
+    python: PythonFunction, live: Option[LiveRowsTask], settings: PythonReader.Settings, snapshot: Option[Long]) extends PartitionReaderFactory {
   override def supportColumnarReads(split: InputPartition): Boolean = parquet.supportColumnarReads(split)
 
   override def createColumnarReader(split: InputPartition): PartitionReader[ColumnarBatch] = {
@@ -34,8 +34,14 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
       case raw: RawSplit => opened(raw.files.iterator, counts)(parquet.buildColumnarReader)
       case merge: MergeSplit => liveRows(merge, counts) match {
         case Some(rows) if schema.isEmpty => new LengthReader(rows.map(_.count).sum)
-        case Some(rows) => new ConcatReader(rows.iterator.map(rows => new LiveRowsReader(
-          opened(Iterator(rows.file), counts)(live.get.numbered.buildColumnarReader), rows, schema.length)))
+        case Some(groups) =>
+          counts.files += groups.map(_.file.path).distinct.length
+          // Where bounds may rule out row groups, nobody says which of several these were.
+          val parts = if (isFiltered) groups.toSeq.map(Seq(_)) else LiveRows.parts(groups)
+          new ConcatReader(parts.iterator.map { groups =>
+            val whole = groups.head.file.copy(length = groups.map(_.file.length).sum)
+            new LiveRowsReader(guarded(whole)(parquet.buildColumnarReader), groups)
+          })
         case None => merged(merge, counts)
       }
     }, counts)
@@ -50,10 +56,9 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
   }
 
   private def opened[T](files: Iterator[FileRange], counts: ReadCounts)(open: PartitionedFile => PartitionReader[T]) =
-    new ConcatReader(files.map { file =>
-      counts.files += 1
-      new GuardedReader(open(file.toSpark), Errors.unreadable(file.path, snapshot, _)): PartitionReader[T]
-    })
+    new ConcatReader(files.map { file => counts.files += 1; guarded(file)(open) })
+  private def guarded[T](file: FileRange)(open: PartitionedFile => PartitionReader[T]): PartitionReader[T] =
+    new GuardedReader(open(file.toSpark), Errors.unreadable(file.path, snapshot, _))
 
   private def merged(split: MergeSplit, counts: ReadCounts): PartitionReader[ColumnarBatch] = {
     counts.rowMerges += 1

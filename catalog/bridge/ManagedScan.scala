@@ -17,10 +17,9 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.PartitionedFile
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
 import org.apache.spark.sql.internal.connector.PredicateUtils
-import org.apache.spark.sql.types.{LongType, StringType, StructType}
+import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
 import org.json4s.JsonDSL._
@@ -183,19 +182,19 @@ object ManagedScan {
   def readers(schema: StructType, predicates: Array[Predicate], task: JValue, snapshot: Option[Long]): PartitionReaderFactory = {
     val session = SparkSession.active
     val live = task \ "live" match {
-      case live: JObject =>
-        val numbered = schema.add(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, LongType)
-        Some(LiveRowsTask(python(live), (live \ "atFirst").extract[Boolean], parquet(session, numbered, predicates)))
+      case live: JObject => Some(LiveRowsTask(python(live), (live \ "atFirst").extract[Boolean]))
       case _ => None
     }
-    ManagedReaderFactory(schema, parquet(session, schema, predicates), python(task), live, PythonReader.settings(session),
-      snapshot)
+    ManagedReaderFactory(schema, parquet(session, schema, predicates), predicates.nonEmpty, python(task), live,
+      PythonReader.settings(session), snapshot)
   }
 
   /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. */
   private def parquet(session: SparkSession, schema: StructType, predicates: Array[Predicate]): ParquetPartitionReaderFactory = {
     val configuration = session.sessionState.newHadoopConf()
     configuration.setBoolean("parquet.page.verify-checksum.enabled", true)
+    // Whoever knows which rows of a row group are live must get all of them, or none.
+    configuration.setBoolean("parquet.filter.columnindex.enabled", false)
     val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
     ParquetScan(session, configuration, null, schema, schema, StructType(Nil), PredicateUtils.toV1(predicates),
       new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]

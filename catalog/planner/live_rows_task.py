@@ -23,7 +23,7 @@ _COLUMNS: Final = [
         "start": LONG,
         "length": LONG,
         "size": LONG,
-        "first_row": LONG,
+        "rows": LONG,
         "count": LONG,
         "bits": BINARY,
     }.items()
@@ -35,7 +35,7 @@ LIVE_ROWS: Final = columns_to_spark(_COLUMNS)
 
 @dataclass(frozen=True, slots=True)
 class LiveRowsTask:
-    """Merges the keys of the splits it is given; answers one row per file with live rows."""
+    """Merges the keys of the splits it is given; answers one row per row group with live rows."""
 
     reader: LiveRowsReader
 
@@ -51,10 +51,10 @@ class LiveRowsTask:
     def _row(self, live: LiveRows) -> dict[str, object]:
         return {
             "path": self.reader.files.path_of(live.file),
-            "start": live.start,
-            "length": live.length,
+            "start": live.group.start,
+            "length": live.group.length,
             "size": live.file.size_bytes,
-            "first_row": live.first_row,
+            "rows": live.group.row_count,
             "count": live.count,
             "bits": live.bits.tobytes(),
         }

@@ -23,6 +23,7 @@ from table_store.storage.file_store.file_layout import FileLayout, Wanted
 from table_store.storage.file_store.parquet_format import ParquetFormatReader
 from table_store.storage.file_store.partition_path import data_file_path
 from table_store.storage.file_store.row_filter import can_evaluate, has_match, matching
+from table_store.storage.file_store.row_group import RowGroup
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.kernel.errors import CorruptFileError, FileAccessError, MissingFileError
@@ -155,19 +156,19 @@ class DataFileReader:
         """Return where a file is."""
         return data_file_path(self._table_path, self._schema.partition_keys, file)
 
-    def byte_range(
-        self, file: DataFile, first_row: int, last_row: int, *, snapshot_id: int | None = None
-    ) -> tuple[int, int]:
-        """Return start and length of a part of the file that has these rows, by row groups.
+    def row_groups(self, file: DataFile, *, snapshot_id: int | None = None) -> tuple[RowGroup, ...]:
+        """Return where the file's row groups are; those of other formats than Parquet are one.
 
-        Of a file of few rows that is all of it, which costs no look into it.
+        Reads the footer.
+
+        Raises:
+            MissingFileError: the file is gone.
+            CorruptFileError: it is not what was written.
         """
-        if file.row_count < _SKIPPABLE_ROWS_MIN:
-            return 0, file.size_bytes
         with self._opened(file, snapshot_id) as opened:
-            if not isinstance(opened.reader, ParquetFormatReader):
-                return 0, file.size_bytes
-            return opened.reader.byte_range(first_row, last_row)
+            if isinstance(opened.reader, ParquetFormatReader):
+                return opened.reader.row_groups()
+            return (RowGroup(0, file.row_count, 0, file.size_bytes),)
 
     def row_group_starts(
         self, file: DataFile, column: str, *, snapshot_id: int | None = None

@@ -20,6 +20,7 @@ from table_store.storage.file_store.data_file import KIND_ADD, KIND_COLUMN, Data
 from table_store.storage.file_store.data_file_reader import ROW_NUMBER_COLUMN, DataFileReader
 from table_store.storage.file_store.merge import newest_per_key
 from table_store.storage.file_store.merge_slices import RunRows, merge_slices
+from table_store.storage.file_store.row_group import RowGroup
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.split import Split
 from table_store.storage.kernel.types import to_arrow
@@ -29,18 +30,15 @@ _WORD_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class LiveRows:
-    """The live rows of one file: bit i (least significant first) is row `first_row` + i.
+    """The live rows of one row group: bit i (least significant first) is its row i.
 
-    `first_row` is a multiple of 64 and there are whole words of 64 bits. The row groups that
-    hold these rows begin at byte `start` and are `length` bytes.
+    There are whole words of 64 bits, up to the last live row; `count` is the number of those.
     """
 
     file: DataFile
-    first_row: int
+    group: RowGroup
     count: int
     bits: npt.NDArray[np.uint8]
-    start: int
-    length: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,9 @@ class LiveRowsReader:
     schema: TableSchema
 
     def read(self, split: Split) -> Iterator[LiveRows]:
-        """Yield the live rows of each file of the split that has any.
+        """Yield the live rows of each row group of the split's files that has any.
+
+        By row group, because a reader that leaves out some by their bounds does not say which.
 
         Raises:
             MissingFileError: a file is gone.
@@ -62,9 +62,8 @@ class LiveRowsReader:
         numbers = dict(zip((file.name for file in files), bounds[:-1], strict=True))
         is_live = self._merged(split, numbers, bounds[-1])
         for file, start, end in zip(files, bounds[:-1], bounds[1:], strict=True):
-            live = self._of_file(file, is_live[start:end], split.snapshot_id)
-            if live is not None:
-                yield live
+            if is_live[start:end].any():
+                yield from self._of_file(file, is_live[start:end], split.snapshot_id)
 
     def _merged(
         self, split: Split, numbers: Mapping[str, int], row_count: int
@@ -106,17 +105,15 @@ class LiveRowsReader:
 
     def _of_file(
         self, file: DataFile, is_live: npt.NDArray[np.bool_], snapshot_id: int | None
-    ) -> LiveRows | None:
-        count = int(np.count_nonzero(is_live))
-        if not count:
-            return None
-        first, last = int(is_live.argmax()), len(is_live) - 1 - int(is_live[::-1].argmax())
-        start, length = self.files.byte_range(file, first, last, snapshot_id=snapshot_id)
-        first -= first % _WORD_BITS
-        bits = np.packbits(is_live[first : last + 1], bitorder="little")
-        padding = -len(bits) % (_WORD_BITS // 8)
-        bits = np.concatenate([bits, np.zeros(padding, np.uint8)])
-        return LiveRows(file, first, count, bits, start, length)
+    ) -> Iterator[LiveRows]:
+        for group in self.files.row_groups(file, snapshot_id=snapshot_id):
+            of_group = is_live[group.first_row : group.first_row + group.row_count]
+            count = int(np.count_nonzero(of_group))
+            if count:
+                last = len(of_group) - 1 - int(of_group[::-1].argmax())
+                bits = np.packbits(of_group[: last + 1], bitorder="little")
+                padding = np.zeros(-len(bits) % (_WORD_BITS // 8), np.uint8)
+                yield LiveRows(file, group, count, np.concatenate([bits, padding]))
 
 
 def live_rows_id(split: Split, table_path: str) -> str:

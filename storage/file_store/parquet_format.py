@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 from table_store.storage.file_io.file_io import OutputFile
 from table_store.storage.file_store.error_keeping_sink import ErrorKeepingSink
 from table_store.storage.file_store.parquet_pages import PageView, page_with
+from table_store.storage.file_store.row_group import RowGroup
 
 GUARD_MAGIC: Final = b"TSF1"
 _GUARD_BYTES: Final = 8
@@ -208,12 +210,14 @@ class ParquetFormatReader:
         names = [self.schema.field(column).name for column in sorted(columns)]
         return pa.Table.from_arrays(values, names)
 
-    def byte_range(self, first_row: int, last_row: int) -> tuple[int, int]:
-        """Return start and length of the row groups from the one of a row to that of another."""
-        ends = np.cumsum(self.row_group_rows)
-        first, last = (int(np.searchsorted(ends, r, side="right")) for r in (first_row, last_row))
-        (start, _), (_, end) = self._group_bytes(first), self._group_bytes(last)
-        return start, end - start
+    def row_groups(self) -> tuple[RowGroup, ...]:
+        """Return where the row groups are."""
+        counts = self.row_group_rows
+        firsts = accumulate(counts, initial=0)
+        return tuple(
+            RowGroup(first, count, *self._group_bytes(i))
+            for i, (first, count) in enumerate(zip(firsts, counts, strict=False))
+        )
 
     @staticmethod
     def _opened(
@@ -230,8 +234,7 @@ class ParquetFormatReader:
     def _group_bytes(self, row_group: int) -> tuple[int, int]:
         metadata = self._file.metadata.row_group(row_group)
         parts = [_chunk_bytes(metadata.column(i)) for i in range(metadata.num_columns)]
-        start = min(start for start, _ in parts)
-        return start, start + sum(end - first for first, end in parts)
+        return min(start for start, _ in parts), sum(end - first for first, end in parts)
 
     def bounds(self, column: int, row_group: int) -> tuple[pa.Scalar, pa.Scalar, int] | None:
         """Return smallest and greatest value and number of NULLs, None where not known.

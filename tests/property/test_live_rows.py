@@ -59,9 +59,9 @@ def _selected(path: str, live: LiveRows) -> pa.Table:
     bits = np.unpackbits(live.bits, bitorder="little").astype(np.bool_)
     stored = pq.read_table(path).drop_columns([SEQUENCE_COLUMN, KIND_COLUMN])
     mask = np.zeros(stored.num_rows, np.bool_)
-    count = min(len(bits), stored.num_rows - live.first_row)
+    count = min(len(bits), live.group.row_count)
     assert not bits[count:].any()
-    mask[live.first_row : live.first_row + count] = bits[:count]
+    mask[live.group.first_row : live.group.first_row + count] = bits[:count]
     assert mask.sum() == live.count
     return stored.filter(pa.array(mask))
 

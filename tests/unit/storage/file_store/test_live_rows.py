@@ -35,16 +35,16 @@ def test_a_part_has_the_row_groups_of_its_rows_and_no_others(tmp_path: Path) -> 
             footer = pq.read_metadata(reader.files.path_of(live.file))
             if footer.num_row_groups == 1:
                 continue
-            lengths.append(live.length)
+            lengths.append(live.group.length)
             first_row = 0
             for group in (footer.row_group(i) for i in range(footer.num_row_groups)):
                 columns = [group.column(i) for i in range(group.num_columns)]
                 offsets = [(c.dictionary_page_offset, c.data_page_offset) for c in columns]
                 begin = min(offset for pair in offsets for offset in pair if offset is not None)
                 middle = begin + sum(c.total_compressed_size for c in columns) // 2
-                is_read = live.start <= middle < live.start + live.length
+                is_read = live.group.start <= middle < live.group.start + live.group.length
                 bits = np.unpackbits(live.bits, bitorder="little")
-                rows = np.flatnonzero(bits) + live.first_row
+                rows = np.flatnonzero(bits) + live.group.first_row
                 holds = ((rows >= first_row) & (rows < first_row + group.num_rows)).any()
                 assert is_read == holds
                 first_row += group.num_rows
