@@ -5,7 +5,13 @@ from __future__ import annotations
 import signal
 from typing import Final
 
-WORKER_ENVIRONMENT: Final = {"PYTHONHASHSEED": "0", "TABLE_STORE_WORKER": "1"}
+WORKER_ENVIRONMENT: Final = {
+    "PYTHONHASHSEED": "0",
+    "TABLE_STORE_WORKER": "1",
+    # Arrow's default (mimalloc) asks for huge pages: on a virtual machine, their first touch cost a
+    # new worker more time than its work on a million rows.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 """Spark reuses a process for functions of the same environment: none of a user's runs in ours."""
 
 

@@ -1,0 +1,19 @@
+"""Goal: the processes of Spark that run our tasks begin as they should."""
+
+import os
+import subprocess
+import sys
+
+from table_store.catalog.planner.worker_process import WORKER_ENVIRONMENT
+
+
+def test_arrow_takes_the_memory_pool_of_its_environment() -> None:
+    """Else a worker's first rows cost it more than all that follow."""
+    command = [
+        sys.executable,
+        "-c",
+        "import pyarrow as pa; print(pa.default_memory_pool().backend_name)",
+    ]
+    environment = {**os.environ, **WORKER_ENVIRONMENT}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert (ended.stdout.strip(), ended.stderr) == ("system", "")
