@@ -25,8 +25,9 @@ from table_store.storage.file_store.change_split import (
 )
 from table_store.storage.file_store.data_file import DataFile
 from table_store.storage.file_store.interval_partition import key_sections
+from table_store.storage.file_store.key_cuts import key_ranges, meets
 from table_store.storage.file_store.key_range import KeyRange
-from table_store.storage.file_store.scan_planner import OPEN_COST_BYTES, key_ranges, meets
+from table_store.storage.file_store.scan_planner import OPEN_COST_BYTES
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.sorted_run import key_max, key_min
 

@@ -24,11 +24,11 @@ from table_store.storage.file_store.data_file import (
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.data_file_writer import DataFileWriter
 from table_store.storage.file_store.interval_partition import interval_partition
-from table_store.storage.file_store.key_range import KeyRange, range_columns
+from table_store.storage.file_store.key_cuts import key_ranges, meets
+from table_store.storage.file_store.key_range import KeyRange
 from table_store.storage.file_store.live_files import LiveFiles
 from table_store.storage.file_store.merge import newest_per_key
 from table_store.storage.file_store.merge_slices import RunRows, merge_slices
-from table_store.storage.file_store.scan_planner import key_ranges, meets
 from table_store.storage.file_store.sorted_run import SortedRun, age
 from table_store.storage.file_store.table_writer import WriterContext
 from table_store.storage.kernel.types import to_arrow
@@ -62,7 +62,7 @@ class CompactionTask:
         """Return tasks for disjoint ranges of the key, to be run side by side.
 
         Each rewrites about `target_bytes`; row groups that lie in two ranges are read twice. All
-        their messages together are what `run` of this task returns. Reads footers of files.
+        their messages together are what `run` of this task returns. Reads some keys of files.
 
         Raises:
             MissingFileError: a file is gone: another compaction has replaced it.
@@ -74,12 +74,10 @@ class CompactionTask:
             return (self,)
         return tuple(
             replace(self, keys=keys, replaces_files=number == 0)
-            for number, keys in enumerate(key_ranges(runs, schema, target_bytes, self._starts))
+            for number, keys in enumerate(
+                key_ranges(runs, schema, target_bytes, self.files.range_key_at)
+            )
         )
-
-    def _starts(self, file: DataFile) -> Sequence[tuple[Value, ...]]:
-        starts = self.files.row_group_starts(file, range_columns(self.context.schema)[0])
-        return [start for start in starts if start is not None]
 
     def run(self) -> CommitMessage:
         """Write the merged run and return the message that puts it in the place of the old ones.

@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_store.column_bounds import python_value
 from table_store.storage.file_store.data_file import (
     KIND_COLUMN,
     SEQUENCE_COLUMN,
@@ -20,6 +22,7 @@ from table_store.storage.file_store.data_file import (
 )
 from table_store.storage.file_store.data_format import FormatReader, data_format
 from table_store.storage.file_store.file_layout import FileLayout, Wanted
+from table_store.storage.file_store.key_range import range_columns
 from table_store.storage.file_store.parquet_format import ParquetFormatReader
 from table_store.storage.file_store.partition_path import data_file_path
 from table_store.storage.file_store.row_filter import can_evaluate, has_match, matching
@@ -200,13 +203,24 @@ class DataFileReader:
             CorruptFileError: it is not what was written.
         """
         with self._opened(file, snapshot_id) as opened:
-            layout = self._layout(opened, Wanted(tuple(columns), False, False))
-            if not layout.positions:
-                return layout.projected(_lengths_only(1))
-            with opened.damage():
-                found = opened.reader.row(layout.positions, row_group, row)
-            opened.check(found.num_rows == 1, "it has fewer rows than its footer says")
-            return layout.projected(found)
+            return self._row(opened, columns, row_group, row)
+
+    def range_key_at(
+        self, file: DataFile, row: int, *, snapshot_id: int | None = None
+    ) -> tuple[Value, ...]:
+        """Return the values of `range_columns` in one row, given by its number in the file.
+
+        Raises:
+            MissingFileError: the file is gone.
+            CorruptFileError: it is not what was written.
+        """
+        columns = range_columns(self._schema)
+        with self._opened(file, snapshot_id) as opened:
+            ends = np.cumsum(opened.reader.row_group_rows)
+            group = int(np.searchsorted(ends, row, side="right"))
+            place = row - int(ends[group]) + opened.reader.row_group_rows[group]
+            found = self._row(opened, columns, group, place)
+        return tuple(python_value(found[name][0]) for name in columns)
 
     @contextmanager
     def _opened(self, file: DataFile, snapshot_id: int | None) -> Iterator[_OpenedFile]:
@@ -259,6 +273,17 @@ class DataFileReader:
             if has_match(keys.projected(stored), where):
                 chosen.append(group)
         return tuple(chosen)
+
+    def _row(
+        self, opened: _OpenedFile, columns: Sequence[str], row_group: int, row: int
+    ) -> pa.Table:
+        layout = self._layout(opened, Wanted(tuple(columns), False, False))
+        if not layout.positions:
+            return layout.projected(_lengths_only(1))
+        with opened.damage():
+            found = opened.reader.row(layout.positions, row_group, row)
+        opened.check(found.num_rows == 1, "it has fewer rows than its footer says")
+        return layout.projected(found)
 
     def _layout(self, opened: _OpenedFile, want: Wanted) -> FileLayout:
         written = self._schema

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -32,7 +33,12 @@ class Scan:
 
     def plan(self) -> ScanPlan:
         """Return what tasks read; files that cannot hold a row of the answer are left out."""
-        return plan_scan(self.live, self.moved_schemas, target_bytes=self.target_bytes)
+        return plan_scan(
+            self.live,
+            self.moved_schemas,
+            target_bytes=self.target_bytes,
+            key_at=partial(self.files.range_key_at, snapshot_id=self.live.snapshot_id),
+        )
 
     def splits(self) -> tuple[Split, ...]:
         """Return the plan as objects."""

@@ -1,6 +1,7 @@
 """Goal: several tasks that share a bucket compact it as one does."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -9,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from table_store.storage.file_store.compaction_task import CompactionTask
-from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.interval_partition import interval_partition
 from table_store.storage.file_store.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
@@ -97,22 +97,47 @@ def test_parts_of_a_key_of_two_columns(tmp_path: Path) -> None:
     check_parts(table_of_runs(tmp_path / "t", STRING, Field(id=0, name="few", type=LONG)))
 
 
-def test_one_file_of_text_keys_is_cut_between_its_row_groups(tmp_path: Path) -> None:
-    """Text has no middle that could be computed, and runs may be a file each."""
-    rows = 3 * ROW_GROUP_ROWS_MAX
+def spread(numbers: np.ndarray) -> pa.Array:
+    """Nearly all keys are close to each other."""
+    return pa.array(np.where(numbers == 0, -(1 << 60), numbers), pa.int64())
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "others"),
+    [
+        (STRING, lambda numbers: pa.array(numbers).cast(pa.string()), []),
+        (LONG, spread, []),
+        # The first column is the same in most rows.
+        (STRING, KEYS[STRING], [Field(id=0, name="few", type=LONG)]),
+    ],
+)
+def test_parts_of_runs_of_one_file_are_even(
+    tmp_path: Path, key: DataType, values: Callable[[np.ndarray], pa.Array], others: list[Field]
+) -> None:
+    """Whatever the keys are: two cores that share a bucket both have work to its end."""
     schema = new_schema(
-        fields=[Field(id=0, name="k", type=STRING)], primary_key=("k",), options={}, time_ms=0
+        fields=[*others, Field(id=0, name="k", type=key)],
+        primary_key=(*(field.name for field in others), "k"),
+        options={"write-only": "true"},
+        time_ms=0,
     )
     table = FileStoreTable.create(str(tmp_path / "t"), schema)
-    table.upsert(pa.table({"k": pa.array(np.arange(rows)).cast(pa.string())}))
-    table.upsert(pa.table({"k": ["1", "5"]}))
+    for numbers in (np.arange(30_000), np.arange(0, 30_000, 7), np.arange(15_000, 30_000, 5)):
+        rows = {field.name: pa.array(numbers // 25_000) for field in others}
+        table.upsert(pa.table({**rows, "k": values(numbers)}))
     task = only_task(table)
-    parts = task.split(sum(file.size_bytes for file in task.unit.files) // 3)
-    assert len(parts) == 3
-    messages = [part.run() for part in parts]
-    counts = [sum(file.row_count for file in message.added) for message in messages]
-    assert sum(counts) == rows
-    assert min(counts) > rows // 4
+    size = sum(file.size_bytes for file in task.unit.files)
+    parts = task.split(-(-size // 3))
+    counts = [sum(file.row_count for file in part.run().added) for part in parts]
+    assert len(counts) == 3
+    assert sum(counts) == 30_000
+    assert min(counts) > 8_000
+    splits = replace(table.scan(), target_bytes=-(-size // 3)).splits()
+    assert len(splits) == 3
+    found = [sum(b.num_rows for b in table.scan().reader().read(s, ["k"])) for s in splits]
+    assert sum(found) == 30_000
+    # An integer is taken to be anywhere between the first and the last one.
+    assert key == LONG or min(found) > 8_000
 
 
 def test_little_is_one_task(tmp_path: Path) -> None:
