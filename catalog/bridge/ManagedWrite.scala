@@ -4,10 +4,11 @@ import java.io.ByteArrayOutputStream
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.rdd.PartitionPruningRDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.ProjectingInternalRow
-import org.apache.spark.sql.catalyst.expressions.{And, Attribute, Expression, InterpretedMutableProjection, IsNotNull, PlanExpression, Unevaluable}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, InterpretedMutableProjection, PlanExpression, Unevaluable, UserDefinedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -15,8 +16,10 @@ import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.StreamingWrite
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, BroadcastQueryStageExec, ResultQueryStageExec, ShuffleQueryStageExec}
 import org.apache.spark.sql.execution.arrow.{ArrowBatchStreamWriter, ArrowConverters}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation, LeafV2CommandExec, V2CommandExec, WriteToDataSourceV2}
+import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.types.StructType
@@ -82,17 +85,38 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan) {
     })
   }
 
-  /** The size of what the query reads from a file or table and writes as it is; 0 where reading a part takes more,
-    * or a condition might leave few rows. */
-  def scannedBytes(): Long = {
-    val isScan = !query.exists {
-      case _: Project => false
-      case Filter(condition, _) => condition.exists { case _: And | _: IsNotNull | _: Attribute => false; case _ => true }
-      case leaf: LeafNode => !MergeTargets.isSameEachTime(leaf)
-      case _ => true
-    }
-    if (isScan && query.stats.sizeInBytes.isValidLong) query.stats.sizeInBytes.toLong else 0
+  /** About the size of the rows at most; 0 where nobody knows what it costs to run a part of the query twice. */
+  def repeatableBytes(): Long = if (query.exists(isUsersOwn)) 0 else toLong(query.stats.sizeInBytes)
+  private def isUsersOwn(plan: LogicalPlan): Boolean = plan match {
+    case leaf: LeafNode => !MergeTargets.isSameEachTime(leaf)
+    case _: ObjectProducer | _: ObjectConsumer | _: ScriptTransformation => true
+    case other => other.expressions.exists(_.exists(_.isInstanceOf[UserDefinedExpression]))
   }
+
+  /** The rows of a frame, to be read twice: all that is shuffled or broadcast for them is so once. */
+  def staged(frame: classic.DataFrame): classic.DataFrame =
+    if (frame.queryExecution.executedPlan.exists(node => node.isInstanceOf[AdaptiveSparkPlanExec] || node.isInstanceOf[Exchange]))
+      session.internalCreateDataFrame(frame.queryExecution.toRdd, frame.schema)
+    else frame
+
+  /** The size of what is read for the rows of a frame after it was [[staged]]: files, tables and shuffled rows. */
+  def readBytes(frame: classic.DataFrame): Long = toLong(frame.queryExecution.executedPlan match {
+    case adaptive: AdaptiveSparkPlanExec => readBytes(adaptive.executedPlan)
+    case _ => sourceBytes(frame.queryExecution.optimizedPlan)
+  })
+  private def readBytes(plan: SparkPlan): BigInt = plan.collectLeaves().map {
+    case result: ResultQueryStageExec => readBytes(result.plan)
+    case shuffled: ShuffleQueryStageExec => shuffled.getRuntimeStatistics.sizeInBytes
+    case _: BroadcastQueryStageExec => BigInt(0)
+    case leaf => leaf.logicalLink.map(sourceBytes).getOrElse(BigInt(0))
+  }.sum
+  private def sourceBytes(plan: LogicalPlan): BigInt = plan.collectLeaves().map(_.stats.sizeInBytes).sum
+  private def toLong(size: BigInt): Long = size.min(Long.MaxValue).toLong
+
+  def partitionCount(frame: classic.DataFrame): Int = frame.queryExecution.toRdd.getNumPartitions
+  /** Every `step`th partition of a frame. */
+  def everyNth(frame: classic.DataFrame, step: Int): classic.DataFrame =
+    session.internalCreateDataFrame(PartitionPruningRDD.create(frame.queryExecution.toRdd, _ % step == 0), frame.schema)
 
   /** An Arrow stream of the query's rows in their order; null where only a Spark job can tell them. */
   def rows(max: Int): Array[Byte] = computed(query, max)

@@ -33,6 +33,8 @@ PART_BYTES_MIN: Final = 32 << 20
 """What a task should at least write; smaller files would only be compacted the sooner."""
 
 _SAMPLE_ROWS: Final = 20_000
+_SAMPLE_ROWS_MIN: Final = 8
+_SAMPLED_PARTITIONS: Final = 16
 _ROW_BYTES: Final = 20
 # Others have no literals that come back as they were collected.
 _CUT_BY: Final = (BYTE, SHORT, INTEGER, LONG, STRING, BINARY, DATE)
@@ -59,23 +61,41 @@ class KeyParts:
         return number
 
 
-def sampled_parts(
-    rows: DataFrame, schema: TableSchema, *, scanned_bytes: int, buckets: int, parallelism: int
-) -> KeyParts:
-    """Bounds that cut each of the buckets into about equal parts, one for each core.
+def cut_by_key(
+    rows: DataFrame, schema: TableSchema, query: Any, *, buckets: int, parallelism: int
+) -> tuple[DataFrame, KeyParts]:
+    """The rows, and bounds that cut each of the buckets into about equal parts, one for each core.
 
-    Costs a job that reads the key columns of `rows`, only where `scanned_bytes`, the size of what
-    the rows are read from, is worth it.
+    Costs a job that reads the key columns of `rows`, only where there is so much of them that it
+    is worth it. What the query shuffles or broadcasts is not computed again for that: the rows
+    that are returned, and the sample, are read from there. `query` is the JVM's `WriteQuery`.
     """
-    count = min(-(-parallelism // buckets), scanned_bytes // (buckets * PART_BYTES_MIN))
-    columns = _cut_columns(schema)
-    if count < 2 or not columns or schema.partition_keys:
-        return KeyParts()
+    wanted = -(-parallelism // buckets)
+    part_bytes = buckets * PART_BYTES_MIN
+    columns = () if schema.partition_keys else _cut_columns(schema)
+    if wanted < 2 or not columns or query.repeatableBytes() < 2 * part_bytes:
+        return rows, KeyParts()
+    staged = DataFrame(query.staged(rows._jdf), rows.sparkSession)
+    read_bytes = query.readBytes(rows._jdf)
+    count = min(wanted, read_bytes // part_bytes)
+    if count < 2:
+        return staged, KeyParts()
     types = {field.name: field.type for field in schema.fields}
-    fraction = min(1.0, _SAMPLE_ROWS * _ROW_BYTES / scanned_bytes)
-    keys = rows.select(*[_comparable(name, types[name]) for name in columns])
+    keys = staged.select(*[_comparable(name, types[name]) for name in columns])
+    return staged, KeyParts(columns, _quantiles(_sample(keys, query, read_bytes), count))
+
+
+def _sample(keys: DataFrame, query: Any, read_bytes: int) -> list[tuple[Any, ...]]:
+    """Some of the keys; none where a condition has left so few that one writer is enough.
+
+    They come from partitions at even distances: the rows may be in the order of the key.
+    """
+    step = max(1, query.partitionCount(keys._jdf) // _SAMPLED_PARTITIONS)
+    if step > 1:
+        keys = DataFrame(query.everyNth(keys._jdf, step), keys.sparkSession)
+    fraction = min(1.0, _SAMPLE_ROWS * _ROW_BYTES * step / read_bytes)
     sample = keys.dropna().sample(fraction, seed=1).collect()
-    return KeyParts(columns, _quantiles([tuple(row) for row in sample], count))
+    return [tuple(row) for row in sample] if len(sample) >= _SAMPLE_ROWS_MIN else []
 
 
 def _cut_columns(schema: TableSchema) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.identifier import quoted
 from table_store.catalog.planner.background_expiry import EXPIRY
 from table_store.catalog.planner.endpoint import Argument
-from table_store.catalog.planner.key_parts import sampled_parts
+from table_store.catalog.planner.key_parts import KeyParts, cut_by_key
 from table_store.catalog.planner.maintenance import compact_after_write
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.overwrite import overwrite_scope, replace_condition, replaced_rows
@@ -87,9 +87,18 @@ def _written(
         known = query.rowsOf(planned._jdf, _LOCAL_ROWS_MAX)
         if known is not None:
             return write_rows(context, known, planned.columns)
-        # Of other statements the query is not read a second time for a sample of its keys.
-        scanned_bytes = 0 if argument["mode"] == "delta" else query.scannedBytes()
-        return _written_by_workers(session, context, planned, scanned_bytes)
+        parallelism = session.spark.sparkContext.defaultParallelism
+        parts = KeyParts()
+        # Other statements read more than they write: that is not read again for a sample.
+        if argument["mode"] != "delta":
+            planned, parts = cut_by_key(
+                planned,
+                opened.schema,
+                query,
+                buckets=context.bucket_count,
+                parallelism=parallelism,
+            )
+        return _written_by_workers(context, planned, parallelism, parts)
     except CapturedException as error:
         found = _BAD_CHANGE_TYPE_VALUE.search(str(error))
         if found is None:
@@ -150,14 +159,9 @@ def _kind(argument: Argument) -> Column | None:
 
 
 def _written_by_workers(
-    session: PlannerSession, context: WriterContext, rows: DataFrame, scanned_bytes: int
+    context: WriterContext, rows: DataFrame, parallelism: int, parts: KeyParts
 ) -> tuple[CommitMessage, ...]:
-    parallelism = session.spark.sparkContext.defaultParallelism
-    schema, buckets = context.schema, context.bucket_count
-    parts = sampled_parts(
-        rows, schema, scanned_bytes=scanned_bytes, buckets=buckets, parallelism=parallelism
-    )
-    placed = at_writers(rows, schema, buckets, parallelism, parts)
+    placed = at_writers(rows, context.schema, context.bucket_count, parallelism, parts)
     # By position: mapInArrow takes no column whose name has a dot or a back-tick.
     rows = placed.toDF(*[f"_{i}" for i in range(len(placed.columns))])
     answers = rows.mapInArrow(WriteTask(context, tuple(placed.columns)), ANSWER).collect()

@@ -203,6 +203,24 @@ PARTS = [
     ("rows of parts", "SELECT count(*), sum(v), count_if(v < 6000) FROM parts"),
     ("files of parts", "SELECT record_count, level FROM `parts$files`"),
     ("scan of parts", "EXPLAIN SELECT * FROM parts"),
+    ("few", "CREATE TABLE few_days USING parquet AS SELECT id AS d FROM range(3)"),
+    *(
+        statement
+        for name, query in {
+            "condition": "SELECT n, 'v' FROM much WHERE sqrt(n) >= 50",
+            "few left": "SELECT n, 'v' FROM much WHERE sqrt(n) < 2",
+            "join": "SELECT /*+ BROADCAST(f) */ n, 'v' FROM much m JOIN few_days f ON n % 3 = d",
+            # Of little that was read, much is shuffled.
+            "groups": "SELECT n % 4000, max(repeat(string(n), 5000)) FROM much GROUP BY 1",
+            "random": "SELECT n, 'v' FROM much WHERE rand(1) >= 0 DISTRIBUTE BY n % 5",
+        }.items()
+        for statement in (
+            (f"create {name}", f"CREATE TABLE `of {name}` (id STRING, v STRING, PRIMARY KEY (id))"),
+            (f"fill {name}", f"INSERT INTO `of {name}` {query}"),
+            (f"rows of {name}", f"SELECT count(*), sum(int(id)) FROM `of {name}`"),
+            (f"files of {name}", f"SELECT record_count FROM `of {name}$files`"),
+        )
+    ),
 ]
 
 
@@ -356,3 +374,25 @@ def test_tasks_that_share_a_bucket_write_ranges_of_the_key(costs: Any) -> None:
     assert one + other == 6000
     assert min(one, other) > 1500
     assert " raw and 0 merge splits" in costs["scan of parts"]["rows"][0][0]
+
+
+@pytest.mark.parametrize(
+    ("query", "count", "sum_of_keys", "writers", "shuffled"),
+    [
+        ("condition", 6500, sum(range(2500, 9000)), 2, 6500),
+        ("few left", 4, 6, 1, 4),
+        ("join", 9000, sum(range(9000)), 2, 9000),
+        # Each group once from the aggregation, which is not done again for the bounds.
+        ("groups", 4000, sum(range(4000)), 2, 2 * 4000),
+        ("random", 9000, sum(range(9000)), 1, 2 * 9000),
+    ],
+)
+def test_any_query_may_have_several_writers_of_a_bucket(
+    costs: Any, query: str, count: int, sum_of_keys: int, writers: int, shuffled: int
+) -> None:
+    """Where they pay: bounds come from a sample, for which nothing is shuffled again."""
+    assert costs[f"rows of {query}"]["rows"] == [[count, sum_of_keys]]
+    files = [rows for (rows,) in costs[f"files of {query}"]["rows"]]
+    assert (len(files), sum(files)) == (writers, count)
+    assert min(files) >= count // (2 * writers)
+    assert costs[f"fill {query}"]["shuffled"] == shuffled
