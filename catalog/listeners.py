@@ -6,9 +6,10 @@ a listener, as seeds' `ManagedTableFactory.onCreateTable` and `onDropTable`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Final, Protocol
 
@@ -121,9 +122,17 @@ class ListenerChain:
 
 
 def installed_listeners() -> tuple[TableListener, ...]:
-    """Return a new listener of every entry point, by name of the entry point."""
+    """Return a new listener of every entry point, by name of the entry point.
+
+    What is installed is looked up once in a process: that reads a file of every distribution.
+    """
+    return tuple(new() for new in _entry_points())
+
+
+@cache
+def _entry_points() -> tuple[Callable[[], TableListener], ...]:
     found = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
-    return tuple(point.load()() for point in found)
+    return tuple(point.load() for point in found)
 
 
 def _failed(

@@ -25,7 +25,7 @@ case class LiveRowsTask(python: PythonFunction, atFirst: Boolean)
   * finding out; else these in a Python worker. All as column batches, unless the types rule that out for Parquet: then
   * the whole scan is rows. */
 case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionReaderFactory, isFiltered: Boolean,
-    python: PythonFunction, live: Option[LiveRowsTask], settings: PythonReader.Settings, snapshot: Option[Long]) extends PartitionReaderFactory {
+    python: Option[PythonFunction], live: Option[LiveRowsTask], settings: PythonReader.Settings, snapshot: Option[Long]) extends PartitionReaderFactory {
   override def supportColumnarReads(split: InputPartition): Boolean = parquet.supportColumnarReads(split)
 
   override def createColumnarReader(split: InputPartition): PartitionReader[ColumnarBatch] = {
@@ -62,7 +62,7 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
 
   private def merged(split: MergeSplit, counts: ReadCounts): PartitionReader[ColumnarBatch] = {
     counts.rowMerges += 1
-    new PythonReader(schema, python, settings, split.payload)
+    new PythonReader(schema, python.get, settings, split.payload)
   }
 
   private def liveRows(split: MergeSplit, counts: ReadCounts): Option[Array[LiveRows]] = for {

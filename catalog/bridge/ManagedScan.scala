@@ -178,14 +178,15 @@ object ManagedScan {
       .map(id => ExecutorCacheTaskLocation(id.host, id.executorId).toString).toArray.sorted
   }
 
-  /** What reads splits on executors; `task` is what the planner says of its Python worker. */
+  /** What reads splits on executors; `task` is what the planner says of its Python worker, if there are splits for one. */
   def readers(schema: StructType, predicates: Array[Predicate], task: JValue, snapshot: Option[Long]): PartitionReaderFactory = {
     val session = SparkSession.active
     val live = task \ "live" match {
       case live: JObject => Some(LiveRowsTask(python(live), (live \ "atFirst").extract[Boolean]))
       case _ => None
     }
-    ManagedReaderFactory(schema, parquet(session, schema, predicates), predicates.nonEmpty, python(task), live,
+    val worker = (task \ "function").toOption.map(_ => python(task))
+    ManagedReaderFactory(schema, parquet(session, schema, predicates), predicates.nonEmpty, worker, live,
       PythonReader.settings(session), snapshot)
   }
 

@@ -60,7 +60,8 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     lookup = scan.lookup()
     if lookup is not None:
         if lookup.is_small and columns:
-            return arrow_answer(jvm_rows(scan.to_arrow(), columns_from_spark(argument["schema"])))
+            found = scan.looked_up(lookup)
+            return arrow_answer(jvm_rows(found, columns_from_spark(argument["schema"])))
         scan = replace(scan, live=lookup.live)
     scan, pack_bytes = _with_split_sizes(scan, argument)
     by = bucketed_by(scan, argument.get("parallelism", 1))
@@ -91,7 +92,8 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
         **_amounts(plan),
         "bucketedBy": by,
         "live": _live_rows(scan, argument) if any("live" in part for part in parts) else None,
-        **python_task(task, argument["schema"]),
+        # Pickling it costs as much as all of a small plan.
+        **(python_task(task, argument["schema"]) if parts else {}),
     }
 
 

@@ -74,6 +74,16 @@ def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | 
     if identifier is None:
         return None
     found = find_relation(session, access, identifier, argument)
+    return _load_found(access, found, identifier, argument, change_type)
+
+
+def _load_found(
+    access: CatalogAccess,
+    found: TableLifecycle | NameRecord | ViewDefinition | None,
+    identifier: Identifier,
+    argument: Argument,
+    change_type: ChangeType | None = None,
+) -> dict[str, Any] | None:
     if change_type is not None and not isinstance(found, TableLifecycle):
         raise NotFoundError(kind="managed table", name=identifier.name)
     if isinstance(found, NameRecord):
@@ -103,6 +113,8 @@ def load_relation(session: PlannerSession, argument: Argument) -> dict[str, Any]
         found = find_relation(session, access, identifier, argument)
         if isinstance(found, ViewDefinition):
             return dict(found.to_json())
+        if found is not None:
+            return _load_found(access, found, identifier, argument)
     return load_table(session, argument)
 
 

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -179,13 +180,23 @@ class LocalFileIO:
     def _checked(self, path: str) -> str:
         """Return the plain path; links are resolved only to see that they stay below the root."""
         plain = local_path(path)
-        root = self._real_root()
+        root = _known_root(self.root)
         if root == "/":
             return plain
         real = os.path.realpath(plain)
-        if real != root and not real.startswith(root + "/"):
+        if not _is_below(real, root) and not _is_below(real, self._real_root()):
             raise PathNotAllowedError(path=path, reason=f"it lies outside of {self.root!r}")
         return plain
+
+
+@lru_cache(maxsize=256)
+def _known_root(root: str) -> str:
+    """Where a root was when it was first used: resolving it costs as much as a small read."""
+    return os.path.realpath(local_path(root))
+
+
+def _is_below(real: str, root: str) -> bool:
+    return real == root or real.startswith(root + "/")
 
 
 class _LocalOutput(CountedOutput):

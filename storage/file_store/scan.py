@@ -49,6 +49,12 @@ class Scan:
         """Return the read of single keys that this is, if it is one."""
         return key_lookup(self.live, self.predicate)
 
+    def looked_up(self, lookup: KeyLookup) -> pa.Table:
+        """Return the rows of a `lookup` of this scan, which has columns."""
+        schema = self.arrow_schema
+        found = lookup.rows(self.files, self.columns).to_batches()
+        return pa.Table.from_batches(list(under_schema(found, schema)), schema=schema)
+
     def reader(self) -> SplitReader:
         """Return what reads the splits, here or in another process."""
         return SplitReader(self.files, self.schema)
@@ -57,8 +63,7 @@ class Scan:
         """Yield all rows, split after split."""
         lookup = self.lookup()
         if lookup is not None and lookup.is_small and self.columns:
-            found = lookup.rows(self.files, self.columns).to_batches()
-            yield from under_schema(found, self.arrow_schema)
+            yield from self.looked_up(lookup).to_batches()
             return
         reader = self.reader()
         for split in self.splits():
