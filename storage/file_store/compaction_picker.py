@@ -14,12 +14,13 @@ None of them acts on fewer runs than the trigger, so that small tables are left 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from table_store.storage.file_store.data_file import DataFile
 from table_store.storage.file_store.levels import LevelRun, Levels
+from table_store.storage.file_store.sorted_run import SortedRun
 
 SMALL_FILES_FACTOR: Final = 4
 """Runs of a bucket without key for each one of a bucket with key."""
@@ -60,6 +61,17 @@ class CompactionUnit:
     def files(self) -> tuple[DataFile, ...]:
         """All files to merge."""
         return tuple(f for r in self.runs for f in r.run.files)
+
+    def described_by(self, files: Mapping[str, DataFile]) -> CompactionUnit:
+        """Return the unit with these in the place of its files, by their names.
+
+        Those that are only moved to another level go into a manifest again, statistics and all.
+        """
+        runs = tuple(
+            LevelRun(r.level, SortedRun(tuple(files[f.name] for f in r.run.files)))
+            for r in self.runs
+        )
+        return replace(self, runs=runs)
 
 
 def pick_compaction(levels: Levels, options: PickerOptions) -> CompactionUnit | None:

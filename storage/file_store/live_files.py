@@ -117,10 +117,16 @@ class LiveFiles:
         """
         return files_from_entries(self.entries, self.schema, with_stats=with_stats)
 
-    def by_bucket(self, *, with_stats: bool = False) -> tuple[BucketFiles, ...]:
+    def with_stats(self, files: Collection[DataFile]) -> dict[str, DataFile]:
+        """Return some of the files by name, now with their column statistics."""
+        names = pa.array([file.name for file in files], pa.string())
+        found = self.select(pc.is_in(self.entries["name"], names).to_numpy())
+        return {file.name: file for file in found.files(with_stats=True)}
+
+    def by_bucket(self) -> tuple[BucketFiles, ...]:
         """Return the files grouped by partition and bucket, in the order of first occurrence."""
         groups: dict[tuple[tuple[Value, ...], int], list[DataFile]] = {}
-        for file in self.files(with_stats=with_stats):
+        for file in self.files():
             groups.setdefault((file.partition, file.bucket), []).append(file)
         return tuple(
             BucketFiles(partition=partition, bucket=bucket, files=tuple(files))

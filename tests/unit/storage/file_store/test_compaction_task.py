@@ -140,6 +140,22 @@ def test_parts_of_runs_of_one_file_are_even(
     assert key == LONG or min(found) > 8_000
 
 
+def test_a_file_that_is_only_moved_keeps_what_is_known_of_it(tmp_path: Path) -> None:
+    """One that overlaps nothing is not rewritten; queries go on leaving it out by its bounds."""
+    key = Field(id=0, name="k", type=LONG, nullable=False)
+    schema = new_schema(
+        fields=[key, Field(id=0, name="v", type=LONG)], primary_key=["k"], time_ms=0
+    )
+    table = FileStoreTable.create(str(tmp_path / "t"), schema)
+    table.append(pa.table({"k": np.arange(10), "v": np.arange(10)}))
+    before = table.live_files(table.latest_snapshot(), schema).files(with_stats=True)
+    assert table.compact().files_after == 1
+    after = table.live_files(table.latest_snapshot(), schema).files(with_stats=True)
+    assert [(f.name, f.stats) for f in after] == [(f.name, f.stats) for f in before]
+    assert after[0].level > before[0].level
+    assert before[0].stats
+
+
 def test_little_is_one_task(tmp_path: Path) -> None:
     """Cutting costs row groups that are read twice."""
     task = only_task(table_of_runs(tmp_path / "t", LONG))
