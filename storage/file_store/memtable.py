@@ -5,8 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +35,7 @@ class Memtable:
 
     key: tuple[str, ...]
     _chunks: list[pa.Table] = field(default_factory=list)
-    _runs: list[Path] = field(default_factory=list)
+    _runs: list[IO[bytes]] = field(default_factory=list)
     _arrived: int = 0
     _written: int = 0
     size_bytes: int = 0
@@ -57,15 +56,18 @@ class Memtable:
         self._chunks.append(rows)
         self.size_bytes += rows.nbytes
 
-    def spill(self, folder: Path) -> None:
-        """Move the rows of a table with key to a file, sorted, and free their memory."""
+    def spill(self) -> None:
+        """Move the rows of a table with key to a file, sorted, and free their memory.
+
+        The file has no name: a process that is killed leaves nothing behind.
+        """
         run = self._held()
         if run is None:
             return
-        with tempfile.NamedTemporaryFile(dir=folder, suffix=".arrow", delete=False) as file:
-            with pa.ipc.new_file(file, run.schema) as sink:
-                sink.write_table(run, max_chunksize=_BATCH_ROWS)
-            self._runs.append(Path(file.name))
+        file = tempfile.TemporaryFile()  # noqa: SIM115 (`discard` closes it)
+        self._runs.append(file)
+        with pa.ipc.new_file(file, run.schema) as sink:
+            sink.write_table(run, max_chunksize=_BATCH_ROWS)
 
     def flush(self, writer: DataFileWriter) -> None:
         """Write everything held to `writer`; the memtable is empty then.
@@ -82,8 +84,8 @@ class Memtable:
 
     def discard(self) -> None:
         """Forget everything, spilled files included."""
-        for path in self._runs:
-            path.unlink(missing_ok=True)
+        for file in self._runs:
+            file.close()
         self._runs.clear()
         self._clear()
 
@@ -98,7 +100,7 @@ class Memtable:
             if held is not None:
                 yield held
             return
-        runs = [_spilled(path) for path in self._runs]
+        runs = [_spilled(file) for file in self._runs]
         if held is not None:
             runs.append(RunRows(held.num_rows, iter(held.to_batches(_BATCH_ROWS))))
         del held
@@ -138,8 +140,8 @@ def _with_kind(chunk: pa.Table) -> pa.Table:
     return chunk.append_column(_KIND, pa.array(np.zeros(chunk.num_rows, np.int8)))
 
 
-def _spilled(path: Path) -> RunRows:
+def _spilled(file: IO[bytes]) -> RunRows:
     """Return a run that was spilled; a memory map would count as memory of this process."""
-    reader = pa.ipc.open_file(pa.OSFile(str(path)))
+    reader = pa.ipc.open_file(file)
     batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
     return RunRows(reader.count_rows(), batches)

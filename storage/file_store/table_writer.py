@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -71,7 +68,6 @@ class TableWriter:
         self._arrow = pa.schema(list(physical_schema(context.schema))[2:])
         self._memtables: dict[_Target, Memtable] = {}
         self._writers: dict[_Target, DataFileWriter] = {}
-        self._spill_folder: Path | None = None
 
     def __enter__(self) -> TableWriter:
         return self
@@ -136,7 +132,6 @@ class TableWriter:
                 messages.append(CommitMessage(partition=target[0], bucket=target[1], added=files))
         self._memtables.clear()
         self._writers.clear()
-        self._remove_spill_folder()
         return tuple(messages)
 
     def abort(self) -> None:
@@ -147,7 +142,6 @@ class TableWriter:
             writer.abort()
         self._memtables.clear()
         self._writers.clear()
-        self._remove_spill_folder()
 
     def _conformed(self, rows: pa.Table) -> pa.Table:
         """Return the rows with exactly the table's columns and types."""
@@ -228,7 +222,7 @@ class TableWriter:
         while sum(m.size_bytes for m in self._memtables.values()) > limit // 2:
             target = by_size.pop()
             if self._context.schema.primary_key:
-                self._memtables[target].spill(self._folder())
+                self._memtables[target].spill()
             else:
                 self._memtables[target].flush(self._writer_of(target))
                 self._writers[target].flush()
@@ -251,13 +245,3 @@ class TableWriter:
             clock=context.clock,
             ids=context.ids,
         )
-
-    def _folder(self) -> Path:
-        if self._spill_folder is None:
-            self._spill_folder = Path(tempfile.mkdtemp(prefix="table-store-spill-"))
-        return self._spill_folder
-
-    def _remove_spill_folder(self) -> None:
-        if self._spill_folder is not None:
-            shutil.rmtree(self._spill_folder, ignore_errors=True)
-            self._spill_folder = None

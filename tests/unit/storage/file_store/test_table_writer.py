@@ -1,0 +1,44 @@
+"""What a writer holds on disk before it commits."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from table_store.storage.file_store.schema import Field, new_schema
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.kernel.types import LONG
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the files that are open")
+def test_spilled_rows_are_in_files_without_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An executor that is killed cannot delete what its writers spilled."""
+    spills = tmp_path / "spills"
+    spills.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spills))
+    fields = [Field(id=0, name="id", type=LONG, nullable=False)]
+    schema = new_schema(fields=fields, primary_key=["id"], time_ms=0)
+    table = FileStoreTable.create(str(tmp_path / "t"), schema)
+    context = replace(table.writer_context(schema), write_buffer_bytes=4000)
+    with TableWriter(context) as writer:
+        for part in np.array_split(np.random.default_rng(1).permutation(3000), 6):
+            writer.write(pa.table({"id": part}))
+        assert _open_files_in(spills) > 0
+        assert list(spills.iterdir()) == []
+        table.commit(writer.prepare_commit())
+        assert _open_files_in(spills) == 0
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == list(range(3000))
+
+
+def _open_files_in(folder: Path) -> int:
+    opened = (link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink())
+    return sum(str(path).startswith(str(folder)) for path in opened)
