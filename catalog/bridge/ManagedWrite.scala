@@ -147,6 +147,9 @@ case class WriteExec(table: String, request: JObject, query: LogicalPlan, target
     extends V2CommandExec with LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"TableStoreWrite $table"
+  /** EXPLAIN shows what is read, and no request. */
+  override def innerChildren: Seq[LogicalPlan] = Seq(query)
+  override protected def stringArgs: Iterator[Any] = Iterator(table)
   override protected def run(): Seq[InternalRow] = { write(); Nil }
   def write(): JValue = {
     val active = session.asInstanceOf[classic.SparkSession]

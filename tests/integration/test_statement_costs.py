@@ -7,6 +7,7 @@ round trip or one more job is slower everywhere.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -136,6 +137,12 @@ MERGED = [
     *((f"merge: {name}", _UPSERT.format(source)) for name, source in SOURCES.items()),
     ("merge: only inserts", f"{_MERGE.format(_SOURCE)} {_INSERT}"),
     ("merge limited", _UPSERT.format(_LIMITED)),
+    ("explain delete", "EXPLAIN DELETE FROM target WHERE v > 1"),
+    ("explain formatted", "EXPLAIN FORMATTED DELETE FROM target WHERE v > 1"),
+    (
+        "explain merge",
+        f"EXPLAIN {_MERGE.format(SOURCES['table'])} WHEN MATCHED THEN DELETE",
+    ),
     ("merged", "SELECT id, v FROM target WHERE v <> 0"),
     ("merged count", "SELECT count(*) FROM target"),
 ]
@@ -305,6 +312,22 @@ def test_outer_join_with_a_table_of_one_full_bucket(costs: Any) -> None:
 def test_merge_of_few_rows_shuffles_few(costs: Any, source: str) -> None:
     """Rows of the target that no row of the source meets are left out before the join."""
     assert costs[f"merge: {source}"]["shuffled"] < _ROWS / 10
+
+
+@pytest.mark.parametrize("name", ["explain delete", "explain merge"])
+def test_row_changes_read_the_columns_they_need(costs: Any, name: str) -> None:
+    """EXPLAIN shows one scan of the target, with its key and what the condition looks at."""
+    ((plan,),) = costs[name]["rows"]
+    scans = re.findall(r"RelationV2\[([^\]]*)\] table_store.default.target", plan)
+    assert len(set(scans)) == 1
+    assert re.sub(r"#\d+L?", "", scans[0]) == "id, v"
+
+
+def test_explain_formatted_shows_no_request(costs: Any) -> None:
+    """What the bridge asks the planner is nothing that a user said."""
+    ((plan,),) = costs["explain formatted"]["rows"]
+    assert "Arguments: table_store.default.target\n" in plan
+    assert "JObject" not in plan
 
 
 def test_merge_changes_what_the_source_meets(costs: Any) -> None:
