@@ -198,12 +198,12 @@ class TableLife:
         self.bench.spark.table(table).write.format("noop").mode("overwrite").save()
 
 
-def view_small_rows(spark: Any, name: str, first_id: int, count: int) -> None:
-    """Name a few rows that Spark has in its memory; `id` counts on from the first."""
+def view_small_rows(spark: Any, name: str, first_id: int, count: int, *, step: int = 1) -> None:
+    """Name a few rows that Spark has in its memory; `id` counts on from the first in steps."""
     numbers = np.arange(count)
     rows = pa.table(
         {
-            "id": first_id + numbers,
+            "id": first_id + step * numbers,
             "category": pa.array(numbers % 100, pa.int32()),
             "qty": pa.array(numbers, pa.int32()),
             "name": [f"n-{i}" for i in numbers],
