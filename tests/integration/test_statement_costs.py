@@ -1,4 +1,4 @@
-"""What a statement costs, in counted things: requests to the planner, Spark jobs, shuffles.
+"""What a statement costs, in counted things: requests to the planner, Spark jobs, shuffles, reads.
 
 Times differ from machine to machine; these counts do not, and a statement that needs one more
 round trip or one more job is slower everywhere.
@@ -24,14 +24,17 @@ from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[2]").getOrCreate()
 spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
 spark.conf.set("spark.sql.shuffle.partitions", "4")
+# Spark counts no bytes of reads that it gathers.
+spark.conf.set("parquet.hadoop.vectored.io.enabled", "false")
 requests = spark._jvm.org.apache.spark.sql.tablestore.PlannerProcess.requests()
 status, tracker = spark._jsc.sc().statusStore(), spark.sparkContext.statusTracker()
 costs = {}
 
-def shuffled(jobs):
-    # Rows that the jobs wrote for a shuffle.
-    stages = {stage for job in jobs for stage in tracker.getJobInfo(job).stageIds}
-    return sum(status.lastStageAttempt(stage).shuffleWriteRecords() for stage in stages)
+def stages(jobs):
+    return [
+        status.lastStageAttempt(stage)
+        for stage in {stage for job in jobs for stage in tracker.getJobInfo(job).stageIds}
+    ]
 
 
 def counts(plan):
@@ -62,7 +65,10 @@ for name, sql in json.loads(sys.argv[1]):
     jobs = tracker.getJobIdsForGroup(name)
     costs[name] = {
         "jobs": len(jobs),
-        "shuffled": shuffled(jobs),
+        # Rows that the jobs wrote for a shuffle; rows and bytes that came from files.
+        "shuffled": sum(stage.shuffleWriteRecords() for stage in stages(jobs)),
+        "decoded": sum(stage.inputRecords() for stage in stages(jobs)),
+        "bytes": sum(stage.inputBytes() for stage in stages(jobs)),
         "shuffles": answer._jdf.queryExecution().executedPlan().toString().count("Exchange hash"),
         "rows": rows,
         "reads": counts(answer._jdf.queryExecution().executedPlan()),
@@ -194,6 +200,11 @@ READS = [
     ("groups 2", "INSERT INTO groups SELECT id, -1 FROM range(0, 600000, 1000)"),
     ("last group", "SELECT count(*), sum(v) FROM groups WHERE v >= 550000"),
     ("all groups", "SELECT count(*), sum(v) FROM groups"),
+    ("create wide", "CREATE TABLE wide (id BIGINT PRIMARY KEY, v INT, long STRING)"),
+    ("wide 1", "INSERT INTO wide SELECT id, id, sha2(string(id), 512) FROM range(0, 20000)"),
+    ("narrow column", "SELECT sum(v) FROM wide"),
+    ("wide column", "SELECT max(substr(long, 3)) FROM wide"),
+    ("no such value", "SELECT max(long) FROM wide WHERE v = -1"),
     ("compact runs", "ALTER TABLE runs COMPACT"),
     ("compacted", "SELECT count(*), sum(v) FROM runs WHERE v > 0"),
 ]
@@ -233,7 +244,7 @@ PARTS = [
 
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Answer, jobs, shuffles, their rows and requests by name of each of the statements."""
+    """Answer, jobs, shuffles, reads and requests by name of each of the statements."""
     folder: Path = tmp_path_factory.mktemp("costs")
     statements = [*STATEMENTS, *BUCKETED, *READS, *MERGED, *PARTS]
     command = [sys.executable, "-c", PROGRAM, json.dumps(statements)]
@@ -370,6 +381,32 @@ def test_runs_are_merged_once(
         "keyMerges": key_merges,
         "rowMerges": row_merges,
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("select", 3),
+        ("first", 4000),
+        ("second", 4000),
+        ("first of a day", 2000),
+        ("second of a day", 1000),
+        ("compacted", 3999),
+        ("narrow column", 20_000),
+        ("no such value", 0),
+    ],
+)
+def test_rows_are_decoded_once(costs: Any, name: str, rows: int) -> None:
+    """Superseded rows do not reach Spark, nor those of files that statistics leave out."""
+    assert costs[name]["decoded"] == rows
+
+
+def test_bytes_are_read_of_the_columns_that_are_asked_for(costs: Any) -> None:
+    """`long` has 128 random letters in each row, `v` an integer; live rows are not read again."""
+    assert costs["wide column"]["bytes"] > 20_000 * 50
+    assert costs["narrow column"]["bytes"] < costs["wide column"]["bytes"] / 10
+    assert costs["no such value"]["bytes"] == 0
+    assert 0 < costs["second"]["bytes"] <= costs["first"]["bytes"]
 
 
 def test_live_rows_of_every_kind_of_column(costs: Any) -> None:
