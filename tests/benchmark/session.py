@@ -34,6 +34,9 @@ def open_session(formats: Sequence[TableFormat], warehouse: Path, memory: str) -
         .config("spark.sql.shuffle.partitions", str(2 * _CORES))
         .config("spark.sql.warehouse.dir", str(warehouse))
         .config("spark.sql.catalogImplementation", "in-memory")
+        # Only what the formats say, whatever this Spark has in its own configuration.
+        .config("spark.sql.extensions", "")
+        .config("spark.sql.defaultCatalog", "spark_catalog")
     )
     jars = Path(pyspark.__file__).parent / "jars"
     for key, value in joined_conf(list(formats), jars, warehouse).items():
