@@ -84,7 +84,10 @@ class Step:
     def run(self) -> None:
         """Warm up, then all of it."""
         self._warm.create()
-        for number in range(3):
+        view_small_rows(self._spark, _SMALL, 0, _SMALL_ROWS, step=3)
+        self._warm.insert(_SMALL)
+        self._warm.upsert(_SMALL)
+        for number in range(1, 3):
             view_small_rows(self._spark, _SMALL, number, _SMALL_ROWS, step=3)
             self._warm.append(_SMALL)
         self._spark.sql(LAYOUT.read.format(self._warm.table)).collect()
