@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv links jar setup docs format lint type unit check test demo demo-kafka benchmark benchmark-quick benchmark-growth clean
+.PHONY: help venv links jar setup docs format lint type unit check test demo demo-kafka benchmark benchmark-quick benchmark-growth benchmark-cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ benchmark-quick: setup ## a part of it with 500,000 rows and three repetitions, 
 
 benchmark-growth: setup ## time and memory at 1 to 30 million rows and 10 to 1,000 commits, beside plain Parquet
 	@$(BIN)/python -m tests.benchmark.growth.run
+
+benchmark-cluster: setup ## two executors beside one, on a cluster of this machine's processes
+	@$(BIN)/python -m tests.benchmark.cluster
 
 clean: ## remove build products (not the environment)
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
