@@ -50,6 +50,7 @@ private class PlannerProcess(session: SparkSession) {
 
   private def start(): Process = {
     val builder = new ProcessBuilder(PlannerProcess.python(session), "-P", "-m", "table_store.planner")
+    PlannerProcess.memory.foreach { case (name, value) => builder.environment.putIfAbsent(name, value) }
     builder.redirectError(ProcessBuilder.Redirect.appendTo(PlannerProcess.log(session)))
     val started = builder.start()
     val hello = compact(("java_port" -> server.getJavaServer.getListeningPort) ~
@@ -73,6 +74,9 @@ private class PlannerProcess(session: SparkSession) {
 }
 
 object PlannerProcess {
+  /** Memory of a large plan goes back to the system when it is done: by default these keep it for the next one. */
+  private val memory = Map("MALLOC_MMAP_THRESHOLD_" -> "1048576", "MIMALLOC_PURGE_DELAY" -> "0",
+    "MIMALLOC_ARENA_EAGER_COMMIT" -> "0")
   private var running: PlannerProcess = _
   private var hooked = false
   /** Requests so far, by name: what tests count instead of measuring time. */

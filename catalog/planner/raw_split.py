@@ -90,30 +90,50 @@ def raw_answer(
         pack_bytes: of one split.
         by_bucket: whether a split has files of one bucket only.
     """
+    parts = _parts(live, rows, part_bytes, pack_bytes, by_bucket=by_bucket)
+    batches = (_described(batch, live, rows) for batch in parts.to_batches(_BATCH_PARTS))
+    return {
+        "root": table_path.rstrip("/"),
+        **arrow_stream(_PARTS, batches, is_compressed=parts.num_rows > _UNCOMPRESSED_PARTS_MAX),
+    }
+
+
+def _parts(
+    live: LiveFiles, rows: Integers, part_bytes: int, pack_bytes: int, *, by_bucket: bool
+) -> pa.Table:
+    """What a row of the answer is: its split, its file's place in `rows`, which part of how many.
+
+    Of a million files no more than this is in memory before the answer is.
+    """
     sizes, row_counts, buckets = (
         live.entries[name].to_numpy()[rows] for name in ("size_bytes", "row_count", "bucket")
     )
     counts = _part_counts(row_counts, sizes, part_bytes)
     file = np.repeat(np.arange(len(sizes)), counts)
     part = np.arange(len(file)) - np.repeat(np.cumsum(counts) - counts, counts)
-    start, end = (sizes[file] * i // counts[file] for i in (part, part + 1))
-    buckets = buckets[file]
-    splits = pack(end - start, buckets if by_bucket else None, target_bytes=pack_bytes)
-    columns = [splits.astype(np.int32), buckets, file, start, end - start, sizes[file]]
-    parts = pa.table([pa.array(column) for column in columns], _PARTS.names)
-    batches = (_with_paths(batch, live, rows) for batch in parts.to_batches(_BATCH_PARTS))
-    return {
-        "root": table_path.rstrip("/"),
-        **arrow_stream(_PARTS, batches, is_compressed=len(file) > _UNCOMPRESSED_PARTS_MAX),
-    }
+    start, end = _bounds(sizes[file], part, counts[file])
+    splits = pack(end - start, buckets[file] if by_bucket else None, target_bytes=pack_bytes)
+    columns = {"split": splits, "file": file, "part": part, "of": counts[file]}
+    return pa.table({name: pa.array(c.astype(np.int32)) for name, c in columns.items()})
 
 
-def _with_paths(parts: pa.RecordBatch, live: LiveFiles, rows: Integers) -> pa.RecordBatch:
-    """`parts` with the path of each in place of its place in `rows`; these ascend."""
-    place = parts["path"].to_numpy()
+def _bounds(size: Integers, part: Integers, of: Integers) -> tuple[Integers, Integers]:
+    """Where parts of files begin and end."""
+    return size * part // of, size * (part + 1) // of
+
+
+def _described(parts: pa.RecordBatch, live: LiveFiles, rows: Integers) -> pa.RecordBatch:
+    """The rows of the answer for some of `_parts`, whose files ascend."""
+    place = parts["file"].to_numpy()
     first = int(place[0])
-    paths = paths_in_table(live, rows[first : int(place[-1]) + 1]).take(pa.array(place - first))
-    return parts.set_column(_PARTS.get_field_index("path"), "path", paths)
+    some = rows[first : int(place[-1]) + 1]
+    file = pa.array(place - first)
+    stored = live.entries.select(["bucket", "size_bytes"]).take(pa.array(some)).take(file)
+    size = stored["size_bytes"].to_numpy()
+    start, end = _bounds(size, parts["part"].to_numpy(), parts["of"].to_numpy())
+    bucket, path = stored["bucket"].combine_chunks(), paths_in_table(live, some).take(file)
+    columns = [parts["split"], bucket, path, *(pa.array(c) for c in (start, end - start, size))]
+    return pa.RecordBatch.from_arrays(columns, schema=_PARTS)
 
 
 def _part_counts(row_counts: Integers, sizes: Integers, part_bytes: int) -> Integers:

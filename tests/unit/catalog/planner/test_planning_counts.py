@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import shutil
 import sys
+import tracemalloc
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
@@ -40,6 +41,8 @@ sys.addaudithook(lambda event, arguments: _OPENED.append(arguments[0]) if event 
 def _no_spark() -> Any:
     raise AssertionError("planning a scan asked Spark")
 
+
+_MANY = 20_000
 
 SESSION = PlannerSession("planning", _no_spark)
 
@@ -158,6 +161,26 @@ def test_a_plan_opens_as_many_files_for_many_data_files_as_for_few(tmp_path: Pat
         assert plan["files"] == len(_raw(plan["raw"])) == count
         opened.append(len(_OPENED))
     assert opened[0] == opened[1] > 0
+
+
+def test_memory_of_a_plan_grows_by_little_for_each_file(tmp_path: Path) -> None:
+    """Of Python, numpy and Arrow at once: a million files must not take half a gigabyte."""
+    table = _table(tmp_path, ("id",))
+    files = [make_file(f"data-{i:032}-0.parquet", level=5, sequence=(i, i)) for i in range(_MANY)]
+    files = [replace(file, key_min=(i,), key_max=(i,)) for i, file in enumerate(files)]
+    table.commit([CommitMessage(partition=(), bucket=0, added=tuple(files))])
+    pool = pa.proxy_memory_pool(pa.default_memory_pool())
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    try:
+        plan = _scan(table)
+        peak = tracemalloc.get_traced_memory()[1] + pool.max_memory()
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(before)
+    assert plan["files"] == _MANY
+    assert peak / _MANY < 500
 
 
 def test_files_that_do_not_overlap_need_no_python_worker(tmp_path: Path) -> None:
