@@ -97,7 +97,7 @@ def _system_field(name: str, kind: pa.DataType, field_id: int) -> pa.Field:
 class DataFileWriter:
     """Rolling files of one bucket, rows in the order given.
 
-    Holds back up to one row group of rows (`ROW_GROUP_BYTES_MAX`).
+    Holds back up to one row group of rows (`ROW_GROUP_BYTES_MAX`). `row_count` counts those, too.
     """
 
     def __init__(
@@ -130,6 +130,12 @@ class DataFileWriter:
         self._pending_bytes = 0
         self._current: _OpenFile | None = None
         self._files: list[DataFile] = []
+        self.row_count = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory of the rows held back."""
+        return self._pending_bytes
 
     def write(
         self, rows: pa.Table, *, kinds: np.ndarray | None, sequences: np.ndarray | int
@@ -148,6 +154,7 @@ class DataFileWriter:
             return
         table = self._with_system_columns(rows, kinds, sequences)
         self._pending.append(table)
+        self.row_count += table.num_rows
         self._pending_rows += table.num_rows
         self._pending_bytes += table.nbytes
         while self._pending_rows >= ROW_GROUP_ROWS_MAX or self._pending_bytes >= self._group_bytes:

@@ -1,4 +1,4 @@
-"""Rows of one bucket on their way to a sorted run: held, spilled, sorted, merged, written."""
+"""Rows of one keyed bucket on their way to a sorted run: held, spilled, sorted, merged, written."""
 
 from __future__ import annotations
 
@@ -27,37 +27,32 @@ _ORDER: Final = "_SEQUENCE_NUMBER"
 
 @dataclass(slots=True)
 class Memtable:
-    """Collects the rows that one writer writes to one bucket.
+    """Collects the rows that one writer writes to one bucket of a table with key.
 
-    With `key` the newest row of every key is kept: the greatest order, or without orders the
-    last that came. Without key every row is, in the order it came.
+    The newest row of every key is kept: the greatest order, or without orders the last that came.
     """
 
     key: tuple[str, ...]
     _chunks: list[pa.Table] = field(default_factory=list)
     _runs: list[IO[bytes]] = field(default_factory=list)
     _arrived: int = 0
-    _written: int = 0
     size_bytes: int = 0
 
     def add(self, rows: pa.Table, kinds: KindArray | None, order: IntArray | None) -> None:
         """Take rows; `kinds` None are all adds, `order` None is the order of arrival."""
         count = rows.num_rows
-        if kinds is not None and not kinds.any():
-            kinds = None
-        if kinds is not None or self.key:
-            given = np.zeros(count, np.int8) if kinds is None else kinds
-            rows = rows.append_column(_KIND, pa.array(given, pa.int8()))
-        if self.key:
-            if order is None:
-                order = np.arange(self._arrived, self._arrived + count)
-            rows = rows.append_column(_ORDER, pa.array(order, pa.int64()))
+        if kinds is None:
+            kinds = np.full(count, KIND_ADD, np.int8)
+        if order is None:
+            order = np.arange(self._arrived, self._arrived + count)
+        rows = rows.append_column(_KIND, pa.array(kinds, pa.int8()))
+        rows = rows.append_column(_ORDER, pa.array(order, pa.int64()))
         self._arrived += count
         self._chunks.append(rows)
         self.size_bytes += rows.nbytes
 
     def spill(self) -> None:
-        """Move the rows of a table with key to a file, sorted, and free their memory.
+        """Move the rows to a file, sorted, and free their memory.
 
         The file has no name: a process that is killed leaves nothing behind.
         """
@@ -75,12 +70,8 @@ class Memtable:
         Sequence numbers count on from the writer's own rows.
         """
         for rows in self._merged():
-            kinds = rows[_KIND].to_numpy() if _KIND in rows.column_names else None
-            inner = rows.drop_columns([n for n in (_KIND, _ORDER) if n in rows.column_names])
-            if kinds is not None and not (kinds != KIND_ADD).any():
-                kinds = None
-            writer.write(inner, kinds=kinds, sequences=self._written)
-            self._written += inner.num_rows
+            inner = rows.drop_columns([_KIND, _ORDER])
+            writer.write(inner, kinds=rows[_KIND].to_numpy(), sequences=writer.row_count)
 
     def discard(self) -> None:
         """Forget everything, spilled files included."""
@@ -94,7 +85,7 @@ class Memtable:
         self.size_bytes = 0
 
     def _merged(self) -> Iterator[pa.Table]:
-        """Yield what is held: in the order of arrival, or ascending by key with each key once."""
+        """Yield what is held, ascending by key, each key once."""
         held = self._held()
         if not self._runs:
             if held is not None:
@@ -109,12 +100,12 @@ class Memtable:
         self.discard()
 
     def _held(self) -> pa.Table | None:
-        """Return the rows in memory, sorted where there is a key, and forget them."""
+        """Return the rows in memory, sorted, and forget them."""
         if not self._chunks:
             return None
-        rows = _together(self._chunks)
+        rows = pa.concat_tables(self._chunks)
         self._clear()
-        return _sorted(rows, self.key) if self.key else rows
+        return _sorted(rows, self.key)
 
 
 def _sorted(rows: pa.Table, key: Sequence[str]) -> pa.Table:
@@ -125,19 +116,6 @@ def _sorted(rows: pa.Table, key: Sequence[str]) -> pa.Table:
     newest = pa.array(newest_per_key([rows[n] for n in key], order=rows[_ORDER].to_numpy()))
     columns = [column.combine_chunks().take(newest) for column in rows.columns]
     return pa.Table.from_arrays(columns, schema=rows.schema)
-
-
-def _together(chunks: Sequence[pa.Table]) -> pa.Table:
-    """Return one table; chunks without a kind column get one where others have it."""
-    if any(_KIND in chunk.column_names for chunk in chunks):
-        chunks = [_with_kind(chunk) for chunk in chunks]
-    return pa.concat_tables(chunks)
-
-
-def _with_kind(chunk: pa.Table) -> pa.Table:
-    if _KIND in chunk.column_names:
-        return chunk
-    return chunk.append_column(_KIND, pa.array(np.zeros(chunk.num_rows, np.int8)))
 
 
 def _spilled(file: IO[bytes]) -> RunRows:

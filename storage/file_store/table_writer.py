@@ -45,7 +45,8 @@ _Target: TypeAlias = tuple[tuple[Value, ...], int]
 class WriterContext:
     """What a writer needs to know; goes to workers, reads nothing.
 
-    `write_buffer_bytes` bounds the rows that one writer holds in memory, over all buckets. Where
+    `write_buffer_bytes` bounds the rows that one writer holds in memory, over all buckets; without
+    key that is a row group for each bucket at most. Where
     there is a `condition`, every row that is added must satisfy it.
     """
 
@@ -105,18 +106,26 @@ class TableWriter:
         self._check_not_null(table, kinds)
         self._check_condition(table, kinds)
         for target, positions in self._targets(table, buckets):
-            memtable = self._memtables.setdefault(
-                target, Memtable(self._context.schema.primary_key)
-            )
             if positions is None:
-                memtable.add(table, kinds, order)
+                self._add(target, table, kinds, order)
             else:
-                memtable.add(
+                self._add(
+                    target,
                     table.take(pa.array(positions)),
                     None if kinds is None else kinds[positions],
                     None if order is None else order[positions],
                 )
         self._bound_memory()
+
+    def _add(
+        self, target: _Target, rows: pa.Table, kinds: KindArray | None, order: IntArray | None
+    ) -> None:
+        key = self._context.schema.primary_key
+        if key:
+            self._memtables.setdefault(target, Memtable(key)).add(rows, kinds, order)
+        else:
+            writer = self._writer_of(target)
+            writer.write(rows, kinds=kinds, sequences=writer.row_count)
 
     def prepare_commit(self) -> tuple[CommitMessage, ...]:
         """Write what is held and return a message for each bucket that got rows.
@@ -125,8 +134,8 @@ class TableWriter:
         """
         messages = []
         for target, memtable in self._memtables.items():
-            writer = self._writer_of(target)
-            memtable.flush(writer)
+            memtable.flush(self._writer_of(target))
+        for target, writer in self._writers.items():
             files = writer.close()
             if files:
                 messages.append(CommitMessage(partition=target[0], bucket=target[1], added=files))
@@ -214,17 +223,19 @@ class TableWriter:
         return tuple(math.nan if value != value else value for value in values), int(buckets[row])
 
     def _bound_memory(self) -> None:
-        """Free the largest memtables until the rest fits into half of the buffer."""
-        limit = self._context.write_buffer_bytes
-        if sum(memtable.size_bytes for memtable in self._memtables.values()) <= limit:
+        """Free the largest buckets' rows until the rest fits into half of the buffer."""
+        held = {target: memtable.size_bytes for target, memtable in self._memtables.items()}
+        held = held or {target: writer.held_bytes for target, writer in self._writers.items()}
+        total = sum(held.values())
+        if total <= self._context.write_buffer_bytes:
             return
-        by_size = sorted(self._memtables, key=lambda t: self._memtables[t].size_bytes)
-        while sum(m.size_bytes for m in self._memtables.values()) > limit // 2:
+        by_size = sorted(held, key=lambda target: held[target])
+        while total > self._context.write_buffer_bytes // 2:
             target = by_size.pop()
+            total -= held[target]
             if self._context.schema.primary_key:
                 self._memtables[target].spill()
             else:
-                self._memtables[target].flush(self._writer_of(target))
                 self._writers[target].flush()
 
     def _writer_of(self, target: _Target) -> DataFileWriter:

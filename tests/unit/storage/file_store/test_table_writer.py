@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.table_writer import TableWriter
@@ -37,6 +38,23 @@ def test_spilled_rows_are_in_files_without_a_name(
         table.commit(writer.prepare_commit())
         assert _open_files_in(spills) == 0
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == list(range(3000))
+
+
+def test_rows_without_key_are_written_as_they_come(tmp_path: Path) -> None:
+    """A worker need not hold them all before it begins to encode."""
+    schema = new_schema(fields=[Field(id=0, name="k", type=LONG)], time_ms=0)
+    table = FileStoreTable.create(str(tmp_path / "t"), schema)
+    rows = pa.table({"k": pa.array(range(ROW_GROUP_ROWS_MAX))})
+    with table.writer() as writer:
+        writer.write(rows.slice(1))
+        assert not list(Path(table.path).rglob("data-*"))
+        writer.write(rows.slice(0, 2))
+        assert len(list(Path(table.path).rglob("data-*"))) == 1
+        messages = writer.prepare_commit()
+    (file,) = messages[0].added
+    assert (file.min_sequence, file.max_sequence) == (0, ROW_GROUP_ROWS_MAX)
+    table.commit(messages)
+    assert table.scan().to_arrow()["k"].to_pylist() == [*range(1, ROW_GROUP_ROWS_MAX), 0, 1]
 
 
 def _open_files_in(folder: Path) -> int:
