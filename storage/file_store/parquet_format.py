@@ -33,6 +33,8 @@ _TAIL_BYTES: Final = 8
 _FIRST_READ_BYTES: Final = 64 << 10
 _SAMPLE_ROWS: Final = 16_384
 _PAGE_BYTES: Final = 1 << 20
+# Fewer: a search by key reads less; but each page costs every reader a little.
+_PAGE_ROWS_MAX: Final = 1 << 16
 _BATCH_ROWS: Final = 1 << 16
 _BATCH_BYTES: Final = 16 << 20
 _PROBE_ROWS: Final = 256
@@ -127,9 +129,11 @@ class ParquetFormatWriter:
             use_dictionary=dictionary,
             column_encoding=encodings,
             data_page_size=_PAGE_BYTES,
+            max_rows_per_page=_PAGE_ROWS_MAX,
             store_schema=False,
             store_decimal_as_integer=True,
             write_page_checksum=True,
+            write_page_index=True,
             write_statistics=True,
         )
 
