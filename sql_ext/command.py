@@ -112,7 +112,7 @@ def _create_catalog(session: PlannerSession, argument: Argument) -> Rows:
     if session.conf(key) is not None:
         if argument["if_not_exists"]:
             return []
-        remedy = "choose another name, since a catalog stays until its session ends"
+        remedy = "begin another session, since a catalog stays until its session ends"
         raise AlreadyExistsError(kind="catalog", name=argument["name"], remedy=remedy)
     for option, value in argument["options"]:
         _check_catalog_option(option, value)

@@ -222,20 +222,34 @@ def read_entries(
     """Return the entries of the manifests in order, with the types of `schema`.
 
     With `stats_of` of all bounds of columns only those of these field ids, and nothing else of
-    the manifests stays in memory.
+    the manifests stays in memory. Those of small manifests are remembered so.
 
     Raises:
         MissingFileError: a manifest does not exist.
         CorruptFileError: a manifest is damaged.
     """
     types = entry_types(schema)
+    if stats_of is None:
+        return concat_entries(
+            [
+                align_entries(
+                    reader.read(m.name, kind=ContentKind.MANIFEST, snapshot_id=snapshot_id), types
+                )
+                for m in manifests
+            ]
+        )
+    suffix = f"#{schema.id}#{sorted(stats_of)}"
     tables = []
     for manifest in manifests:
-        found = reader.read(manifest.name, kind=ContentKind.MANIFEST, snapshot_id=snapshot_id)
-        if stats_of is not None:
+        name = f"{reader.table_path}/{manifest.name}{suffix}"
+        entries = reader.cache.chosen.get(name)
+        if entries is None:
+            found = reader.read(manifest.name, kind=ContentKind.MANIFEST, snapshot_id=snapshot_id)
             # Copied: a column of what was decoded would hold all of it.
-            found = with_stats_of(found, stats_of).take(pa.array(np.arange(found.num_rows)))
-        tables.append(align_entries(found, types))
+            rows = pa.array(np.arange(found.num_rows))
+            entries = align_entries(with_stats_of(found, stats_of).take(rows), types)
+            reader.cache.chosen.put(name, entries)
+        tables.append(entries)
     return concat_entries(tables)
 
 

@@ -23,13 +23,14 @@ MANIFEST_ENTRIES_MAX: Final = 50_000
 
 DECODED_BYTES_MAX: Final = 64 << 20
 STORED_BYTES_MAX: Final = 96 << 20
+_CHOSEN_BYTES_MAX: Final = 8 << 20
 
 
 class ManifestCache:
     """Manifests and lists by path, decoded and as they are stored, which is a tenth as large.
 
-    A table whose manifests do not all fit in decoded costs no look at the store again. Safe,
-    since a manifest's name is never used twice.
+    A table whose manifests do not all fit in decoded costs no look at the store again. `chosen`
+    are what scans took of small ones. Safe, since a manifest's name is never used twice.
     """
 
     def __init__(
@@ -41,6 +42,9 @@ class ManifestCache:
             decoded_bytes_max, lambda table: int(table.nbytes)
         )
         self.stored: Final = BoundedCache[bytes](stored_bytes_max, len)
+        self.chosen: Final = BoundedCache[pa.Table](
+            _CHOSEN_BYTES_MAX, lambda table: int(table.nbytes)
+        )
 
 
 PROCESS_CACHE: Final = ManifestCache()

@@ -1,15 +1,8 @@
-"""Parquet as the data files use it: encodings that read fast, and a footer that is checked.
-
-Parquet has checksums for pages but none for the footer, where a flipped bit can change row counts
-or the bounds that rows are skipped by. So the 8 bytes in front of the footer are a guard: the
-magic `TSF1`, then the CRC-32 (little endian) of the footer and all that follows it. Parquet allows
-any bytes there, since a reader finds everything by offsets: other readers do not notice.
-"""
+"""Parquet as the data files use it: encodings that read fast, and a footer that is checked."""
 
 from __future__ import annotations
 
-import struct
-import zlib
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -21,16 +14,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from table_store.storage.file_io.file_io import OutputFile
-from table_store.storage.file_store.error_keeping_sink import ErrorKeepingSink
-from table_store.storage.file_store.parquet_pages import PageView, page_with
+from table_store.storage.file_store.parquet_guard import GuardingSink, checked_metadata
+from table_store.storage.file_store.parquet_pages import PageView, page_places
 from table_store.storage.file_store.row_group import RowGroup
 
-GUARD_MAGIC: Final = b"TSF1"
-_GUARD_BYTES: Final = 8
-_TAIL_BYTES: Final = 8
-"""Length of the footer (4 bytes, little endian) and `PAR1`."""
-
-_FIRST_READ_BYTES: Final = 64 << 10
 _SAMPLE_ROWS: Final = 16_384
 _PAGE_BYTES: Final = 1 << 20
 # Fewer: a search by key reads less; but each page costs every reader a little.
@@ -81,7 +68,7 @@ class ParquetFormatWriter:
     def __init__(
         self, sink: OutputFile, schema: pa.Schema, sorted_by: frozenset[str], form: ParquetFormat
     ) -> None:
-        self._sink = _GuardingSink(sink)
+        self._sink = GuardingSink(sink)
         self._schema = schema
         self._sorted_by = sorted_by
         self._form = form
@@ -144,7 +131,7 @@ class ParquetFormatReader:
     def __init__(self, source: pa.NativeFile, size_bytes: int) -> None:
         self._source = source
         self._size_bytes = size_bytes
-        self._file = self._opened(source, _checked_metadata(source, size_bytes))
+        self._file = self._opened(source, checked_metadata(source, size_bytes))
         self.schema: pa.Schema = self._file.schema_arrow
         first = 0
         self._leaf_ranges: list[range] = []
@@ -195,8 +182,8 @@ class ParquetFormatReader:
             list(row_groups), column_indices=self._leaf_indices(columns), use_threads=False
         )
 
-    def row(self, columns: Sequence[int], row_group: int, row: int) -> pa.Table:
-        """Return one row of a row group; of each column without nesting one page is decoded."""
+    def row(self, columns: Sequence[int], row_group: int, row: int, path: str) -> pa.Table:
+        """See `FormatReader.row`; of each column without nesting one page is decoded."""
         metadata = self._file.metadata.row_group(row_group)
         view = PageView(self._source, self._size_bytes)
         places: list[tuple[range, int]] = []
@@ -205,7 +192,8 @@ class ParquetFormatReader:
             if not pa.types.is_nested(self.schema.field(column).type):
                 chunk = metadata.column(leaves[0])
                 start, (_, end) = chunk.data_page_offset, _chunk_bytes(chunk)
-                page = page_with(self._source, start, end, row=row, row_count=metadata.num_rows)
+                pages = page_places(self._source, path, start, end, metadata.num_rows)
+                page = pages[bisect_right(pages, row, key=lambda page: page.first_row) - 1]
                 first_row = page.first_row
                 view.begin_at(page, start, end)
             places.append((leaves, row - first_row))
@@ -263,58 +251,6 @@ class ParquetFormatReader:
 
     def _leaf_indices(self, columns: Sequence[int]) -> list[int]:
         return [leaf for column in sorted(columns) for leaf in self._leaf_ranges[column]]
-
-
-class _GuardingSink(ErrorKeepingSink):
-    """Puts the guard in front of the footer, which comes with the last bytes.
-
-    So these are held back until the footer is complete.
-    """
-
-    def __init__(self, sink: OutputFile) -> None:
-        super().__init__(sink)
-        self._held: list[bytes] | None = None
-
-    def write(self, data: bytes | memoryview | pa.Buffer) -> int:
-        if self._held is None:
-            return super().write(data)
-        self._held.append(bytes(data))
-        return len(self._held[-1])
-
-    def tell(self) -> int:
-        return super().tell() + sum(map(len, self._held or ()))
-
-    def hold(self) -> None:
-        self._held = []
-
-    def release(self) -> None:
-        held = b"".join(self._held or ())
-        self._held = None
-        (footer_bytes,) = struct.unpack_from("<I", held, len(held) - _TAIL_BYTES)
-        start = len(held) - _TAIL_BYTES - footer_bytes
-        guard = GUARD_MAGIC + struct.pack("<I", zlib.crc32(held[start:]))
-        super().write(held[:start] + guard + held[start:])
-
-
-def _checked_metadata(source: pa.NativeFile, size_bytes: int) -> pq.FileMetaData:
-    """Return the footer if its guard agrees; one read for footers below 64 KiB."""
-    tail = source.read_at(
-        min(size_bytes, _FIRST_READ_BYTES), max(0, size_bytes - _FIRST_READ_BYTES)
-    )
-    if len(tail) < _TAIL_BYTES or tail[-4:] != b"PAR1":
-        raise ValueError("it does not end as a Parquet file does")
-    (footer_bytes,) = struct.unpack_from("<I", tail, len(tail) - _TAIL_BYTES)
-    needed = footer_bytes + _TAIL_BYTES + _GUARD_BYTES
-    if needed > size_bytes:
-        raise ValueError("its footer is longer than the file")
-    if needed > len(tail):
-        tail = source.read_at(needed, size_bytes - needed)
-    start = len(tail) - needed
-    footer = tail[start + _GUARD_BYTES :]
-    guard = GUARD_MAGIC + struct.pack("<I", zlib.crc32(footer))
-    if tail[start : start + _GUARD_BYTES] != guard:
-        raise ValueError("the checksum of its footer is wrong")
-    return pq.read_metadata(pa.BufferReader(b"PAR1" + footer))
 
 
 def _nth_row(file: pq.ParquetFile, row_group: int, leaves: range, place: int) -> pa.ChunkedArray:

@@ -12,8 +12,13 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_store.storage.kernel.bounded_cache import BoundedCache
+
 _HEADER_BYTES: Final = 512
 """More than a header has: the bounds in it are short."""
+
+_PLACES_MAX: Final = 1 << 18
+"""Pages that are remembered."""
 
 _PAGE_BYTES: Final = 3
 _VALUE_COUNT: Final = 1
@@ -34,36 +39,43 @@ class PagePlace:
     first_row: int
 
 
-def page_with(
-    source: pa.NativeFile, start: int, end: int, *, row: int, row_count: int
-) -> PagePlace:
-    """Return the page of a column without nesting that has a row of the row group.
+_PLACES: Final = BoundedCache[tuple[PagePlace, ...]](_PLACES_MAX, len)
+
+
+def page_places(
+    source: pa.NativeFile, path: str, start: int, end: int, row_count: int
+) -> tuple[PagePlace, ...]:
+    """Return the data pages of a column without nesting in a row group, in order.
 
     Headers have no checksums: that they lead from the first page to the end of the last, and
     have as many rows as the row group, shows damage which would move a page to other rows.
 
     Args:
         source: the file.
+        path: its path; files never change, and the pages are remembered under it.
         start: where the header of the column's first data page begins.
         end: where the column's last page ends.
-        row: from 0, in the row group.
         row_count: of the row group.
 
     Raises:
         ValueError: there are no such page headers there.
     """
+    name = f"{path}@{start}"
+    known = _PLACES.get(name)
+    if known is not None:
+        return known
+    places = []
     first_row = 0
-    found = None
     while start < end:
         header = source.read_at(min(_HEADER_BYTES, end - start), start)
         length, size_bytes, rows_in_page = _header(header)
-        if first_row <= row < first_row + rows_in_page:
-            found = PagePlace(start, first_row)
+        places.append(PagePlace(start, first_row))
         first_row += rows_in_page
         start += length + size_bytes
-    if found is None or (start, first_row) != (end, row_count):
+    if (start, first_row) != (end, row_count):
         raise ValueError("its pages are others than its footer says")
-    return found
+    _PLACES.put(name, tuple(places))
+    return tuple(places)
 
 
 class PageView:

@@ -379,12 +379,10 @@ class AlreadyExistsError(TableStoreError):
     condition = "TABLE_STORE_ALREADY_EXISTS"
     sql_state = "42P07"
 
-    def __init__(
-        self, *, kind: str, name: str, remedy: str = "choose another name or drop it"
-    ) -> None:
+    def __init__(self, *, kind: str, name: str, remedy: str = "drop it") -> None:
         self.kind = kind
         self.name = name
-        super().__init__(f"The {kind} {name!r} exists already; {remedy}.")
+        super().__init__(f"The {kind} {name!r} exists already; choose another name or {remedy}.")
 
 
 class NotFoundError(TableStoreError):

@@ -52,18 +52,21 @@ def test_memory_is_that_of_descendants_by_kind(tmp_path: Path) -> None:
     )
     path = tmp_path / "program.py"
     path.write_text(program)
-    command = [sys.executable, str(path), "16", "table_store.planner"]
+    # Below a process of its own: others that tests have started are no descendants of that.
+    above = "import subprocess, sys; subprocess.run(sys.argv[1:])"
+    planner = [sys.executable, str(path), "16", "table_store.planner"]
+    command = [sys.executable, "-c", above, *planner]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "up\n"
-            found = resident_bytes(os.getpid())
+            found = resident_bytes(process.pid)
         finally:
             os.killpg(process.pid, signal.SIGKILL)
     assert 16 * _MIB <= found[PLANNER] < 64 * _MIB <= found[WORKER] < 100 * _MIB
     # The forked planner is left out, both workers are in.
     assert found[PLANNER] + found[WORKER] < found[ALL] <= found[PLANNER] + 2 * found[WORKER]
     assert found[JVM] == 0
-    assert resident_bytes(os.getpid())[ALL] == 0
+    assert resident_bytes(process.pid)[ALL] == 0

@@ -66,17 +66,18 @@ class _Sink:
 
 
 class _Counted:
-    """Counts the bytes that are read."""
+    """Counts the bytes that are read, and in how many calls."""
 
     closed = False
 
     def __init__(self, data: bytes) -> None:
         self._source = pa.BufferReader(data)
-        self.count = 0
+        self.count = self.calls = 0
 
     def read(self, count: int = -1) -> bytes:
         found: bytes = self._source.read(None if count < 0 else count)
         self.count += len(found)
+        self.calls += 1
         return found
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -95,11 +96,10 @@ def test_rows_are_those_of_a_whole_read(stored: tuple[bytes, pa.Table]) -> None:
     everything = range(rows.num_columns)
     for group in (0, 1):
         for place in _PLACES:
-            found = reader.row(everything, group, place).to_pylist()
+            found = reader.row(everything, group, place, "whole").to_pylist()
             assert found == rows.slice(group * _ROWS + place, 1).to_pylist()
-    assert (
-        reader.row([4, 0], 1, 7).to_pylist() == rows.select([0, 4]).slice(_ROWS + 7, 1).to_pylist()
-    )
+    expected = rows.select([0, 4]).slice(_ROWS + 7, 1).to_pylist()
+    assert reader.row([4, 0], 1, 7, "whole").to_pylist() == expected
 
 
 def test_one_page_of_many_is_read(stored: tuple[bytes, pa.Table]) -> None:
@@ -107,26 +107,37 @@ def test_one_page_of_many_is_read(stored: tuple[bytes, pa.Table]) -> None:
     data, _ = stored
     source = _Counted(data)
     reader = ParquetFormatReader(pa.PythonFile(source, "r"), len(data))
-    before = source.count
-    reader.row([1], 0, 49_999)
-    assert source.count - before < len(data) / 4
+    count, calls = source.count, source.calls
+    reader.row([1], 0, 49_999, "one page")
+    assert source.count - count < len(data) / 4
+    calls_at_first = source.calls - calls
+    reader.row([1], 0, 49_998, "one page")
+    # Where pages are is known by now.
+    assert source.calls - calls - calls_at_first < calls_at_first
 
 
-def test_damage_gives_no_other_row(stored: tuple[bytes, pa.Table]) -> None:
-    """Any bit may have flipped in the pages and their headers: the row is right, or refused."""
+@pytest.mark.parametrize("is_known", [False, True])
+def test_damage_gives_no_other_row(stored: tuple[bytes, pa.Table], is_known: bool) -> None:
+    """Any bit may have flipped in the pages and their headers: the row is right, or refused.
+
+    Also where it flips when it is known already where the pages are.
+    """
     data, rows = stored
     expected = rows.select([0, 1]).slice(30_000, 1).to_pylist()
     choose = random.Random(4)
     reader = ParquetFormatReader(pa.BufferReader(data), len(data))
     starts = [reader._file.metadata.row_group(0).column(i).data_page_offset for i in (0, 1)]
     near_headers = [start + offset for start in starts for offset in range(40)]
+    if is_known:
+        reader.row([0, 1], 0, 30_000, "known")
     refused = 0
     for place in [*near_headers, *choose.sample(range(starts[0], starts[1] + 400_000), 60)]:
         damaged = bytearray(data)
         damaged[place] ^= 1 << choose.randrange(8)
         reader = ParquetFormatReader(pa.BufferReader(bytes(damaged)), len(data))
         try:
-            assert reader.row([0, 1], 0, 30_000).to_pylist() == expected, place
+            path = "known" if is_known else f"damaged at {place}"
+            assert reader.row([0, 1], 0, 30_000, path).to_pylist() == expected, place
         except (ValueError, OSError, pa.ArrowException):
             refused += 1
     assert refused > 20
