@@ -163,16 +163,6 @@ class AvroFormatReader:
         ]
         return pa.concat_tables(tables) if tables else schema.empty_table()
 
-    def row(
-        self,
-        columns: Sequence[int],
-        row_group: int,
-        row: int,
-        path: str,  # noqa: ARG002 - part of the interface
-    ) -> pa.Table:
-        """See `FormatReader.row`; decodes the whole group."""
-        return self.table(columns, [row_group]).slice(row, 1)
-
     def bounds(
         self,
         column: int,  # noqa: ARG002 - part of the interface

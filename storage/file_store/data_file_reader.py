@@ -281,7 +281,10 @@ class DataFileReader:
         if not layout.positions:
             return layout.projected(_lengths_only(1))
         with opened.damage():
-            found = opened.reader.row(layout.positions, row_group, row, opened.path)
+            if isinstance(opened.reader, ParquetFormatReader):
+                found = opened.reader.row(layout.positions, row_group, row, opened.path)
+            else:
+                found = opened.reader.table(layout.positions, [row_group]).slice(row, 1)
         opened.check(found.num_rows == 1, "it has fewer rows than its footer says")
         return layout.projected(found)
 

@@ -58,13 +58,6 @@ class FormatReader(Protocol):
         """Return the same rows at once."""
         ...
 
-    def row(self, columns: Sequence[int], row_group: int, row: int, path: str) -> pa.Table:
-        """Return one row by its place in a row group, decoding few others.
-
-        What is learnt about the file is remembered under its path: files never change.
-        """
-        ...
-
     def bounds(self, column: int, row_group: int) -> tuple[pa.Scalar, pa.Scalar, int] | None:
         """Return smallest and greatest value and number of NULLs; None where not known."""
         ...

@@ -229,25 +229,20 @@ def read_entries(
         CorruptFileError: a manifest is damaged.
     """
     types = entry_types(schema)
+
+    def stored(manifest: ManifestMeta) -> pa.Table:
+        return reader.read(manifest.name, kind=ContentKind.MANIFEST, snapshot_id=snapshot_id)
+
     if stats_of is None:
-        return concat_entries(
-            [
-                align_entries(
-                    reader.read(m.name, kind=ContentKind.MANIFEST, snapshot_id=snapshot_id), types
-                )
-                for m in manifests
-            ]
-        )
-    suffix = f"#{schema.id}#{sorted(stats_of)}"
+        return concat_entries([align_entries(stored(manifest), types) for manifest in manifests])
     tables = []
     for manifest in manifests:
-        name = f"{reader.table_path}/{manifest.name}{suffix}"
+        name = f"{reader.table_path}/{manifest.name}#{schema.id}#{sorted(stats_of)}"
         entries = reader.cache.chosen.get(name)
         if entries is None:
-            found = reader.read(manifest.name, kind=ContentKind.MANIFEST, snapshot_id=snapshot_id)
+            found = with_stats_of(stored(manifest), stats_of)
             # Copied: a column of what was decoded would hold all of it.
-            rows = pa.array(np.arange(found.num_rows))
-            entries = align_entries(with_stats_of(found, stats_of).take(rows), types)
+            entries = align_entries(found.take(pa.array(np.arange(found.num_rows))), types)
             reader.cache.chosen.put(name, entries)
         tables.append(entries)
     return concat_entries(tables)

@@ -112,16 +112,6 @@ class OrcFormatReader:
             return self.schema.empty_table().select(names)
         return self._file.read(columns=names)
 
-    def row(
-        self,
-        columns: Sequence[int],
-        row_group: int,
-        row: int,
-        path: str,  # noqa: ARG002 - part of the interface
-    ) -> pa.Table:
-        """See `FormatReader.row`; decodes the whole group."""
-        return self.table(columns, [row_group]).slice(row, 1)
-
     def bounds(
         self,
         column: int,  # noqa: ARG002 - part of the interface

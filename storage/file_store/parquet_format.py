@@ -183,7 +183,10 @@ class ParquetFormatReader:
         )
 
     def row(self, columns: Sequence[int], row_group: int, row: int, path: str) -> pa.Table:
-        """See `FormatReader.row`; of each column without nesting one page is decoded."""
+        """Return one row of a row group; of each column without nesting one page is decoded.
+
+        Where pages are is remembered under the path of the file: files never change.
+        """
         metadata = self._file.metadata.row_group(row_group)
         view = PageView(self._source, self._size_bytes)
         places: list[tuple[range, int]] = []
