@@ -21,9 +21,15 @@ _EXECUTOR_S = 60
 
 
 class StandaloneCluster(ClosedAtExit):
-    """A master and two workers, each with one core, so that an executor runs one task at a time."""
+    """A master and two workers, each with one core, so that an executor runs one task at a time.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: where logs and the workers' directories are.
+        own_cores: whether a worker and all that it starts, Python included, stay on a core of
+            their own, as on a machine that has no other one.
+    """
+
+    def __init__(self, folder: Path, *, own_cores: bool = False) -> None:
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
         port = free_port()
@@ -34,6 +40,10 @@ class StandaloneCluster(ClosedAtExit):
             self._start("worker.Worker", host, "--cores", "1", "--memory", "1g", self.master)
             for host in _WORKERS
         ]
+        if own_cores:
+            cores = sorted(os.sched_getaffinity(0))
+            for number, worker in enumerate(self._workers):
+                os.sched_setaffinity(worker.pid, {cores[number % len(cores)]})
 
     def _start(self, name: str, host: str, *arguments: str) -> subprocess.Popen[bytes]:
         binary = Path(sys.executable).parent
