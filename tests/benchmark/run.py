@@ -30,9 +30,11 @@ from tests.benchmark.plot import save_plot  # noqa: E402
 from tests.benchmark.report import markdown_lines, screen_lines  # noqa: E402
 from tests.benchmark.session import open_session  # noqa: E402
 from tests.benchmark.table_format import FormatError, TableFormat  # noqa: E402
+from tests.benchmark.workloads.first_statement import FirstStatement  # noqa: E402
 from tests.benchmark.workloads.kafka_rates import KafkaRates  # noqa: E402
 from tests.benchmark.workloads.large_merge import LargeMerge  # noqa: E402
 from tests.benchmark.workloads.logged_inserts import LoggedInserts  # noqa: E402
+from tests.benchmark.workloads.many_files import ManyFiles  # noqa: E402
 from tests.benchmark.workloads.merge_cases import MergeCases  # noqa: E402
 from tests.benchmark.workloads.micro_merge import MicroMerge  # noqa: E402
 from tests.benchmark.workloads.random_upserts import RandomUpserts  # noqa: E402
@@ -56,6 +58,8 @@ _WORKLOADS: dict[str, Callable[[Bench, argparse.Namespace], None]] = {
     "merge-cases": lambda bench, _: MergeCases(bench).run(),
     "micro-merge": lambda bench, _: MicroMerge(bench).run(),
     "large-merge": lambda bench, _: LargeMerge(bench).run(),
+    "many-files": lambda bench, _: ManyFiles(bench).run(),
+    "first-statement": lambda bench, _: FirstStatement(bench).run(),
     "log": lambda bench, _: _run_log(bench),
     "streams": lambda bench, arguments: _run_streams(bench, arguments.commits),
 }
