@@ -5,6 +5,8 @@ import java.util.Base64
 
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.core.{JsonFactoryBuilder, StreamReadConstraints}
+import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import com.github.luben.zstd.ZstdInputStream
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -19,10 +21,22 @@ import org.apache.spark.sql.execution.arrow.ArrowConverters
 import org.apache.spark.sql.types.{DataType, MetadataBuilder, StructType}
 import org.json4s._
 import org.json4s.JsonDSL._
+import org.json4s.jackson.{Json4sScalaModule, JsonMethods}
 
 /** Spark's values as JSON and back, letter by letter: what they mean is for the planner to say. */
 object Json {
   implicit val formats: Formats = DefaultFormats
+
+  /** The planner is trusted with answers of any length: there are rows that have many MB. */
+  private val methods = new JsonMethods {
+    override lazy val mapper: ObjectMapper = {
+      val limits = StreamReadConstraints.builder().maxStringLength(Int.MaxValue).build()
+      val unlimited = new ObjectMapper(new JsonFactoryBuilder().streamReadConstraints(limits).build())
+      unlimited.registerModule(new Json4sScalaModule)
+      unlimited.configure(DeserializationFeature.USE_BIG_INTEGER_FOR_INTS, true)
+    }
+  }
+  def parse(answer: String): JValue = methods.parse(answer)
 
   def ident(identifier: Identifier): JObject =
     ("namespace" -> identifier.namespace.toList) ~ ("name" -> identifier.name)
@@ -110,23 +124,25 @@ object Json {
     case _ => JString("first")
   }
 
-  /** Rows of an answer, from its Arrow stream. */
+  /** Rows of an answer, from its Arrow streams. */
   def rows(answer: JValue): Array[InternalRow] = {
-    val (rows, schema) = arrow(answer)
+    val (rows, schema) = ArrowConverters.fromIPCStream(streams(answer))
     // A columnar row's own copy fails at a NULL number in a map or an array.
     val unsafe = UnsafeProjection.create(schema)
     try rows.map(row => unsafe(row).copy(): InternalRow).toArray finally rows.close()
   }
 
-  /** Each of them, which is gone after the call. */
+  /** Each of them, which is gone after the call; one stream is in memory at a time. */
   def eachRow(answer: JValue)(use: InternalRow => Unit): Unit = {
-    val (rows, _) = arrow(answer)
+    val (rows, _) = ArrowConverters.fromIPCStream(streams(answer))
     try rows.foreach(use) finally rows.close()
   }
 
-  private def arrow(answer: JValue) = {
-    val sent = Base64.getDecoder.decode((answer \ "arrow").extract[String])
-    ArrowConverters.fromIPCStream(
-      if (answer \ "isCompressed" == JBool(true)) new ZstdInputStream(new ByteArrayInputStream(sent)).readAllBytes else sent)
+  private def streams(answer: JValue): Iterator[Array[Byte]] = {
+    val isCompressed = answer \ "isCompressed" == JBool(true)
+    (answer \ "arrow").children.iterator.map { text =>
+      val sent = Base64.getDecoder.decode(text.extract[String])
+      if (isCompressed) new ZstdInputStream(new ByteArrayInputStream(sent)).readAllBytes else sent
+    }
   }
 }

@@ -12,7 +12,7 @@ import org.apache.spark.api.java.JavaSparkContext
 import org.apache.spark.sql.classic.SparkSession
 import org.json4s._
 import org.json4s.JsonDSL._
-import org.json4s.jackson.JsonMethods.{compact, parse}
+import org.json4s.jackson.JsonMethods.compact
 import py4j.{ClientServer, Py4JException}
 
 /** The Python side of the bridge. One request is one function there; see catalog/planner. */
@@ -138,7 +138,7 @@ object PlannerProcess {
           throw Errors.plannerLost(request, lost)
       }
     if (reply.failure != null) throw reply.failure
-    val parsed = parse(answer)
+    val parsed = Json.parse(answer)
     parsed \ "error" match {
       case JNothing => parsed \ "value"
       case error => throw Errors.fromPlanner(error)

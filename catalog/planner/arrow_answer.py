@@ -10,29 +10,35 @@ from typing import Any, Final
 import pyarrow as pa
 
 _COMPRESSED_BYTES_MIN: Final = 1 << 16
+_STREAM_ROWS: Final = 1 << 16
 
 
 def arrow_answer(rows: pa.Table) -> dict[str, Any]:
-    """`rows` as {"arrow": base64 of an Arrow IPC stream}, which the JVM turns into its rows."""
+    """`rows` as {"arrow": Arrow IPC streams in base64}, which the JVM turns into its rows."""
     is_large = rows.nbytes >= _COMPRESSED_BYTES_MIN
-    return arrow_stream(rows.schema, rows.to_batches(), is_compressed=is_large)
+    return arrow_streams(rows.schema, rows.to_batches(_STREAM_ROWS), is_compressed=is_large)
 
 
-def arrow_stream(
+def arrow_streams(
     schema: pa.Schema, batches: Iterable[pa.RecordBatch], *, is_compressed: bool
 ) -> dict[str, Any]:
-    """Batches as `arrow_answer` has rows; never all in memory at once.
+    """Batches as `arrow_answer` has rows, a stream for each; never all in memory at once.
 
     To compress a large answer costs less than to send it as it is.
     """
+    streams = [_stream(schema, batch, is_compressed=is_compressed) for batch in batches]
+    if not streams:
+        streams = [_stream(schema, None, is_compressed=is_compressed)]
+    return {"arrow": streams, "isCompressed": is_compressed}
+
+
+def _stream(schema: pa.Schema, batch: pa.RecordBatch | None, *, is_compressed: bool) -> str:
     sink = pa.BufferOutputStream()
-    with ExitStack() as streams:
+    with ExitStack() as closing:
         to = sink
         if is_compressed:
-            to = streams.enter_context(pa.CompressedOutputStream(sink, "zstd"))
-        stream = streams.enter_context(pa.ipc.new_stream(to, schema))
-        for batch in batches:
+            to = closing.enter_context(pa.CompressedOutputStream(sink, "zstd"))
+        stream = closing.enter_context(pa.ipc.new_stream(to, schema))
+        if batch is not None:
             stream.write_batch(batch)
-    encoded = base64.b64encode(sink.getvalue())
-    del to, stream, streams, sink  # or the answer is in memory three times
-    return {"arrow": encoded.decode(), "isCompressed": is_compressed}
+    return base64.b64encode(sink.getvalue()).decode()

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.catalog.planner.arrow_answer import arrow_stream
+from table_store.catalog.planner.arrow_answer import arrow_streams
 from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.file_groups import Integers
 from table_store.storage.file_store.file_paths import paths_in_table
@@ -94,7 +94,7 @@ def raw_answer(
     batches = (_described(batch, live, rows) for batch in parts.to_batches(_BATCH_PARTS))
     return {
         "root": table_path.rstrip("/"),
-        **arrow_stream(_PARTS, batches, is_compressed=parts.num_rows > _UNCOMPRESSED_PARTS_MAX),
+        **arrow_streams(_PARTS, batches, is_compressed=parts.num_rows > _UNCOMPRESSED_PARTS_MAX),
     }
 
 

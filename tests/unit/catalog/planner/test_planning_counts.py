@@ -78,7 +78,7 @@ def _asked(table: FileStoreTable, *functions: tuple[str, str | None]) -> list[An
     answer = exact_aggregates(SESSION, _request(table, functions=asked))
     if answer is None:
         return None
-    (row,) = pa.ipc.open_stream(base64.b64decode(answer["arrow"])).read_all().to_pylist()
+    (row,) = _rows_of(answer)
     return list(row.values())
 
 
@@ -92,9 +92,15 @@ def _scan(table: FileStoreTable, *predicates: Any, columns: tuple[str, ...] = ("
 
 def _raw(answer: Any) -> list[dict[str, Any]]:
     """Parts of files that are read as they are."""
-    sent = base64.b64decode(answer["arrow"])
-    data = pa.input_stream(pa.py_buffer(sent), "zstd" if answer["isCompressed"] else None)
-    rows: list[dict[str, Any]] = pa.ipc.open_stream(data.read()).read_all().to_pylist()
+    return _rows_of(answer)
+
+
+def _rows_of(answer: Any) -> list[dict[str, Any]]:
+    compression = "zstd" if answer["isCompressed"] else None
+    rows: list[dict[str, Any]] = []
+    for stream in answer["arrow"]:
+        sent = pa.input_stream(pa.py_buffer(base64.b64decode(stream)), compression)
+        rows += pa.ipc.open_stream(sent.read()).read_all().to_pylist()
     return rows
 
 
@@ -261,7 +267,7 @@ def test_rows_of_one_key_come_with_the_plan(tmp_path: Path) -> None:
     assert before == {"bucket-0", "bucket-1", "bucket-2", "bucket-3"}
     for key in range(100):
         answer = _scan(table, _equals("id", key), columns=("id", "v"))
-        found = pa.ipc.open_stream(base64.b64decode(answer["arrow"])).read_all().to_pylist()
+        found = _rows_of(answer)
         assert found == [{"id": key, "v": 2.0 if key in (7, 8) else 1.0}]
     assert "splits" in _scan(table, _equals("v", 2))
 
