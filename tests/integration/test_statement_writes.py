@@ -87,6 +87,15 @@ def test_values_that_the_planner_answers(shell: StockShell) -> None:
     assert shell.ok("SELECT max(t) FROM lookup") == (("01:02:03",),)
 
 
+def test_a_long_value_that_the_planner_answers(shell: StockShell) -> None:
+    """A condition on the key lets the planner read the row, whose text is some ten MB."""
+    made = "string_agg(sha2(string(id), 512), '') AS s FROM range(250000)"
+    shell.ok("CREATE TABLE long_value (k INT PRIMARY KEY, s STRING)")
+    shell.ok(f"INSERT INTO long_value SELECT 1, {made}")
+    found = shell.ok("SELECT length(s) AS n, md5(s) AS h FROM long_value WHERE k = 1")
+    assert found == shell.ok(f"SELECT length(s) AS n, md5(s) AS h FROM (SELECT {made})")
+
+
 @pytest.mark.parametrize(
     ("kind", "values", "left"),
     [
