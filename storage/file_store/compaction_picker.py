@@ -51,27 +51,38 @@ class CompactionUnit:
     """Runs to merge into one run on `output_level`, newest first.
 
     `drop_deletes`: nothing older remains that a deletion could still have to hide.
+    `raised` are older runs of level 0, which only move, to the levels that they have here: the
+    merged one is newer than they are, and cannot be on level 0.
     """
 
     output_level: int
     runs: tuple[LevelRun, ...]
     drop_deletes: bool
+    raised: tuple[LevelRun, ...] = ()
 
     @property
     def files(self) -> tuple[DataFile, ...]:
         """All files to merge."""
-        return tuple(f for r in self.runs for f in r.run.files)
+        return _files(self.runs)
+
+    @property
+    def raised_files(self) -> tuple[DataFile, ...]:
+        """All files that only move, as they are still."""
+        return _files(self.raised)
 
     def described_by(self, files: Mapping[str, DataFile]) -> CompactionUnit:
         """Return the unit with these in the place of its files, by their names.
 
         Those that are only moved to another level go into a manifest again, statistics and all.
         """
-        runs = tuple(
-            LevelRun(r.level, SortedRun(tuple(files[f.name] for f in r.run.files)))
-            for r in self.runs
-        )
-        return replace(self, runs=runs)
+
+        def described(runs: Sequence[LevelRun]) -> tuple[LevelRun, ...]:
+            return tuple(
+                LevelRun(r.level, SortedRun(tuple(files[f.name] for f in r.run.files)))
+                for r in runs
+            )
+
+        return replace(self, runs=described(self.runs), raised=described(self.raised))
 
 
 def pick_compaction(levels: Levels, options: PickerOptions) -> CompactionUnit | None:
@@ -125,15 +136,29 @@ def _similar_in_size(runs: Sequence[LevelRun], count: int, options: PickerOption
 
 
 def _unit(runs: Sequence[LevelRun], count: int, options: PickerOptions) -> CompactionUnit:
+    """Return the merge of the first `count` runs, or of as many more as it takes.
+
+    It goes right below the next run that is above level 0; those of level 0 before that one go in
+    between, as they are. Where there are not as many levels, further ones are merged.
+    """
     level_max = max(options.level_max, *(r.level for r in runs))
-    output_level = level_max if count == len(runs) else runs[count].level - 1
-    while output_level <= 0:
-        # The next run is on level 0 or 1. Level 0 holds unmerged files only, so take runs along
-        # until one is on a level that can be the output.
-        output_level = runs[count].level
-        count += 1
-        if count == len(runs):
-            output_level = level_max
-    return CompactionUnit(
-        output_level=output_level, runs=tuple(runs[:count]), drop_deletes=count == len(runs)
-    )
+    for taken in range(count, len(runs)):
+        stay = [r for r in runs[taken:] if r.level == 0]
+        above = runs[taken + len(stay) :]
+        output_level = (above[0].level if above else level_max + 1) - len(stay) - 1
+        # Nothing is behind the oldest one that its deletions could hide: a rewrite drops them.
+        is_final = not above and any(file.delete_count for file in runs[-1].run.files)
+        if output_level > 0 and not is_final:
+            return CompactionUnit(
+                output_level=output_level,
+                runs=tuple(runs[:taken]),
+                drop_deletes=False,
+                raised=tuple(
+                    LevelRun(output_level + place, r.run) for place, r in enumerate(stay, 1)
+                ),
+            )
+    return CompactionUnit(output_level=level_max, runs=tuple(runs), drop_deletes=True)
+
+
+def _files(runs: Sequence[LevelRun]) -> tuple[DataFile, ...]:
+    return tuple(file for r in runs for file in r.run.files)

@@ -108,11 +108,15 @@ class CompactionTask:
         to_level = self.unit.output_level
         in_place = {file.name for file in moved if file.level == to_level}
         added.extend(replace(f, level=to_level) for f in moved if f.name not in in_place)
+        removed = [file for file in self.unit.files if file.name not in in_place]
+        for run in self.unit.raised:
+            added.extend(replace(file, level=run.level) for file in run.run.files)
+            removed.extend(run.run.files)
         return CommitMessage(
             partition=self.partition,
             bucket=self.bucket,
             added=tuple(added),
-            removed=tuple(f for f in sorted(self.unit.files, key=age) if f.name not in in_place),
+            removed=tuple(sorted(removed, key=age)),
         )
 
     def _sorted_out(self) -> tuple[list[DataFile], list[tuple[SortedRun, ...]]]:

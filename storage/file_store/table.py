@@ -330,7 +330,7 @@ class FileStoreTable:
             CompactionTask(
                 partition=bucket.partition,
                 bucket=bucket.bucket,
-                unit=unit.described_by(live.with_stats(unit.files)),
+                unit=unit.described_by(live.with_stats((*unit.files, *unit.raised_files))),
                 files=files,
                 context=context,
                 moves_rows=moves_rows(unit.files, moved),

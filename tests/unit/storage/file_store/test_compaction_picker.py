@@ -69,10 +69,10 @@ def test_space_amplification_comes_first(runs: Runs, expected: tuple[int, int] |
             [(0, 100), (0, 102), (3, 204), (4, 9000), (5, 9999)], None, id="2 percent does not"
         ),
         pytest.param(
-            [(0, 1), (0, 1), (0, 99), (1, 500), (5, 9999)], (4, 1), id="level 0 is no output"
+            [(0, 1), (0, 1), (0, 99), (1, 500), (5, 9999)], (4, 4), id="level 0 is no output"
         ),
         pytest.param(
-            [(0, 1), (0, 1), (0, 9), (0, 99), (0, 9999)], (5, 5), id="all on level 0: everything"
+            [(0, 1), (0, 1), (0, 9), (0, 99), (0, 9999)], (2, 2), id="others of level 0 go up"
         ),
     ],
 )
@@ -90,7 +90,7 @@ def test_size_ratio_comes_second(runs: Runs, expected: tuple[int, int] | None) -
         ),
         pytest.param(
             [(0, 1), (0, 10), (0, 100), (1, 10**3), (3, 10**4), (4, 10**5), (5, 10**7)],
-            (4, 1),
+            (4, 2),
             id="with the run of level 1",
         ),
         pytest.param(
@@ -100,6 +100,40 @@ def test_size_ratio_comes_second(runs: Runs, expected: tuple[int, int] | None) -
 )
 def test_run_count_comes_last(runs: Runs, expected: tuple[int, int] | None) -> None:
     assert taken(pick_compaction(levels(runs), OPTIONS)) == expected
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected", "raised"),
+    [
+        pytest.param([*[(0, 1)] * 4, (0, 9999)], (4, 4), [(5, 9999)], id="small ones, a large one"),
+        pytest.param(
+            [(0, 1), (0, 1), (0, 9), (0, 99), (3, 500), (5, 9999)],
+            (3, 1),
+            [(2, 99)],
+            id="not enough levels for two",
+        ),
+        pytest.param([(0, 1), (0, 1), (0, 9), (0, 99), (2, 500)], (4, 1), [], id="for none"),
+    ],
+)
+def test_older_runs_of_level_zero_move_out_of_the_way(
+    runs: Runs, expected: tuple[int, int], raised: Runs
+) -> None:
+    """A large first write is not rewritten with the first small ones after it."""
+    unit = pick_compaction(levels(runs), OPTIONS)
+    assert taken(unit) == expected
+    assert unit is not None
+    assert [(r.level, r.size_bytes) for r in unit.raised] == raised
+    assert not unit.drop_deletes
+
+
+def test_the_oldest_run_is_rewritten_where_it_has_deletions() -> None:
+    """As the only run of the highest level it would keep them for good."""
+    small = [make_file(f"f{i}", keys=(0, 9), size=1, sequence=(i * 10, 0)) for i in range(1, 5)]
+    oldest = make_file("oldest", keys=(0, 9), size=9999, deletes=1, sequence=(0, 0))
+    unit = pick_compaction(levels_of([*small, oldest]), OPTIONS)
+    assert taken(unit) == (5, 5)
+    assert unit is not None
+    assert unit.drop_deletes
 
 
 def test_deletions_are_dropped_only_when_nothing_older_remains() -> None:

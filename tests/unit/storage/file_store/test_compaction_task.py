@@ -156,6 +156,30 @@ def test_a_file_that_is_only_moved_keeps_what_is_known_of_it(tmp_path: Path) -> 
     assert before[0].stats
 
 
+def test_small_runs_are_merged_without_the_large_one_behind_them(tmp_path: Path) -> None:
+    """All were written by statements, on level 0; the large one only moves above the others."""
+    schema = new_schema(
+        fields=[Field(id=0, name=name, type=LONG) for name in "kv"], primary_key=["k"], time_ms=0
+    )
+    table = FileStoreTable.create(str(tmp_path / "t"), schema)
+    values = np.random.default_rng(5).integers(1 << 60, size=9000)
+    table.append(pa.table({"k": np.arange(9000), "v": values}))
+    (large,) = table.live_files(table.latest_snapshot(), schema).files()
+    table.delete(pa.table({"k": [20]}))
+    for number in range(3):
+        table.upsert(pa.table({"k": np.arange(number, 9, 3), "v": [-number] * 3}))
+    expected = table.scan().to_arrow().sort_by("k")
+    assert table.compact(full=False).files_after == 2
+    merged, kept = sorted(
+        table.live_files(table.latest_snapshot(), schema).files(), key=lambda file: file.level
+    )
+    assert (kept.name, kept.level, merged.level) == (large.name, 5, 4)
+    assert table.scan().to_arrow().sort_by("k") == expected
+    table.upsert(pa.table({"k": [20], "v": [4]}))
+    assert table.compact().files_after == 1
+    assert table.scan().count() == 9000
+
+
 def test_little_is_one_task(tmp_path: Path) -> None:
     """Cutting costs row groups that are read twice."""
     task = only_task(table_of_runs(tmp_path / "t", LONG))
