@@ -202,7 +202,8 @@ object ManagedScan {
       new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
   }
 
-  private def python(task: JValue): PythonFunction = SimplePythonFunction(
+  /** What `python_task` of the planner says. */
+  def python(task: JValue): PythonFunction = SimplePythonFunction(
     Base64.getDecoder.decode((task \ "function").extract[String]).toSeq,
     new HashMap((task \ "environment").extract[Map[String, String]].asJava),
     new java.util.ArrayList[String](), (task \ "python").extract[String], (task \ "pythonVersion").extract[String],

@@ -1,4 +1,4 @@
-"""What Spark needs to run a read task in a Python worker, and what it is to answer with."""
+"""What Spark needs to run a task in a Python worker, and what it is to answer with."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from pyspark.sql.types import StructType
 from table_store.catalog.planner.live_rows_task import LiveRowsTask
 from table_store.catalog.planner.read_task import ReadTask
 from table_store.catalog.planner.worker_process import WORKER_ENVIRONMENT
+from table_store.catalog.planner.write_task import WriteTask
 
 
-def python_task(task: ReadTask | LiveRowsTask, struct_json: str) -> dict[str, Any]:
+def python_task(task: ReadTask | LiveRowsTask | WriteTask, struct_json: str) -> dict[str, Any]:
     """The task as the bridge takes it: its process, and the function with its result type."""
     return {
         "python": sys.executable,
@@ -25,7 +26,7 @@ def python_task(task: ReadTask | LiveRowsTask, struct_json: str) -> dict[str, An
     }
 
 
-def _command(task: ReadTask | LiveRowsTask, struct_json: str) -> str:
+def _command(task: ReadTask | LiveRowsTask | WriteTask, struct_json: str) -> str:
     """The task as Spark's Python worker takes it: pickled together with its result type."""
     result = StructType.fromJson(json.loads(struct_json))
     pickled = CloudPickleSerializer().dumps((task, result))  # type: ignore[no-untyped-call]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import Any, Final
@@ -18,6 +19,7 @@ from table_store.catalog.planner.key_parts import KeyParts, cut_by_key
 from table_store.catalog.planner.maintenance import compact_after_write
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.overwrite import overwrite_scope, replace_condition, replaced_rows
+from table_store.catalog.planner.python_task import python_task
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.planner.stream_write_requests import (
     commit_properties,
@@ -98,7 +100,7 @@ def _written(
                 buckets=context.bucket_count,
                 parallelism=parallelism,
             )
-        return _written_by_workers(context, planned, parallelism, parts)
+        return _written_by_workers(context, planned, query, parallelism, parts)
     except CapturedException as error:
         found = _BAD_CHANGE_TYPE_VALUE.search(str(error))
         if found is None:
@@ -159,13 +161,12 @@ def _kind(argument: Argument) -> Column | None:
 
 
 def _written_by_workers(
-    context: WriterContext, rows: DataFrame, parallelism: int, parts: KeyParts
+    context: WriterContext, rows: DataFrame, query: Any, parallelism: int, parts: KeyParts
 ) -> tuple[CommitMessage, ...]:
     placed = at_writers(rows, context.schema, context.bucket_count, parallelism, parts)
-    # By position: mapInArrow takes no column whose name has a dot or a back-tick.
-    rows = placed.toDF(*[f"_{i}" for i in range(len(placed.columns))])
-    answers = rows.mapInArrow(WriteTask(context, tuple(placed.columns)), ANSWER).collect()
-    return messages_of([(row.message, row.error) for row in answers])
+    task = python_task(WriteTask(context, tuple(placed.columns)), ANSWER.json())
+    answers = json.loads(query.answers(placed._jdf, json.dumps(task)))
+    return messages_of([(message, error) for message, error in answers])
 
 
 def _commit(

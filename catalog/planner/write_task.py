@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import pyarrow as pa
+from pyspark.sql.types import StructType
 
 from table_store.catalog.planner.worker_process import end_when_unheard
 from table_store.catalog.planner.write_plan import BUCKET, KIND, ORDER
@@ -14,7 +16,7 @@ from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.table_writer import TableWriter, WriterContext
 from table_store.storage.kernel.errors import TableStoreError
 
-ANSWER = "message string, error string"
+ANSWER: Final = StructType().add("message", "string").add("error", "string")
 _ANSWER_SCHEMA = pa.schema([("message", pa.string()), ("error", pa.string())])
 
 
