@@ -1,9 +1,12 @@
 package org.apache.spark.sql.tablestore
 
+import java.lang.ref.SoftReference
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.{LinkedHashMap, Map => JMap}
 
 import scala.jdk.CollectionConverters._
+
+import org.apache.parquet.hadoop.metadata.ParquetMetadata
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.PartitionReader
@@ -11,13 +14,10 @@ import org.apache.spark.sql.types.{BinaryType, Decimal, LongType, StringType, St
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarBatch, ColumnarMap}
 import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String}
 
-/** The rows of one row group that are rows of the table: bit i is its row i; `file` is the part that has `rows` rows,
-  * `count` of them live. */
-class LiveRows(val file: FileRange, val rows: Long, val count: Long, words: Array[Long]) {
+/** The rows of one row group that are rows of the table: bit i is its row i. It has `rows` rows, the first of them is
+  * row `firstRow` of the file; `count` of them are live. */
+class LiveRows(val path: String, val firstRow: Long, val rows: Long, val count: Long, words: Array[Long]) {
   def sizeBytes: Long = 8L * words.length + 200
-
-  private def isFollowedBy(other: LiveRows): Boolean =
-    file.path == other.file.path && file.start + file.length == other.file.start
 
   /** How many of the `length` rows from `first` on are live; their places after `first` go to `places`. */
   def select(first: Long, length: Int, places: Array[Int]): Int = {
@@ -42,48 +42,57 @@ class LiveRows(val file: FileRange, val rows: Long, val count: Long, words: Arra
 
 object LiveRows {
   /** As the planner's workers answer. */
-  val schema: StructType = new StructType().add("path", StringType).add("start", LongType).add("length", LongType)
-    .add("size", LongType).add("rows", LongType).add("count", LongType).add("bits", BinaryType)
+  val schema: StructType = new StructType().add("path", StringType).add("firstRow", LongType).add("rows", LongType)
+    .add("count", LongType).add("bits", BinaryType)
 
   def from(row: InternalRow): LiveRows = {
-    val bits = row.getBinary(6)
+    val bits = row.getBinary(4)
     val words = new Array[Long](bits.length / 8)
     ByteBuffer.wrap(bits).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer.get(words)
-    new LiveRows(FileRange("", row.getUTF8String(0).toString, row.getLong(1), row.getLong(2), row.getLong(3)),
-      row.getLong(4), row.getLong(5), words)
+    new LiveRows(row.getUTF8String(0).toString, row.getLong(1), row.getLong(2), row.getLong(3), words)
   }
 
-  /** Row groups that one reader may read after each other. */
-  def parts(groups: Array[LiveRows]): Seq[Seq[LiveRows]] = groups.foldRight(List.empty[List[LiveRows]]) {
-    case (group, (next :: others) :: parts) if group.isFollowedBy(next) => (group :: next :: others) :: parts
-    case (group, parts) => List(group) :: parts
+  /** The files of row groups, in their order. */
+  def byFile(groups: Seq[LiveRows]): Array[LiveFile] = {
+    val ofFile = groups.groupBy(_.path)
+    groups.map(_.path).distinct.map(path => new LiveFile(path, ofFile(path))).toArray
   }
 
   /** Those of splits that were read in this process, least recently used out first: a bit for each stored row. Never
     * stale, since a split's name says which files it has, and files do not change. */
-  private val known = new LinkedHashMap[String, Array[LiveRows]](16, 0.75f, true)
+  private val known = new LinkedHashMap[String, Array[LiveFile]](16, 0.75f, true)
   private val limitBytes = math.min(256L << 20, Runtime.getRuntime.maxMemory / 32)
   private var heldBytes = 0L
-  private def bytes(rows: Array[LiveRows]): Long = 200 + rows.map(_.sizeBytes).sum
+  private def bytes(rows: Array[LiveFile]): Long = 200 + rows.map(_.sizeBytes).sum
 
-  def get(split: String): Option[Array[LiveRows]] = known.synchronized(Option(known.get(split)))
-  def put(split: String, rows: Array[LiveRows]): Unit = known.synchronized {
+  def get(split: String): Option[Array[LiveFile]] = known.synchronized(Option(known.get(split)))
+  def put(split: String, rows: Array[LiveFile]): Unit = known.synchronized {
     Option(known.put(split, rows)).foreach(heldBytes -= bytes(_))
     heldBytes += bytes(rows)
     val oldest = known.entrySet.iterator
     while (heldBytes > limitBytes && oldest.hasNext) {
-      val entry: JMap.Entry[String, Array[LiveRows]] = oldest.next()
+      val entry: JMap.Entry[String, Array[LiveFile]] = oldest.next()
       heldBytes -= bytes(entry.getValue)
       oldest.remove()
     }
   }
 }
 
-/** The live rows of a part of a file, whose reader gives all rows of these row groups; or none at all, where bounds
-  * rule out the only one. */
-class LiveRowsReader(file: PartitionReader[ColumnarBatch], groups: Seq[LiveRows]) extends PartitionReader[ColumnarBatch] {
-  private val left = groups.iterator
-  private var group = left.next()
+/** The row groups of a file that have live rows; and its footer, as long as there is memory for it. */
+class LiveFile(val path: String, val groups: Seq[LiveRows]) {
+  @volatile private var known = new SoftReference[ParquetMetadata](null)
+  def footer(read: => ParquetMetadata): ParquetMetadata = Option(known.get).getOrElse {
+    val footer = read
+    known = new SoftReference(footer)
+    footer
+  }
+  def count: Long = groups.map(_.count).sum
+  def sizeBytes: Long = groups.map(_.sizeBytes).sum + 200
+}
+
+/** The live rows of a file, whose reader gives all rows of these row groups. */
+class LiveRowsReader(file: PartitionReader[ColumnarBatch], groups: Iterator[LiveRows]) extends PartitionReader[ColumnarBatch] {
+  private var group = groups.next()
   private var row = 0L
   private var places = new Array[Int](0)
   private var of: ColumnarBatch = _
@@ -94,7 +103,7 @@ class LiveRowsReader(file: PartitionReader[ColumnarBatch], groups: Seq[LiveRows]
     while (file.next()) {
       val batch = file.get()
       if (places.length < batch.numRows) places = new Array[Int](batch.numRows)
-      if (row == group.rows && left.hasNext) { group = left.next(); row = 0 }
+      if (row == group.rows && groups.hasNext) { group = groups.next(); row = 0 }
       val found = group.select(row, batch.numRows, places)
       row += batch.numRows
       if (found == batch.numRows) { answer = batch; return true }
@@ -108,9 +117,8 @@ class LiveRowsReader(file: PartitionReader[ColumnarBatch], groups: Seq[LiveRows]
         return true
       }
     }
-    val isComplete = row == group.rows && !left.hasNext
-    if (!isComplete && (row > 0 || groups.length > 1))
-      throw new IllegalStateException(s"other row groups than of ${groups.map(_.rows)} rows")
+    if (row != group.rows || groups.hasNext)
+      throw new IllegalStateException(s"row group at row ${group.firstRow} has $row rows and not ${group.rows}")
     false
   }
   override def get(): ColumnarBatch = answer

@@ -24,7 +24,7 @@ case class LiveRowsTask(python: PythonFunction, atFirst: Boolean)
 /** Reads raw splits with Spark's Parquet reader, and merge splits, too, where their live rows are known or worth
   * finding out; else these in a Python worker. All as column batches, unless the types rule that out for Parquet: then
   * the whole scan is rows. */
-case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionReaderFactory, isFiltered: Boolean,
+case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionReaderFactory,
     python: Option[PythonFunction], live: Option[LiveRowsTask], settings: PythonReader.Settings, snapshot: Option[Long]) extends PartitionReaderFactory {
   override def supportColumnarReads(split: InputPartition): Boolean = parquet.supportColumnarReads(split)
 
@@ -34,14 +34,9 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
       case raw: RawSplit => opened(raw.files.iterator, counts)(parquet.buildColumnarReader)
       case merge: MergeSplit => liveRows(merge, counts) match {
         case Some(rows) if schema.isEmpty => new LengthReader(rows.map(_.count).sum)
-        case Some(groups) =>
-          counts.files += groups.map(_.file.path).distinct.length
-          // Where bounds may rule out row groups, nobody says which of several these were.
-          val parts = if (isFiltered) groups.toSeq.map(Seq(_)) else LiveRows.parts(groups)
-          new ConcatReader(parts.iterator.map { groups =>
-            val whole = groups.head.file.copy(length = groups.map(_.file.length).sum)
-            new LiveRowsReader(guarded(whole)(parquet.buildColumnarReader), groups)
-          })
+        case Some(files) =>
+          val groups = new LiveRowGroups(parquet)
+          new ConcatReader(files.iterator.map { file => counts.files += 1; guarded(file.path)(groups.open(file)) })
         case None => merged(merge, counts)
       }
     }, counts)
@@ -56,22 +51,23 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
   }
 
   private def opened[T](files: Iterator[FileRange], counts: ReadCounts)(open: PartitionedFile => PartitionReader[T]) =
-    new ConcatReader(files.map { file => counts.files += 1; guarded(file)(open) })
-  private def guarded[T](file: FileRange)(open: PartitionedFile => PartitionReader[T]): PartitionReader[T] =
-    new GuardedReader(open(file.toSpark), Errors.unreadable(file.path, snapshot, _))
+    new ConcatReader(files.map { file => counts.files += 1; guarded(file.path)(open(file.toSpark)) })
+  private def guarded[T](path: String)(open: => PartitionReader[T]): PartitionReader[T] =
+    new GuardedReader(open, Errors.unreadable(path, snapshot, _))
 
   private def merged(split: MergeSplit, counts: ReadCounts): PartitionReader[ColumnarBatch] = {
     counts.rowMerges += 1
     new PythonReader(schema, python.get, settings, split.payload)
   }
 
-  private def liveRows(split: MergeSplit, counts: ReadCounts): Option[Array[LiveRows]] = for {
+  private def liveRows(split: MergeSplit, counts: ReadCounts): Option[Array[LiveFile]] = for {
     name <- split.live
     task <- live
     rows <- LiveRows.get(name).orElse(Option.when(task.atFirst) {
       counts.keyMerges += 1
       val merged = new PythonReader(LiveRows.schema, task.python, settings, split.payload)
-      val rows = Iterator.continually(merged).takeWhile(_.next()).flatMap(_.get().rowIterator().asScala.map(LiveRows.from)).toArray
+      val rows = LiveRows.byFile(Iterator.continually(merged).takeWhile(_.next())
+        .flatMap(_.get().rowIterator().asScala.map(LiveRows.from)).toSeq)
       LiveRows.put(name, rows)
       rows
     })

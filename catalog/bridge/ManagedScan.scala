@@ -186,17 +186,14 @@ object ManagedScan {
       case _ => None
     }
     val worker = (task \ "function").toOption.map(_ => python(task))
-    ManagedReaderFactory(schema, parquet(session, schema, predicates, live.isDefined), predicates.nonEmpty, worker, live,
+    ManagedReaderFactory(schema, parquet(session, schema, predicates), worker, live,
       PythonReader.settings(session), snapshot)
   }
 
-  /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. Whoever knows which rows of
-    * a row group are live must get `wholeGroups`, or none of their rows. */
-  private def parquet(session: SparkSession, schema: StructType, predicates: Array[Predicate],
-      wholeGroups: Boolean): ParquetPartitionReaderFactory = {
+  /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. */
+  private def parquet(session: SparkSession, schema: StructType, predicates: Array[Predicate]): ParquetPartitionReaderFactory = {
     val configuration = session.sessionState.newHadoopConf()
     configuration.setBoolean("parquet.page.verify-checksum.enabled", true)
-    if (wholeGroups) configuration.setBoolean("parquet.filter.columnindex.enabled", false)
     val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
     ParquetScan(session, configuration, null, schema, schema, StructType(Nil), PredicateUtils.toV1(predicates),
       new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]

@@ -20,9 +20,7 @@ _COLUMNS: Final = [
     Field(id=0, name=name, type=data_type)
     for name, data_type in {
         "path": STRING,
-        "start": LONG,
-        "length": LONG,
-        "size": LONG,
+        "firstRow": LONG,
         "rows": LONG,
         "count": LONG,
         "bits": BINARY,
@@ -51,9 +49,7 @@ class LiveRowsTask:
     def _row(self, live: LiveRows) -> dict[str, object]:
         return {
             "path": self.reader.files.path_of(live.file),
-            "start": live.group.start,
-            "length": live.group.length,
-            "size": live.file.size_bytes,
+            "firstRow": live.group.first_row,
             "rows": live.group.row_count,
             "count": live.count,
             "bits": live.bits.tobytes(),

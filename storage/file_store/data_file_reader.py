@@ -102,7 +102,8 @@ class DataFileReader:
                 rows = layout.projected(pa.Table.from_batches([batch]))
                 if numbered_from is not None:
                     places = layout.places(groups, row_count - expected, batch.num_rows)
-                    rows = rows.append_column(ROW_NUMBER_COLUMN, pa.array(places + numbered_from))
+                    places += numbered_from
+                    rows = rows.append_column(ROW_NUMBER_COLUMN, pa.array(places))
                 expected -= batch.num_rows
                 yield from _in_batches(rows if where is None else matching(rows, where))
             opened.check(expected == 0, "it has another number of rows than its footer says")
@@ -160,7 +161,7 @@ class DataFileReader:
         return data_file_path(self._table_path, self._schema.partition_keys, file)
 
     def row_groups(self, file: DataFile, *, snapshot_id: int | None = None) -> tuple[RowGroup, ...]:
-        """Return where the file's row groups are; those of other formats than Parquet are one.
+        """Return the file's row groups; those of other formats than Parquet are one.
 
         Reads the footer.
 
@@ -171,7 +172,7 @@ class DataFileReader:
         with self._opened(file, snapshot_id) as opened:
             if isinstance(opened.reader, ParquetFormatReader):
                 return opened.reader.row_groups()
-            return (RowGroup(0, file.row_count, 0, file.size_bytes),)
+            return (RowGroup(0, file.row_count),)
 
     def row_group_starts(
         self, file: DataFile, column: str, *, snapshot_id: int | None = None

@@ -98,8 +98,12 @@ class FileLayout:
         for group in groups:
             rows = self._reader.row_group_rows[group]
             low, high = max(first, offset), min(first + count, offset + rows)
-            places.append(np.arange(low, max(low, high)) + (starts[group] - offset))
+            if low < high:
+                moved = int(starts[group]) - offset
+                places.append(np.arange(low + moved, high + moved))
             offset += rows
+        if len(places) == 1:
+            return places[0]
         return np.concatenate(places) if places else np.zeros(0, np.int64)
 
     def chosen_groups(

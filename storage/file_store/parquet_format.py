@@ -133,6 +133,10 @@ class ParquetFormatReader:
         self._size_bytes = size_bytes
         self._file = self._opened(source, checked_metadata(source, size_bytes))
         self.schema: pa.Schema = self._file.schema_arrow
+        metadata = self._file.metadata
+        self._row_group_rows = tuple(
+            metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
+        )
         first = 0
         self._leaf_ranges: list[range] = []
         for column in self.schema:
@@ -143,8 +147,7 @@ class ParquetFormatReader:
     @property
     def row_group_rows(self) -> tuple[int, ...]:
         """Rows of each row group."""
-        metadata = self._file.metadata
-        return tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+        return self._row_group_rows
 
     def batches(
         self, columns: Sequence[int], row_groups: Sequence[int]
@@ -206,13 +209,10 @@ class ParquetFormatReader:
         return pa.Table.from_arrays(values, names)
 
     def row_groups(self) -> tuple[RowGroup, ...]:
-        """Return where the row groups are."""
+        """Return which rows the row groups have."""
         counts = self.row_group_rows
         firsts = accumulate(counts, initial=0)
-        return tuple(
-            RowGroup(first, count, *self._group_bytes(i))
-            for i, (first, count) in enumerate(zip(firsts, counts, strict=False))
-        )
+        return tuple(RowGroup(first, count) for first, count in zip(firsts, counts, strict=False))
 
     @staticmethod
     def _opened(
@@ -225,11 +225,6 @@ class ParquetFormatReader:
             pre_buffer=False,
             buffer_size=buffer_bytes,
         )
-
-    def _group_bytes(self, row_group: int) -> tuple[int, int]:
-        metadata = self._file.metadata.row_group(row_group)
-        parts = [_chunk_bytes(metadata.column(i)) for i in range(metadata.num_columns)]
-        return min(start for start, _ in parts), sum(end - first for first, end in parts)
 
     def bounds(self, column: int, row_group: int) -> tuple[pa.Scalar, pa.Scalar, int] | None:
         """Return smallest and greatest value and number of NULLs, None where not known.

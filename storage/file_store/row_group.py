@@ -1,4 +1,4 @@
-"""Where a row group is in its file."""
+"""Which rows of its file a row group has."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Rows that a file stores column by column: `length` bytes from `start` on."""
+    """Rows that a file stores column by column."""
 
     first_row: int
     row_count: int
-    start: int
-    length: int

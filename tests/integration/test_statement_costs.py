@@ -422,6 +422,8 @@ def test_live_rows_of_every_kind_of_column(costs: Any) -> None:
     expected = [1200, changed, changed, sum(ids) // 2, 600, changed, 0, sum(ids), known, known]
     assert costs["first kinds"]["rows"] == costs["second kinds"]["rows"] == [expected]
     assert costs["second kinds"]["reads"] == {"files": 2, "keyMerges": 0, "rowMerges": 0}
+    # Where the files have what is known, too.
+    assert costs["second kinds"]["bytes"] < costs["first kinds"]["bytes"]
 
 
 def test_live_rows_of_a_file_whose_first_row_groups_are_left_out(costs: Any) -> None:
