@@ -53,7 +53,16 @@ def order_by_key(
     Runs that are sorted already cost little: numpy's stable sort is a timsort, which finds them
     and gallops. Keys hold no NULL.
     """
-    codes = _packed([code for key in keys for code in _codes(_whole(key))])
+    return order_by_codes(key_codes(keys), tie_breaker=tie_breaker)
+
+
+def key_codes(keys: Sequence[pa.ChunkedArray | pa.Array]) -> list[Code]:
+    """Return the codes of the rows' keys, most significant first, as few as may be."""
+    return _packed([code for key in keys for code in _codes(_whole(key))])
+
+
+def order_by_codes(codes: Sequence[Code], *, tie_breaker: IntArray | None = None) -> KeyOrder:
+    """Return what `order_by_key` returns of keys with these codes."""
     values = codes[0](None)
     order = np.argsort(values, kind="stable")
     starts = _boundaries(values[order])

@@ -14,15 +14,17 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_store.storage.file_store.data_file import KIND_ADD, KIND_COLUMN, DataFile
 from table_store.storage.file_store.data_file_reader import ROW_NUMBER_COLUMN, DataFileReader
-from table_store.storage.file_store.merge import newest_per_key
+from table_store.storage.file_store.key_range import range_columns
+from table_store.storage.file_store.key_slots import KeySlots
+from table_store.storage.file_store.merge import is_newest
 from table_store.storage.file_store.merge_slices import RunRows, merge_slices
 from table_store.storage.file_store.row_group import RowGroup
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.split import Split
+from table_store.storage.kernel.errors import CorruptFileError
 from table_store.storage.kernel.types import to_arrow
 
 _WORD_BITS = 64
@@ -68,39 +70,57 @@ class LiveRowsReader:
     def _merged(
         self, split: Split, numbers: Mapping[str, int], row_count: int
     ) -> npt.NDArray[np.bool_]:
+        slots = KeySlots.of(split, self.schema)
+        if slots is None:
+            return self._sorted(split, numbers, row_count)
+        self._fill(slots, split, numbers)
+        return slots.is_newest(row_count)
+
+    def _fill(self, slots: KeySlots, split: Split, numbers: Mapping[str, int]) -> None:
+        (key,) = range_columns(self.schema)
+        for file in split.files:
+            for rows in self._keys((file,), (key,), split, numbers):
+                is_deleted = rows[KIND_COLUMN].to_numpy() != KIND_ADD
+                try:
+                    slots.put(rows[key], rows[ROW_NUMBER_COLUMN].to_numpy(), is_deleted)
+                except ValueError as error:
+                    path = self.files.path_of(file)
+                    raise CorruptFileError(
+                        path=path, reason=str(error), snapshot_id=split.snapshot_id
+                    ) from error
+
+    def _sorted(
+        self, split: Split, numbers: Mapping[str, int], row_count: int
+    ) -> npt.NDArray[np.bool_]:
+        is_live = np.zeros(row_count, np.bool_)
         key = self.schema.primary_key
-        within = split.keys.to_predicate(self.schema)
-        types = {f.name: to_arrow(f.type) for f in self.schema.key_fields}
-        where = None if within is None else within.to_expression(types)
         runs = [
-            RunRows(
-                sum(file.row_count for file in run),
-                self._keys(run, numbers, where, split.snapshot_id),
-            )
+            RunRows(sum(file.row_count for file in run), self._keys(run, key, split, numbers))
             for run in split.runs
         ]
-        is_live = np.zeros(row_count, np.bool_)
         for rows in merge_slices(runs, key):
-            newest = newest_per_key([rows[name] for name in key])
-            alive = newest[rows[KIND_COLUMN].to_numpy()[newest] == KIND_ADD]
-            is_live[rows[ROW_NUMBER_COLUMN].to_numpy()[alive]] = True
+            alive = is_newest([rows[name] for name in key])
+            alive &= rows[KIND_COLUMN].to_numpy() == KIND_ADD
+            is_live[rows[ROW_NUMBER_COLUMN].to_numpy()] = alive
         return is_live
 
     def _keys(
         self,
         run: Sequence[DataFile],
+        columns: Sequence[str],
+        split: Split,
         numbers: Mapping[str, int],
-        where: pc.Expression | None,
-        snapshot_id: int | None,
     ) -> Iterator[pa.RecordBatch]:
+        within = split.keys.to_predicate(self.schema)
+        types = {f.name: to_arrow(f.type) for f in self.schema.key_fields}
         for file in run:
             yield from self.files.read(
                 file,
-                self.schema.primary_key,
+                columns,
                 with_kinds=True,
                 numbered_from=numbers[file.name],
-                where=where,
-                snapshot_id=snapshot_id,
+                where=None if within is None else within.to_expression(types),
+                snapshot_id=split.snapshot_id,
             )
 
     def _of_file(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,7 +15,7 @@ from table_store.storage.file_store.bag_reader import BagReader
 from table_store.storage.file_store.data_file import KIND_ADD, KIND_COLUMN, DataFile
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.key_order import IntArray
-from table_store.storage.file_store.merge import newest_per_key
+from table_store.storage.file_store.merge import is_newest
 from table_store.storage.file_store.merge_slices import RunRows, merge_slices
 from table_store.storage.file_store.pruning import conjuncts
 from table_store.storage.file_store.schema import TableSchema
@@ -87,8 +88,8 @@ class SplitReader:
             for run in split.runs
         ]
         for rows in merge_slices(runs, key):
-            newest = newest_per_key([rows[name] for name in key])
-            alive = newest[rows[KIND_COLUMN].to_numpy()[newest] == KIND_ADD]
+            newest = is_newest([rows[name] for name in key])
+            alive = np.flatnonzero(newest & (rows[KIND_COLUMN].to_numpy() == KIND_ADD))
             answer = _answer(rows, self._satisfying(rows, alive, rest), columns)
             del rows  # or it stays in memory beside the next slice
             yield from answer

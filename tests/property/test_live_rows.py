@@ -29,28 +29,27 @@ ROWS = st.lists(
 )
 
 
-def _table(folder: str) -> FileStoreTable:
+def _table(folder: str, key: tuple[str, ...]) -> FileStoreTable:
     names = {"k": LONG, "p": STRING, "v": LONG}
     fields = [
         Field(id=i, name=n, type=t, nullable=n == "v") for i, (n, t) in enumerate(names.items())
     ]
-    schema = new_schema(
-        fields=fields, primary_key=("k", "p"), partition_keys=(), options={}, time_ms=0
-    )
+    schema = new_schema(fields=fields, primary_key=key, partition_keys=(), options={}, time_ms=0)
     return FileStoreTable.create(str(Path(folder) / "t"), schema)
 
 
 def _write(table: FileStoreTable, rows: list[tuple[int, str, bool]], version: int) -> None:
-    newest = {(k, p): gone for k, p, gone in rows}
+    with_text = "p" in table.schema.primary_key
+    newest = {(k, p if with_text else ""): (k, p, gone) for k, p, gone in rows}
     batch = pa.table(
         {
-            "k": pa.array([k for k, _ in newest], pa.int64()),
-            "p": pa.array([p for _, p in newest]),
+            "k": pa.array([k for k, _, _ in newest.values()], pa.int64()),
+            "p": pa.array([p for _, p, _ in newest.values()]),
             "v": pa.array([version] * len(newest), pa.int64()),
         }
     )
     with table.writer() as writer:
-        writer.write(batch, kinds=np.array(list(newest.values()), np.int8))
+        writer.write(batch, kinds=np.array([gone for _, _, gone in newest.values()], np.int8))
         table.commit(writer.prepare_commit())
 
 
@@ -72,15 +71,24 @@ def _sorted(tables: list[pa.Table], schema: pa.Schema) -> list[dict[str, object]
 
 
 @settings(max_examples=60, deadline=None)
-@given(runs=st.lists(ROWS, min_size=1, max_size=6), target=st.sampled_from([1 << 30, 4000, 1500]))
+@given(
+    runs=st.lists(ROWS, min_size=1, max_size=6),
+    target=st.sampled_from([1 << 30, 4000, 1500]),
+    key=st.sampled_from([("k", "p"), ("k",)]),
+    numbers=st.sampled_from([(-100, 1), (2**63 - 1 - 200, 1), (-(2**62), 10**16)]),
+)
 def test_live_rows_are_what_a_merge_leaves(
-    runs: list[list[tuple[int, str, bool]]], target: int
+    runs: list[list[tuple[int, str, bool]]],
+    target: int,
+    key: tuple[str, ...],
+    numbers: tuple[int, int],
 ) -> None:
-    """Split by split, and each under a name of its own."""
+    """Split by split, and each under a name of its own; numbers lie close together, or far."""
+    first, step = numbers
     with tempfile.TemporaryDirectory() as folder:
-        table = _table(folder)
+        table = _table(folder, key)
         for version, rows in enumerate(runs):
-            _write(table, rows, version)
+            _write(table, [(first + k * step, p, gone) for k, p, gone in rows], version)
         scan = replace(table.scan(), target_bytes=target)
         reader = LiveRowsReader(scan.files, scan.schema)
         merges = [split for split in scan.splits() if split.kind is SplitKind.MERGE]

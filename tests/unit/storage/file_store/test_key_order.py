@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_store.storage.file_store.key_order import order_by_key, sort_order
-from table_store.storage.file_store.merge import newest_per_key
+from table_store.storage.file_store.merge import is_newest, newest_per_key
 from table_store.storage.kernel.types import parse_type, to_arrow
 
 NAN = float("nan")
@@ -47,7 +47,9 @@ def test_orders_every_type(name: str, values: list[Any]) -> None:
     ordered = column.take(pa.array(sort_order([column])))
     expected = pa.array([value for value in values for _ in range(2)], arrow)
     assert str(ordered.combine_chunks()) == str(expected)
-    assert len(newest_per_key([column])) == len(values)
+    newest = newest_per_key([column])
+    assert len(newest) == len(values)
+    assert np.flatnonzero(is_newest([column])).tolist() == sorted(newest.tolist())
 
 
 def test_zeros_and_nans_are_one_value_each() -> None:
@@ -65,6 +67,7 @@ def test_no_rows() -> None:
     for name in ASCENDING:
         empty = pa.chunked_array([], to_arrow(parse_type(name)))
         assert newest_per_key([empty, empty]).tolist() == []
+        assert is_newest([empty, empty]).tolist() == []
 
 
 def test_the_greatest_order_is_the_newest() -> None:
