@@ -119,6 +119,12 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan) {
   def everyNth(frame: classic.DataFrame, step: Int): classic.DataFrame =
     session.internalCreateDataFrame(PartitionPruningRDD.create(frame.queryExecution.toRdd, _ % step == 0), frame.schema)
 
+  /** Into how many tasks a frame's rows come that are read and changed in one go; 0 where they are shuffled or others
+    * are broadcast for them. */
+  def taskCount(frame: classic.DataFrame): Int = frame.queryExecution.executedPlan match {
+    case plan if plan.exists(node => node.isInstanceOf[AdaptiveSparkPlanExec] || node.isInstanceOf[Exchange]) => 0
+    case _ => partitionCount(frame)
+  }
   /** What the planner's task in Python workers answers to the rows of a frame: a JSON array of pairs. */
   def answers(frame: classic.DataFrame, task: String): String =
     compact(JArray(PythonWriters.answers(session, frame, ManagedScan.python(parse(task))).toList))

@@ -35,10 +35,23 @@ class DeltaColumns:
     row_id: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRows:
+    """The table's columns of the rows that a statement writes, with `KIND` and `ORDER` if needed.
+
+    `are_deletes`: there are key columns alone, of rows to be deleted. `keep_keys`: each has the
+    key of a row that was read, and no other has.
+    """
+
+    frame: DataFrame
+    are_deletes: bool = False
+    keep_keys: bool = False
+
+
 def inserted_rows(
     frame: DataFrame, schema: TableSchema, written: Sequence[str], kind: Column | None = None
-) -> DataFrame:
-    """The table's columns of an INSERT's query, computed ones included.
+) -> PlannedRows:
+    """The rows of an INSERT's query, computed columns included.
 
     `KIND` comes with them where `kind` tells it (else all are adds), and `ORDER` where the table
     has a key: every further column costs a conversion per row on the way to the worker.
@@ -56,11 +69,13 @@ def inserted_rows(
         columns.append(kind.cast("tinyint").alias(KIND))
     if schema.primary_key:
         columns.append(F.monotonically_increasing_id().alias(ORDER))
-    return named.select(*columns)
+    return PlannedRows(frame=named.select(*columns))
 
 
-def delta_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) -> DataFrame:
-    """The table's columns, `KIND` and `ORDER` of what UPDATE, DELETE or MERGE does.
+def delta_rows(
+    frame: DataFrame, schema: TableSchema, delta: DeltaColumns, *, is_merge: bool
+) -> PlannedRows:
+    """What UPDATE, DELETE or MERGE writes.
 
     `frame` is the query of Spark's WriteDelta: an operation, then columns named by `delta`.
     """
@@ -72,21 +87,30 @@ def delta_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) -> Da
     else:
         deleted = {f.name: _at(delta.row_id[0]).getField(f.name) for f in schema.fields}
     if delta.row is None:
-        return source.select(*_version(schema, deleted, _DELETE, is_order_first=False))
+        if schema.primary_key:
+            keys = [old[name].alias(name) for name in schema.primary_key]
+            return PlannedRows(frame=source.select(*keys), are_deletes=True, keep_keys=not is_merge)
+        return PlannedRows(
+            frame=source.select(*_version(schema, deleted, _DELETE, is_order_first=False))
+        )
     row = {f.name: _at(i) for f, i in zip(schema.fields, delta.row, strict=True)}
     recomputed = _recomputed(source, schema, row)
     moved = _moved_key(schema, delta, row)
+    if moved is None and schema.primary_key and not is_merge:
+        return PlannedRows(frame=recomputed.select(*_columns(schema, row)), keep_keys=True)
     if moved is None:
         values = {name: F.when(is_delete, deleted[name]).otherwise(row[name]) for name in row}
         kind = F.when(is_delete, _DELETE).otherwise(_ADD)
-        return recomputed.select(*_version(schema, values, kind, is_order_first=False))
+        return PlannedRows(
+            frame=recomputed.select(*_version(schema, values, kind, is_order_first=False))
+        )
     before = F.struct(*_version(schema, deleted, _DELETE, is_order_first=True))
     after = F.struct(*_version(schema, row, _ADD, is_order_first=False))
     is_move = (F.col("_0") == _OPERATION_UPDATE) & moved
     versions = (F.when(is_delete, F.array(before)).when(is_move, F.array(before, after))).otherwise(
         F.array(after)
     )
-    return recomputed.select(F.inline(versions))
+    return PlannedRows(frame=recomputed.select(F.inline(versions)))
 
 
 def at_writers(
@@ -152,10 +176,14 @@ def _version(
 ) -> Sequence[Column]:
     order = F.monotonically_increasing_id()
     return [
-        *[values[f.name].cast(_ddl(schema, f.name)).alias(f.name) for f in schema.fields],
+        *_columns(schema, values),
         (F.lit(kind) if isinstance(kind, int) else kind).cast("tinyint").alias(KIND),
         (order + F.lit(_DELETE_FIRST) if is_order_first else order).alias(ORDER),
     ]
+
+
+def _columns(schema: TableSchema, values: dict[str, Column]) -> list[Column]:
+    return [values[f.name].cast(_ddl(schema, f.name)).alias(f.name) for f in schema.fields]
 
 
 def _at(position: int) -> Column:

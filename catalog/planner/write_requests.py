@@ -27,6 +27,7 @@ from table_store.catalog.planner.stream_write_requests import (
 )
 from table_store.catalog.planner.write_plan import (
     DeltaColumns,
+    PlannedRows,
     at_writers,
     delta_rows,
     inserted_rows,
@@ -42,6 +43,9 @@ from table_store.storage.table_options import CHANGE_TYPE_COLUMN
 
 # A Spark job and its Python worker cost as much as the planner takes for this many rows.
 _LOCAL_ROWS_MAX: Final = 100_000
+
+# More tasks would leave more small files than a shuffle to a bucket's writer costs.
+_TASKS_OF_CORE_MAX: Final = 2
 
 # Marks the error that Spark raises for a bad value while it evaluates the query.
 _BAD_CHANGE_TYPE = "table-store change type: "
@@ -86,21 +90,22 @@ def _written(
             return write_rows(context, known, opened.schema.column_names)
     try:
         planned = _planned_rows(session, opened, argument, query)
-        known = query.rowsOf(planned._jdf, _LOCAL_ROWS_MAX)
+        rows = planned.frame
+        known = query.rowsOf(rows._jdf, _LOCAL_ROWS_MAX)
         if known is not None:
-            return write_rows(context, known, planned.columns)
+            return write_rows(context, known, rows.columns, are_deletes=planned.are_deletes)
         parallelism = session.spark.sparkContext.defaultParallelism
         parts = KeyParts()
         # Other statements read more than they write: that is not read again for a sample.
         if argument["mode"] != "delta":
-            planned, parts = cut_by_key(
-                planned,
-                opened.schema,
-                query,
-                buckets=context.bucket_count,
-                parallelism=parallelism,
+            rows, parts = cut_by_key(
+                rows, opened.schema, query, buckets=context.bucket_count, parallelism=parallelism
             )
-        return _written_by_workers(context, planned, query, parallelism, parts)
+        tasks_max = max(context.bucket_count, _TASKS_OF_CORE_MAX * parallelism)
+        # No two tasks have a key in common then: each may write what it has read.
+        if not (planned.keep_keys and 0 < query.taskCount(rows._jdf) <= tasks_max):
+            rows = at_writers(rows, context.schema, context.bucket_count, parallelism, parts)
+        return _written_by_workers(context, rows, query, are_deletes=planned.are_deletes)
     except CapturedException as error:
         found = _BAD_CHANGE_TYPE_VALUE.search(str(error))
         if found is None:
@@ -110,14 +115,15 @@ def _written(
 
 def _planned_rows(
     session: PlannerSession, opened: OpenedTable, argument: Argument, query: Any
-) -> DataFrame:
+) -> PlannedRows:
     frame = DataFrame(query.frame(), session.spark)
     if argument["mode"] == "delta":
         delta = DeltaColumns(
             row=None if argument.get("row") is None else tuple(argument["row"]),
             row_id=tuple(argument["rowId"]),
         )
-        return delta_rows(frame, opened.schema, delta)
+        is_merge = argument["command"] == "MERGE"
+        return delta_rows(frame, opened.schema, delta, is_merge=is_merge)
     written = argument["handle"]["written"]
     return inserted_rows(frame, opened.schema, written, _kind(argument))
 
@@ -161,11 +167,10 @@ def _kind(argument: Argument) -> Column | None:
 
 
 def _written_by_workers(
-    context: WriterContext, rows: DataFrame, query: Any, parallelism: int, parts: KeyParts
+    context: WriterContext, rows: DataFrame, query: Any, *, are_deletes: bool
 ) -> tuple[CommitMessage, ...]:
-    placed = at_writers(rows, context.schema, context.bucket_count, parallelism, parts)
-    task = python_task(WriteTask(context, tuple(placed.columns)), ANSWER.json())
-    answers = json.loads(query.answers(placed._jdf, json.dumps(task)))
+    task = python_task(WriteTask(context, tuple(rows.columns), are_deletes), ANSWER.json())
+    answers = json.loads(query.answers(rows._jdf, json.dumps(task)))
     return messages_of([(message, error) for message, error in answers])
 
 

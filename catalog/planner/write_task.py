@@ -35,12 +35,13 @@ class WorkerError(TableStoreError):
 class WriteTask:
     """Writes the rows it is given as data files and answers with the commit messages.
 
-    `columns` are the names of what comes, by position. An error of ours is an answer too, so that
-    the user meets its text and no worker's trace.
+    `columns` are the names of what comes, by position; of keys alone where rows `are_deletes`. An
+    error of ours is an answer too, so that the user meets its text and no worker's trace.
     """
 
     context: WriterContext
     columns: tuple[str, ...]
+    are_deletes: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A message for each partition and bucket written, or one error."""
@@ -49,36 +50,38 @@ class WriteTask:
     def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
         with TableWriter(self.context) as writer:
             for batch in batches:
-                write_batch(writer, batch.rename_columns(list(self.columns)))
+                rows = batch.rename_columns(list(self.columns))
+                write_batch(writer, rows, are_deletes=self.are_deletes)
             return writer.prepare_commit()
 
 
 def write_rows(
-    context: WriterContext, stream: bytes, columns: Sequence[str]
+    context: WriterContext, stream: bytes, columns: Sequence[str], *, are_deletes: bool = False
 ) -> tuple[CommitMessage, ...]:
     """Write the rows of an Arrow stream, in the order in which the last of a key wins.
 
-    `columns` are their names: the table's, and those of `KIND` and `ORDER` where they are there.
+    `columns` are their names: the table's, and those of `KIND` and `ORDER` where they are there;
+    those of the key where rows `are_deletes`.
     """
     with pa.ipc.open_stream(stream) as batches, TableWriter(context) as writer:
         for batch in batches:
-            write_batch(writer, batch.rename_columns(list(columns)))
+            rows = batch.rename_columns(list(columns))
+            write_batch(writer, rows, are_deletes=are_deletes)
         return writer.prepare_commit()
 
 
-def write_batch(writer: TableWriter, batch: pa.RecordBatch) -> None:
+def write_batch(writer: TableWriter, batch: pa.RecordBatch, *, are_deletes: bool) -> None:
     """Give `writer` a batch with the table's columns and those of `KIND`, `ORDER`, `BUCKET`."""
     known = {
         name: batch.column(name).to_numpy(zero_copy_only=False)
         for name in (KIND, ORDER, BUCKET)
         if name in batch.schema.names
     }
-    writer.write(
-        batch.drop_columns(list(known)),
-        kinds=known.get(KIND),
-        order=known.get(ORDER),
-        buckets=known.get(BUCKET),
-    )
+    rows, buckets = batch.drop_columns(list(known)), known.get(BUCKET)
+    if are_deletes:
+        writer.delete(rows, buckets=buckets)
+    else:
+        writer.write(rows, kinds=known.get(KIND), order=known.get(ORDER), buckets=buckets)
 
 
 def answers_of(work: Callable[[], tuple[CommitMessage, ...]]) -> Iterator[pa.RecordBatch]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
 
 from table_store.storage.file_io.file_io import FileIO
@@ -28,7 +27,7 @@ from table_store.storage.file_store.compaction_picker import (
 )
 from table_store.storage.file_store.compaction_task import CompactionResult, CompactionTask
 from table_store.storage.file_store.consumer import ConsumerStore
-from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage
+from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.expire import ExpireOptions, ExpireResult, SnapshotExpiry
 from table_store.storage.file_store.levels import Levels, levels_of
@@ -47,7 +46,6 @@ from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.predicate import Predicate
-from table_store.storage.kernel.types import arrow_field
 
 Pick = Callable[[Levels, PickerOptions], CompactionUnit | None]
 
@@ -291,16 +289,17 @@ class FileStoreTable:
 
     def append(self, rows: pa.Table) -> Committed | NoChange:
         """Add rows; in a table with key they take the place of rows with the same key."""
-        return self._write(rows, None)
+        with self.writer() as writer:
+            writer.write(rows)
+            messages = writer.prepare_commit()
+        return self.commit(messages)
 
     def delete(self, rows: pa.Table) -> Committed | NoChange:
         """Take rows away: by key, other columns may be absent; without key one equal row each."""
-        schema = self.schema
-        for column in schema.fields:
-            if column.name not in rows.column_names and column.name not in schema.primary_key:
-                nulls = pa.nulls(rows.num_rows, arrow_field(column.name, column.type).type)
-                rows = rows.append_column(column.name, nulls)
-        return self._write(rows, np.full(rows.num_rows, KIND_DELETE, np.int8))
+        with self.writer() as writer:
+            writer.delete(rows)
+            messages = writer.prepare_commit()
+        return self.commit(messages)
 
     def overwrite(self, rows: pa.Table) -> Committed | NoChange:
         """Let the rows take the place of the whole content."""
@@ -384,12 +383,6 @@ class FileStoreTable:
         kept = kept.needing(self.consumers.needed_from_id())
         expiry = SnapshotExpiry(self.file_io, self.path, self.schema_store, self.clock)
         return expiry.expire(kept, heard_by(self.listener, schema, self.path))
-
-    def _write(self, rows: pa.Table, kinds: np.ndarray | None) -> Committed | NoChange:
-        with self.writer() as writer:
-            writer.write(rows, kinds=kinds)
-            messages = writer.prepare_commit()
-        return self.commit(messages)
 
     def file_reader(self, schema: TableSchema) -> DataFileReader:
         """Return what reads data files as rows of a definition."""

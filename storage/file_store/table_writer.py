@@ -16,7 +16,7 @@ from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_store.bag import KindArray
 from table_store.storage.file_store.bucket import bucket_columns, bucket_ids
 from table_store.storage.file_store.column_bounds import python_value
-from table_store.storage.file_store.data_file import CommitMessage
+from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage
 from table_store.storage.file_store.data_file_writer import (
     DataFileOptions,
     DataFileWriter,
@@ -116,6 +116,21 @@ class TableWriter:
                     None if order is None else order[positions],
                 )
         self._bound_memory()
+
+    def delete(
+        self, rows: pa.Table | pa.RecordBatch, *, buckets: BucketArray | None = None
+    ) -> None:
+        """Take rows away: by key, other columns may be absent; without key one equal row each.
+
+        Raises what `write` does.
+        """
+        schema = self._context.schema
+        for column in schema.fields:
+            if column.name not in rows.schema.names and column.name not in schema.primary_key:
+                nulls = pa.nulls(rows.num_rows, self._arrow.field(column.name).type)
+                rows = rows.append_column(column.name, nulls)
+        kinds = np.full(rows.num_rows, KIND_DELETE, np.int8)
+        self.write(rows, kinds=kinds, buckets=buckets)
 
     def _add(
         self, target: _Target, rows: pa.Table, kinds: KindArray | None, order: IntArray | None

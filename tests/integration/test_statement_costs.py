@@ -200,6 +200,10 @@ READS = [
     ("groups 2", "INSERT INTO groups SELECT id, -1 FROM range(0, 600000, 1000)"),
     ("last group", "SELECT count(*), sum(v) FROM groups WHERE v >= 550000"),
     ("all groups", "SELECT count(*), sum(v) FROM groups"),
+    ("delete some", "DELETE FROM groups WHERE v % 100 = 7"),
+    ("update some", "UPDATE groups SET v = -2 WHERE v % 100 = 8"),
+    ("delete joined", "DELETE FROM groups WHERE id IN (SELECT id * 100 + 9 FROM range(10))"),
+    ("some changed", "SELECT count(*), sum(v), count_if(v = -2) FROM groups"),
     ("create wide", "CREATE TABLE wide (id BIGINT PRIMARY KEY, v INT, long STRING)"),
     ("wide 1", "INSERT INTO wide SELECT id, id, sha2(string(id), 512) FROM range(0, 20000)"),
     ("narrow column", "SELECT sum(v) FROM wide"),
@@ -441,6 +445,15 @@ def test_tasks_that_share_a_bucket_write_ranges_of_the_key(costs: Any) -> None:
     assert one + other == 6000
     assert min(one, other) > 1500
     assert " raw and 0 merge splits" in costs["scan of parts"]["rows"][0][0]
+
+
+@pytest.mark.parametrize("name", ["delete some", "update some"])
+def test_rows_that_keep_their_keys_are_written_where_they_are_read(costs: Any, name: str) -> None:
+    """Each task has keys of its own: nothing is shuffled to a bucket's one writer."""
+    assert (costs[name]["jobs"], costs[name]["shuffled"]) == (1, 0)
+    rows = [-1 if i % 1000 == 0 else -2 if i % 100 == 8 else i for i in range(600_000)]
+    kept = [v for i, v in enumerate(rows) if i % 100 != 7 and not (i % 100 == 9 and i < 1000)]
+    assert costs["some changed"]["rows"] == [[len(kept), sum(kept), 6000]]
 
 
 @pytest.mark.parametrize(
