@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_store.storage.file_store.data_file import ColumnStats
-from table_store.storage.kernel.values import Value
+from table_store.storage.kernel.values import Value, order_key
 
 BOUND_BYTES_MAX: Final = 64
 """Longer strings and binary values are cut to a bound, so that manifests stay small."""
@@ -48,9 +48,11 @@ def column_bounds(values: pa.ChunkedArray) -> ColumnStats:
 
 def merged_bounds(one: ColumnStats, other: ColumnStats) -> ColumnStats:
     """Return the exact bounds of both together."""
+    lows = [value for value in (one.min, other.min) if value is not None]
+    highs = [value for value in (one.max, other.max) if value is not None]
     return ColumnStats(
-        min=_smaller(one.min, other.min),
-        max=_greater(one.max, other.max),
+        min=min(lows, key=_order, default=None),
+        max=max(highs, key=_order, default=None),
         null_count=one.null_count + other.null_count,
     )
 
@@ -63,22 +65,8 @@ def shortened_bounds(stats: ColumnStats) -> ColumnStats:
     return ColumnStats(min=low, max=high, null_count=stats.null_count, exact=False)
 
 
-def _smaller(one: Value, other: Value) -> Value:
-    if one is None or other is None:
-        return other if one is None else one
-    if isinstance(one, float) and one != one:
-        return other
-    return other if other < one else one  # type: ignore[operator]
-
-
-def _greater(one: Value, other: Value) -> Value:
-    if one is None or other is None:
-        return other if one is None else one
-    if isinstance(one, float) and one != one:
-        return one
-    if isinstance(other, float) and other != other:
-        return other
-    return other if other > one else one  # type: ignore[operator]
+def _order(value: Value) -> tuple[Any, ...]:
+    return order_key((value,))
 
 
 def _lower_bound(value: Value) -> Value:

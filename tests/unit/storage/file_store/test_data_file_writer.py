@@ -235,3 +235,20 @@ def test_bounds_of_several_row_groups(tmp_path: Path) -> None:
     assert file.stats[1].min == np.nanmin(read["c"].to_numpy())
     assert math.isnan(file.stats[1].max) == bool(np.isnan(read["c"].to_numpy()).any())  # type: ignore[arg-type]
     assert file.stats[2].null_count == read["s"].null_count
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")])
+def test_bounds_of_row_groups_in_and_beyond_python_s_years(
+    tmp_path: Path, kind: pa.DataType
+) -> None:
+    """The bounds of one row group are dates, those of the next are numbers."""
+    width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    far = 2**30 if pa.types.is_date32(kind) else 2**60
+    column = pa.array([0, 1, 2, far, None, -far], width).cast(kind)
+    schema = make_schema({"c": from_arrow(kind)})
+    writer = DataFileFolder.create(tmp_path, schema).writer(schema)
+    for row in range(len(column)):
+        writer.write(pa.table({"c": column.slice(row, 1)}), kinds=None, sequences=row)
+        writer.flush()
+    (file,) = writer.close()
+    assert file.stats[1] == ColumnStats(min=-far, max=far, null_count=1)
