@@ -62,6 +62,8 @@ for name, sql in json.loads(sys.argv[1]):
     spark.sparkContext.setJobGroup(name, name)
     answer = spark.sql(sql)
     rows = sorted(map(list, answer.collect()), key=str)
+    # What tasks have done is told to the status store a little later.
+    spark._jsc.sc().listenerBus().waitUntilEmpty()
     jobs = tracker.getJobIdsForGroup(name)
     costs[name] = {
         "jobs": len(jobs),
