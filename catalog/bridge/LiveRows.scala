@@ -23,18 +23,18 @@ class LiveRows(val path: String, val firstRow: Long, val rows: Long, val count: 
   def select(first: Long, length: Int, places: Array[Int]): Int = {
     val end = math.min(first + length, 64L * words.length)
     var found = 0
-    var row = first
+    var row = first & ~63L
     while (row < end) {
-      val word = words((row >> 6).toInt) >>> row
-      if (word == 0) row = (row | 63) + 1
-      else {
-        row += java.lang.Long.numberOfTrailingZeros(word)
-        if (row < end) {
-          places(found) = (row - first).toInt
-          found += 1
-        }
-        row += 1
+      var word = words((row >> 6).toInt)
+      if (row < first) word &= -1L << first
+      if (end - row < 64) word &= -1L >>> (row - end)
+      val place = (row - first).toInt
+      while (word != 0) {
+        places(found) = place + java.lang.Long.numberOfTrailingZeros(word)
+        found += 1
+        word &= word - 1
       }
+      row += 64
     }
     found
   }

@@ -202,6 +202,9 @@ READS = [
     ("groups 2", "INSERT INTO groups SELECT id, -1 FROM range(0, 600000, 1000)"),
     ("last group", "SELECT count(*), sum(v) FROM groups WHERE v >= 550000"),
     ("all groups", "SELECT count(*), sum(v) FROM groups"),
+    ("batches", "SET spark.sql.parquet.columnarReaderBatchSize = 1001"),
+    ("groups in batches", "SELECT count(*), sum(v) FROM groups"),
+    ("usual batches", "RESET spark.sql.parquet.columnarReaderBatchSize"),
     ("delete some", "DELETE FROM groups WHERE v % 100 = 7"),
     ("update some", "UPDATE groups SET v = -2 WHERE v % 100 = 8"),
     ("delete joined", "DELETE FROM groups WHERE id IN (SELECT id * 100 + 9 FROM range(10))"),
@@ -438,6 +441,7 @@ def test_live_rows_of_a_file_whose_first_row_groups_are_left_out(costs: Any) -> 
     last = [i for i in kept if i >= 550_000]
     assert costs["last group"]["rows"] == [[len(last), sum(last)]]
     assert costs["all groups"]["rows"] == [[600_000, sum(kept) - 600]]
+    assert costs["groups in batches"]["rows"] == costs["all groups"]["rows"]
 
 
 def test_tasks_that_share_a_bucket_write_ranges_of_the_key(costs: Any) -> None:
