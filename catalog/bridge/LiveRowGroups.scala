@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetFilters, VectorizedParquetRecordReader}
+import org.apache.spark.sql.execution.datasources.v2.EmptyPartitionReader
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
 import org.apache.spark.sql.types.StructType
@@ -42,7 +43,7 @@ class LiveRowGroups(parquet: ParquetPartitionReaderFactory) {
       val live = footer.getBlocks.asScala.filter(block => byFirstRow.contains(block.getRowIndexOffset))
       if (live.size < byFirstRow.size) throw new IllegalStateException("it has other row groups than when its keys were read")
       val chosen = possible(input, new ParquetMetadata(footer.getFileMetaData, live.asJava), stream)
-      if (chosen.isEmpty) { stream.close(); EmptyReader }
+      if (chosen.isEmpty) { stream.close(); new EmptyPartitionReader[ColumnarBatch] }
       else {
         val reader = new VectorizedParquetRecordReader(null, rebase.mode.toString, rebase.timeZone, rebase.mode.toString,
           rebase.timeZone, settings.offHeapColumnVectorEnabled, settings.parquetVectorizedReaderBatchSize)
@@ -82,10 +83,4 @@ private class BatchReader(reader: VectorizedParquetRecordReader) extends Partiti
   override def next(): Boolean = reader.nextKeyValue()
   override def get(): ColumnarBatch = reader.getCurrentValue.asInstanceOf[ColumnarBatch]
   override def close(): Unit = reader.close()
-}
-
-private object EmptyReader extends PartitionReader[ColumnarBatch] {
-  override def next(): Boolean = false
-  override def get(): ColumnarBatch = throw new NoSuchElementException
-  override def close(): Unit = ()
 }

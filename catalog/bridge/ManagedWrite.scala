@@ -25,7 +25,7 @@ import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.types.StructType
 import org.json4s._
 import org.json4s.JsonDSL._
-import org.json4s.jackson.JsonMethods.{compact, parse}
+import org.json4s.jackson.JsonMethods.compact
 
 /** What is to be written and how; rows never pass through it: [[WriteStrategy]] gives the planner the whole query. */
 case class ManagedWrite(table: String, request: JObject, streaming: Option[StreamingWrite] = None) extends DeltaWrite {
@@ -127,7 +127,7 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan) {
   }
   /** What the planner's task in Python workers answers to the rows of a frame: a JSON array of pairs. */
   def answers(frame: classic.DataFrame, task: String): String =
-    compact(JArray(PythonWriters.answers(session, frame, ManagedScan.python(parse(task))).toList))
+    compact(JArray(PythonWriters.answers(session, frame, ManagedScan.python(Json.parse(task))).toList))
 
   /** An Arrow stream of the query's rows in their order; null where only a Spark job can tell them. */
   def rows(max: Int): Array[Byte] = computed(query, max)

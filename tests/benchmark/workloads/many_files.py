@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from table_store.storage.file_store.data_file import ColumnStats, CommitMessage, DataFile
+from table_store.storage.file_store.data_file import ColumnStats, DataFile
 from table_store.storage.file_store.table import FileStoreTable
 from tests.benchmark.bench import Bench
 from tests.benchmark.measurements import OURS
-from tests.fakes.metadata_table import make_file
+from tests.fakes.metadata_table import add, make_file
 
 _TABLE: Final = "table_store.default.many_files"
 _ROWS_A_FILE: Final = 100
@@ -43,11 +43,7 @@ class ManyFiles:
         table = FileStoreTable.open(path.removeprefix("file:"))
         files = list(_files(table, count))
         for first in range(0, count, _COMMIT_FILES):
-            messages = [
-                CommitMessage(partition=f.partition, bucket=0, added=(f,))
-                for f in files[first : first + _COMMIT_FILES]
-            ]
-            table.commit(messages)
+            table.commit(add(*files[first : first + _COMMIT_FILES]))
         whole = f"plan of {count:,} files"
         self.bench.measured.measure(f"{whole}, cold", OURS, lambda: self._plan(""))
         self.bench.repeat(whole, {OURS: lambda: self._plan("")})
