@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from table_store.catalog.planner.jvm_schema import jvm_schema
-from table_store.catalog.planner.worker_process import end_when_unheard
+from table_store.catalog.planner.worker_process import begin_task
 from table_store.catalog.table_definition import columns_to_spark
 from table_store.storage.file_store.live_rows import LiveRows, LiveRowsReader
 from table_store.storage.file_store.schema import Field
@@ -39,7 +39,7 @@ class LiveRowsTask:
 
     def __call__(self, splits: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A batch for each split, in the form that the bridge knows."""
-        end_when_unheard()
+        begin_task()
         for batch in splits:
             for payload in batch.column(0).to_pylist():
                 split = Split.from_bytes(payload)

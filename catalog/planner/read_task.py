@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from table_store.catalog.planner.managed_table import ROW_COLUMN
-from table_store.catalog.planner.worker_process import end_when_unheard
+from table_store.catalog.planner.worker_process import begin_task
 from table_store.storage.file_store.change_reader import ChangeReader
 from table_store.storage.file_store.change_split import ChangeSplit
 from table_store.storage.file_store.split import Split
@@ -34,7 +34,7 @@ class ReadTask:
 
     def __call__(self, splits: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Batches of the splits' merged rows or changes, in no particular order."""
-        end_when_unheard()
+        begin_task()
         for batch in splits:
             for payload in batch.column(0).to_pylist():
                 yield from self._read(payload)

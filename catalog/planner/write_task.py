@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from table_store.catalog.planner.worker_process import end_when_unheard
+from table_store.catalog.planner.worker_process import begin_task
 from table_store.catalog.planner.write_plan import BUCKET, KIND, ORDER
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.table_writer import TableWriter, WriterContext
@@ -89,7 +89,7 @@ def answers_of(work: Callable[[], tuple[CommitMessage, ...]]) -> Iterator[pa.Rec
 
     No message is no batch: Arrow's Java reader takes no struct of zero rows from a worker.
     """
-    end_when_unheard()
+    begin_task()
     try:
         messages = work()
     except TableStoreError as error:

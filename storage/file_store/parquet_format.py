@@ -27,6 +27,8 @@ _BATCH_BYTES: Final = 16 << 20
 _PROBE_ROWS: Final = 256
 _BUFFER_BYTES: Final = 1 << 17
 _DISTINCT_SHARE_MAX: Final = 0.5
+_STEP_BITS_SHARE_MAX: Final = 0.75
+_DECIMAL_DIGITS_OF_INT: Final = 9
 _DECIMAL_DIGITS_OF_LONG: Final = 18
 
 
@@ -285,43 +287,52 @@ def _leaves(path: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
         yield path, kind
 
 
-def _is_stored_as_integer(kind: pa.DataType) -> bool:
+def _integer_bits(kind: pa.DataType) -> int | None:
+    """Bits of the integers that a type is stored as, None if it is stored as something else."""
     if pa.types.is_decimal(kind):
-        return bool(kind.precision <= _DECIMAL_DIGITS_OF_LONG)
-    return bool(pa.types.is_integer(kind) or pa.types.is_temporal(kind))
+        if kind.precision > _DECIMAL_DIGITS_OF_LONG:
+            return None
+        return 32 if kind.precision <= _DECIMAL_DIGITS_OF_INT else 64
+    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+        return max(32, int(kind.bit_width))
+    return None
 
 
 def _encoding(kind: pa.DataType, values: pa.ChunkedArray | None, *, is_sorted: bool) -> str | None:
     """Return the encoding of a column, None for a dictionary.
 
-    DELTA_BINARY_PACKED decodes sorted integers five times faster than PLAIN and takes a fraction
-    of the space. A dictionary pays where values repeat; else Arrow would build one up to 1 MiB
-    and throw it away in each row group.
+    A dictionary pays where values repeat; else Arrow would build one up to 1 MiB and throw it away
+    in each row group. DELTA_BINARY_PACKED decodes sorted integers five times faster than PLAIN
+    and takes a fraction of the space; any that need fewer than three quarters of their bits are
+    smaller and no slower to read with it than with zstd alone. DELTA_LENGTH_BYTE_ARRAY has the
+    lengths of texts apart from their bytes: zstd is done with them sooner, in both directions.
     """
     if pa.types.is_boolean(kind):
         return "PLAIN"
-    is_integer = _is_stored_as_integer(kind)
-    if is_integer and is_sorted:
+    bits = _integer_bits(kind)
+    if bits is not None and is_sorted:
         return "DELTA_BINARY_PACKED"
     if values is None or len(values) < _SAMPLE_ROWS // 16:
         return None
     valid = len(values) - values.null_count
     if valid == 0 or pc.count_distinct(values).as_py() <= valid * _DISTINCT_SHARE_MAX:
         return None
-    if is_integer and _has_small_steps(values):
+    if bits is not None and _step_bits(values) < bits * _STEP_BITS_SHARE_MAX:
         return "DELTA_BINARY_PACKED"
-    return "PLAIN"
+    is_bytes = pa.types.is_string(kind) or pa.types.is_binary(kind)
+    return "DELTA_LENGTH_BYTE_ARRAY" if is_bytes else "PLAIN"
 
 
-def _has_small_steps(values: pa.ChunkedArray) -> bool:
-    """Whether neighbours differ by less than half the bits of a value in nearly all places."""
-    kind = values.type
+def _step_bits(values: pa.ChunkedArray) -> float:
+    """Bits, with the sign, of the difference between neighbours in nearly all places."""
+    numbers, kind, scale = values.drop_null().combine_chunks(), values.type, 0
     if pa.types.is_decimal(kind):
-        return False
-    numbers = values.drop_null().combine_chunks()
-    numbers = numbers.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
-    steps = np.abs(np.diff(numbers.to_numpy().astype(np.float64)))
-    return bool(len(steps) and np.quantile(steps, 0.99) < 2.0 ** (kind.bit_width // 2 - 1))
+        scale = kind.scale
+    elif pa.types.is_temporal(kind):
+        numbers = numbers.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+    unscaled = numbers.cast(pa.float64(), safe=False).to_numpy() * 10.0**scale
+    steps = np.abs(np.diff(unscaled))
+    return float(np.log2(np.quantile(steps, 0.99) + 1)) + 1 if len(steps) else 0.0
 
 
 def _bound(statistics: pq.Statistics, kind: pa.DataType, side: str) -> pa.Scalar | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,7 +23,9 @@ from table_store.storage.kernel.types import (
     INTEGER,
     LONG,
     STRING,
+    TIMESTAMP,
     ArrayType,
+    DecimalType,
     StructField,
     StructType,
 )
@@ -80,6 +83,34 @@ def test_sorted_integer_keys_are_delta_encoded(tmp_path: Path) -> None:
     assert "DELTA_BINARY_PACKED" in group.column(2).encodings
     assert "RLE_DICTIONARY" in group.column(3).encodings
     assert folder.file_path(file).stat().st_size < 10_000
+
+
+def test_values_that_differ_are_stored_in_few_bits(tmp_path: Path) -> None:
+    columns = {"d": DecimalType(12, 2), "t": TIMESTAMP, "s": STRING, "r": LONG}
+    schema = make_schema({"id": LONG, **columns}, key=["id"])
+    folder = DataFileFolder.create(tmp_path, schema)
+    draw = np.random.default_rng(1)
+    cents, seconds = draw.integers(0, 10**7, 5000), draw.integers(0, 10**7, 5000)
+    rows = pa.table(
+        {
+            "id": range(5000),
+            "d": pa.array([Decimal(int(c)).scaleb(-2) for c in cents], pa.decimal128(12, 2)),
+            "t": pa.array(seconds * 1_000_000, pa.timestamp("us", "UTC")),
+            "s": [f"text {c}" for c in cents],
+            "r": draw.integers(-(2**62), 2**62, 5000),
+        }
+    )
+    (file,) = folder.write(schema, rows)
+
+    group = pq.ParquetFile(folder.file_path(file)).metadata.row_group(0)
+    chunks = {(c := group.column(i)).path_in_schema: c for i in range(group.num_columns)}
+
+    assert "DELTA_BINARY_PACKED" in chunks["d"].encodings
+    assert "DELTA_BINARY_PACKED" in chunks["t"].encodings
+    assert "DELTA_LENGTH_BYTE_ARRAY" in chunks["s"].encodings
+    assert "PLAIN" in chunks["r"].encodings
+    assert chunks["d"].total_compressed_size < 5000 * 25 / 8 * 1.05
+    assert folder.reader(schema).read_table(file, rows.column_names).equals(rows)
 
 
 @pytest.mark.parametrize("name", ["parquet", "orc", "avro"])
