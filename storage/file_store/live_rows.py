@@ -73,21 +73,24 @@ class LiveRowsReader:
         slots = KeySlots.of(split, self.schema)
         if slots is None:
             return self._sorted(split, numbers, row_count)
-        self._fill(slots, split, numbers)
-        return slots.is_newest(row_count)
+        return self._in_slots(slots, split, numbers, row_count)
 
-    def _fill(self, slots: KeySlots, split: Split, numbers: Mapping[str, int]) -> None:
+    def _in_slots(
+        self, slots: KeySlots, split: Split, numbers: Mapping[str, int], row_count: int
+    ) -> npt.NDArray[np.bool_]:
+        is_live = np.zeros(row_count, np.bool_)
         (key,) = range_columns(self.schema)
-        for file in split.files:
+        for file in reversed(split.files):
             for rows in self._keys((file,), (key,), split, numbers):
-                is_deleted = rows[KIND_COLUMN].to_numpy() != KIND_ADD
                 try:
-                    slots.put(rows[key], rows[ROW_NUMBER_COLUMN].to_numpy(), is_deleted)
+                    alive = slots.take(rows[key])
                 except ValueError as error:
                     path = self.files.path_of(file)
                     raise CorruptFileError(
                         path=path, reason=str(error), snapshot_id=split.snapshot_id
                     ) from error
+                _mark(is_live, rows, alive)
+        return is_live
 
     def _sorted(
         self, split: Split, numbers: Mapping[str, int], row_count: int
@@ -99,9 +102,7 @@ class LiveRowsReader:
             for run in split.runs
         ]
         for rows in merge_slices(runs, key):
-            alive = is_newest([rows[name] for name in key])
-            alive &= rows[KIND_COLUMN].to_numpy() == KIND_ADD
-            is_live[rows[ROW_NUMBER_COLUMN].to_numpy()] = alive
+            _mark(is_live, rows, is_newest([rows[name] for name in key]))
         return is_live
 
     def _keys(
@@ -134,6 +135,15 @@ class LiveRowsReader:
                 bits = np.packbits(of_group[: last + 1], bitorder="little")
                 padding = np.zeros(-len(bits) % (_WORD_BITS // 8), np.uint8)
                 yield LiveRows(file, group, count, np.concatenate([bits, padding]))
+
+
+def _mark(
+    is_live: npt.NDArray[np.bool_], rows: pa.RecordBatch, is_newest: npt.NDArray[np.bool_]
+) -> None:
+    """Note which of the rows are live: the newest of their keys, unless they delete it."""
+    is_live[rows[ROW_NUMBER_COLUMN].to_numpy()] = is_newest & (
+        rows[KIND_COLUMN].to_numpy() == KIND_ADD
+    )
 
 
 def live_rows_id(split: Split, table_path: str) -> str:
