@@ -57,7 +57,7 @@ class KeySlots:
         return KeySlots(low, np.zeros(max(0, high - low + 1), np.bool_))
 
     def take(self, keys: pa.Array) -> MaskArray:
-        """Return which rows are the newest of their keys; they are of one run, older than all before.
+        """Return which rows of a run, older than those before it, are the newest of their keys.
 
         Raises:
             ValueError: a key is none of the split's.

@@ -24,7 +24,7 @@ from tests.benchmark.measurements import LIMIT
 from tests.benchmark.session import open_session
 from tests.benchmark.sql_engine import SqlEngine
 from tests.benchmark.table_format import TableFormat
-from tests.benchmark.workloads.table_life import view_small_rows
+from tests.benchmark.workloads.small_changes import view_small_rows
 
 RESULT = "growth step: "
 COMMIT = "commit of 1,000 rows"

@@ -1,18 +1,14 @@
 """The life of one large table: bulk insert, upserts, queries over many runs, compaction, queries.
 
-Then point lookups, small commits, UPDATE and DELETE. Nothing is compacted before COMPACT says so.
+Then point lookups and small changes. Nothing is compacted before COMPACT says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
 
 from tests.benchmark.bench import Bench
 from tests.benchmark.dataset import LAYOUT, Dataset
@@ -20,6 +16,7 @@ from tests.benchmark.measurements import LIMIT
 from tests.benchmark.plain_parquet import PlainParquet
 from tests.benchmark.sql_engine import SqlEngine
 from tests.benchmark.table_layout import TableLayout
+from tests.benchmark.workloads.small_changes import SmallChanges
 from tests.benchmark.written_files import size_bytes
 
 NAME = "upserts"
@@ -29,9 +26,7 @@ _QUERIES = {
     _GROUP: "SELECT category, sum(amount), max(qty) FROM {} GROUP BY category",
 }
 _ALL_COLUMNS = "all columns"
-_SOURCE, _SMALL, _PLAIN = "bench_source", "bench_small", "bench_plain"
-_SMALL_ROWS = 1000
-_SMALL_COMMITS = 20
+_SOURCE, _ROW, _PLAIN = "bench_source", "bench_row", "bench_plain"
 _FIRST_STOP = 4
 _COMPACTED = "compacted"
 _KEYED, _KEYLESS = "create_write_only", "create_keyless"
@@ -64,8 +59,7 @@ class TableLife:
         self._compact()
         self._read_stage(_COMPACTED, is_last=True)
         self._point_lookups(_COMPACTED)
-        self._small_commits()
-        self._row_changes()
+        SmallChanges(self.bench, self.data, self._plain, self._engines).run()
         for engine in self._engines:
             engine.drop()
 
@@ -160,6 +154,26 @@ class TableLife:
             f"{_ALL_COLUMNS}, {stage}",
             {e: partial(self._to_noop, table) for e, table in tables.items()},
         )
+        if is_last and stage != _COMPACTED:
+            self._first_queries(stage, tables)
+
+    def _first_queries(self, stage: str, tables: Mapping[str, str]) -> None:
+        """Query right after a commit, of a row that stays what it was: nothing is known yet."""
+        self.bench.say(f"first queries of snapshots, {stage}")
+        works: dict[str, Callable[[str], object]] = {
+            query: partial(self.bench.collect, sql) for query, sql in _QUERIES.items()
+        }
+        works[_ALL_COLUMNS] = self._to_noop
+        for query, run in works.items():
+            work = f"{query}, {stage}, first of a snapshot"
+            for number in range(self.bench.repeats):
+                row = self.bench.spark.table(_PLAIN).where(f"id = {number}")
+                row.createOrReplaceTempView(_ROW)
+                for engine in self._engines:
+                    engine.upsert(_ROW)
+                for name, table in tables.items():
+                    self.bench.measured.measure(work, name, partial(run, table))
+        self.bench.check(tables.values(), LAYOUT.checksum)
 
     def _compact(self) -> None:
         self.bench.say("compaction")
@@ -183,57 +197,9 @@ class TableLife:
                 look = partial(self.bench.collect, sql, table)
                 self.bench.measured.measure(f"point lookup, {stage}", engine, look)
 
-    def _small_commits(self) -> None:
-        self.bench.say("small commits")
-        work = f"commit of {_SMALL_ROWS:,} rows"
-        self.bench.measured.limit(work, "append of the same rows")
-        known = len(self.data.newest)
-        for number in range(_SMALL_COMMITS):
-            self._view_small(known + number * _SMALL_ROWS)
-            measure = self.bench.measured.measure
-            measure(work, LIMIT, lambda: self._plain.write_plain(_SMALL, "small"))
-            for engine in self._engines:
-                measure(work, engine.name, partial(engine.insert, _SMALL))
-        self.bench.check([e.table for e in self._engines], LAYOUT.checksum)
-
-    def _view_small(self, first_id: int) -> None:
-        view_small_rows(self.bench.spark, _SMALL, first_id, _SMALL_ROWS)
-
-    def _row_changes(self) -> None:
-        self.bench.say("UPDATE and DELETE")
-        measure = self.bench.measured.measure
-        for number in range(self.bench.repeats):
-            for engine in self._engines:
-                one = f"id = {number * 7919 % len(self.data.newest)}"
-                update = partial(engine.update, "qty = qty + 1", one)
-                measure("UPDATE of one row", engine.name, update)
-        for number in range(self.bench.repeats):
-            for engine in self._engines:
-                # No statistics answer this.
-                delete = partial(engine.delete, f"pmod(qty * 31, 100) = {number}")
-                measure("DELETE of 1 %", engine.name, delete)
-        self.bench.check([e.table for e in self._engines], LAYOUT.checksum)
-
     @property
     def _merged(self) -> Path:
         return self.bench.folder / f"merged-{len(self.data.sources)}"
 
     def _to_noop(self, table: str) -> None:
         self.bench.spark.table(table).write.format("noop").mode("overwrite").save()
-
-
-def view_small_rows(spark: Any, name: str, first_id: int, count: int, *, step: int = 1) -> None:
-    """Name a few rows that Spark has in its memory; `id` counts on from the first in steps."""
-    numbers = np.arange(count)
-    rows = pa.table(
-        {
-            "id": first_id + step * numbers,
-            "category": pa.array(numbers % 100, pa.int32()),
-            "qty": pa.array(numbers, pa.int32()),
-            "name": [f"n-{i}" for i in numbers],
-        }
-    )
-    spark.createDataFrame(rows).selectExpr(
-        "id", "category", "cast(qty AS DECIMAL(12,2)) AS amount", "qty",
-        "timestamp '2026-01-01 00:00:00' AS ts", "name", "'note' AS note",
-    ).createOrReplaceTempView(name)  # fmt: skip
