@@ -196,8 +196,8 @@ COMPACTION_TRIGGER = Option(
     type=integer(1),
     default=5,
     scopes=FOR_TABLE,
-    doc="Sorted runs of a bucket from which on it is compacted. Higher: cheaper writes, slower "
-    "reads, since a read merges all runs.",
+    doc="Sorted runs of a bucket from which on it is compacted, four new ones at once: up to three "
+    "more may be there. Higher: cheaper writes, slower reads, since a read merges all runs.",
 )
 NUM_LEVELS: Option[int | None] = Option(
     key="num-levels",

@@ -9,7 +9,15 @@ UniversalCompaction compute them):
    percent, is not smaller than it: merge what was taken, if more than one;
 3. run count: more runs than the trigger: merge as many of the newest as bring it back.
 
-None of them acts on fewer runs than the trigger, so that small tables are left alone.
+None of them acts on fewer runs than the trigger, so that small tables are left alone. What is more
+than RocksDB does keeps the price of a small commit from growing with the number of commits:
+
+- The second and third wait until four runs are new (fewer where the trigger is lower), else a
+  bucket at its trigger would be compacted after every commit. So it has up to three runs more than
+  the trigger, where Paimon stops writers by default.
+- Of new runs, and where the count forces a merge, the next one is also taken when it is at most
+  two and a half times as large as what is taken. If as few as possible were merged, all new rows
+  would go into one run, rewritten each time until it is as large as the next one.
 """
 
 from __future__ import annotations
@@ -21,6 +29,12 @@ from typing import Final
 from table_store.storage.file_store.data_file import DataFile
 from table_store.storage.file_store.levels import LevelRun, Levels
 from table_store.storage.file_store.sorted_run import SortedRun
+
+_FRESH_COUNT: Final = 4
+"""So many new runs are merged at once, if the trigger is not lower."""
+
+_WIDE_RATIO_PERCENT: Final = 150
+"""The size ratio among new runs, and where their count forces a merge."""
 
 SMALL_FILES_FACTOR: Final = 4
 """Runs of a bucket without key for each one of a bucket with key."""
@@ -39,6 +53,14 @@ class PickerOptions:
     size_amplification_percent_max: int = 200
     size_ratio_percent: int = 1
     level_count: int = 6
+
+    @property
+    def fresh_count_min(self) -> int:
+        """So many runs must be on level 0 before the size ratio or the run count acts.
+
+        One less than the trigger, since what a merge leaves behind counts as well.
+        """
+        return max(1, min(_FRESH_COUNT, self.run_count_trigger - 1))
 
     @property
     def level_max(self) -> int:
@@ -92,13 +114,18 @@ def pick_compaction(levels: Levels, options: PickerOptions) -> CompactionUnit | 
         return None
     if _size_amplified(runs, options):
         return _unit(runs, len(runs), options)
-    count = _similar_in_size(runs, 1, options)
-    if count > 1:
-        return _unit(runs, count, options)
-    if len(runs) > options.run_count_trigger:
-        forced = len(runs) - options.run_count_trigger + 1
-        return _unit(runs, _similar_in_size(runs, forced, options), options)
-    return None
+    fresh = sum(1 for run in runs if run.level == 0)
+    if fresh < options.fresh_count_min:
+        return None
+    ratio = options.size_ratio_percent
+    forced = len(runs) - options.run_count_trigger + 1
+    if forced > 1:
+        count = max(forced, options.fresh_count_min)
+        ratio = max(ratio, _WIDE_RATIO_PERCENT)
+    else:
+        count = _similar_in_size(runs[:fresh], 1, _WIDE_RATIO_PERCENT)
+    count = _similar_in_size(runs, count, ratio)
+    return _unit(runs, count, options) if count > 1 else None
 
 
 def pick_small_files(levels: Levels, options: PickerOptions) -> CompactionUnit | None:
@@ -123,12 +150,12 @@ def _size_amplified(runs: Sequence[LevelRun], options: PickerOptions) -> bool:
     return newer * 100 > options.size_amplification_percent_max * runs[-1].size_bytes
 
 
-def _similar_in_size(runs: Sequence[LevelRun], count: int, options: PickerOptions) -> int:
+def _similar_in_size(runs: Sequence[LevelRun], count: int, ratio_percent: int) -> int:
     """Return how many of the newest runs to take, beginning with `count` of them."""
     taken = sum(r.size_bytes for r in runs[:count])
     while count < len(runs):
         following = runs[count].size_bytes
-        if taken * (100 + options.size_ratio_percent) < following * 100:
+        if taken * (100 + ratio_percent) < following * 100:
             break
         taken += following
         count += 1

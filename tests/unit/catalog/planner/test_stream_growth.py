@@ -118,10 +118,11 @@ def test_batches_leave_no_more_files_and_cost_no_more(
             expire(table)
             opened.append(len(_opened))
     live = table.live_files(table.latest_snapshot(), schema)
-    assert live.file_count <= trigger
+    # Where the trigger is reached, up to three new ones wait for a fourth.
+    assert live.file_count <= trigger + 3
     expire(table)
     # Each snapshot that is kept may have a data file, a manifest and two lists of its own.
-    bounds = {"bucket": KEPT + 2 * trigger, "manifest": 4 * KEPT + 30}
+    bounds = {"bucket": KEPT + 2 * (trigger + 3), "manifest": 4 * KEPT + 30}
     # In the background the files of snapshots that are gone go a grace period later.
     until = time.monotonic() + _DELETED_S
     while (left := files_of(table)) and any(left[name] > bounds[name] for name in bounds):
