@@ -181,7 +181,9 @@ class LocalFileIO:
         """Return the plain path; links are resolved only to see that they stay below the root."""
         plain = local_path(path)
         root = _known_root(self.root)
-        if root == "/":
+        if root == "/" or (
+            _is_below(plain, self.root) and not _has_link(plain, len(self.root) + 1)
+        ):
             return plain
         real = os.path.realpath(plain)
         if not _is_below(real, root) and not _is_below(real, self._real_root()):
@@ -197,6 +199,12 @@ def _known_root(root: str) -> str:
 
 def _is_below(real: str, root: str) -> bool:
     return real == root or real.startswith(root + "/")
+
+
+def _has_link(path: str, start: int) -> bool:
+    """Whether one of the names from `start` on is a symbolic link: cheaper than resolving all."""
+    ends = [place for place in range(start, len(path)) if path[place] == "/"]
+    return any(os.path.islink(path[:end]) for end in (*ends, len(path)))
 
 
 class _LocalOutput(CountedOutput):

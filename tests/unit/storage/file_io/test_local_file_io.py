@@ -32,6 +32,35 @@ def test_links_that_leave_the_root_are_refused(tmp_path: Path) -> None:
     assert os.listdir(outside) == ["secret"]
 
 
+def test_links_within_the_root_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "t" / "real").mkdir(parents=True)
+    (tmp_path / "t" / "alias").symlink_to(tmp_path / "t" / "real")
+    (tmp_path / "t" / "again").symlink_to("alias")
+    io = LocalFileIO(str(tmp_path / "t"))
+    io.write_bytes(f"{tmp_path}/t/again/a", b"1")
+    assert (tmp_path / "t" / "real" / "a").read_bytes() == b"1"
+
+
+def test_names_above_the_root_are_not_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit opens dozens of files; a warehouse may lie deep in the tree."""
+    root = tmp_path / "a" / "b" / "c" / "t"
+    (root / "manifest").mkdir(parents=True)
+    io = LocalFileIO(str(root))
+    io.write_bytes(f"{root}/manifest/m", b"1")
+    asked: list[str] = []
+    lstat = os.lstat
+
+    def counted(path: str) -> os.stat_result:
+        asked.append(path)
+        return lstat(path)
+
+    monkeypatch.setattr(os, "lstat", counted)
+    assert io.read_bytes(f"{root}/manifest/m") == b"1"
+    assert asked == [f"{root}/manifest", f"{root}/manifest/m"]
+
+
 def test_deleting_removes_the_link_and_not_what_it_points_at(tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     outside.mkdir()
