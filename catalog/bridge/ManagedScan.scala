@@ -194,6 +194,9 @@ object ManagedScan {
   private def parquet(session: SparkSession, schema: StructType, predicates: Array[Predicate]): ParquetPartitionReaderFactory = {
     val configuration = session.sessionState.newHadoopConf()
     configuration.setBoolean("parquet.page.verify-checksum.enabled", true)
+    // Rows that conditions on pages leave out are skipped in pages of other columns that have them, too; Spark's reader of
+    // DELTA_BINARY_PACKED begins its page again when it is asked for none of the next values, and what follows is wrong.
+    configuration.setBoolean("parquet.filter.columnindex.enabled", false)
     val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
     ParquetScan(session, configuration, null, schema, schema, StructType(Nil), PredicateUtils.toV1(predicates),
       new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
