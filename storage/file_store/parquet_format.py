@@ -122,7 +122,6 @@ class ParquetFormatWriter:
             store_schema=False,
             store_decimal_as_integer=True,
             write_page_checksum=True,
-            write_page_index=True,
             write_statistics=True,
         )
 
