@@ -32,8 +32,10 @@ class SmallChanges:
     engines: Sequence[SqlEngine]
 
     def run(self) -> None:
-        """All of them."""
+        """All of them; what the small commits leave behind is compacted before the others."""
         self._small_commits()
+        for engine in self.engines:
+            engine.compact()
         self._row_changes()
         self._merges()
 
