@@ -66,7 +66,7 @@ benchmark: setup ## 10 million rows beside plain Parquet and Delta, merges, the 
 	@$(BIN)/python -m tests.benchmark.run
 
 benchmark-quick: setup ## a part of it with 500,000 rows and three repetitions, about 5 minutes
-	@$(BIN)/python -m tests.benchmark.run --rows 500000 --upserts 3 --repeats 3 --commits 20 --memory 3g \
+	@$(BIN)/python -m tests.benchmark.run --rows 500000 --upserts 2 --repeats 3 --commits 15 --memory 3g \
 		--only table-life large-merge log streams
 
 benchmark-growth: setup ## time and memory at 1 to 30 million rows and 10 to 1,000 commits, beside plain Parquet
