@@ -30,7 +30,8 @@ class ManifestCache:
     """Manifests and lists by path, decoded and as they are stored, which is a tenth as large.
 
     A table whose manifests do not all fit in decoded costs no look at the store again. `chosen`
-    are what scans took of small ones. Safe, since a manifest's name is never used twice.
+    are what scans took of small ones, and of small snapshots. Safe, since the name of a manifest
+    or a list is never used twice.
     """
 
     def __init__(

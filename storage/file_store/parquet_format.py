@@ -21,11 +21,11 @@ from table_store.storage.file_store.row_group import RowGroup
 _SAMPLE_ROWS: Final = 16_384
 _PAGE_BYTES: Final = 1 << 20
 # Fewer: a search by key reads less; but each page costs every reader a little.
-_PAGE_ROWS_MAX: Final = 1 << 16
+_PAGE_ROWS_MAX: Final = 1 << 14
 _BATCH_ROWS: Final = 1 << 16
 _BATCH_BYTES: Final = 16 << 20
 _PROBE_ROWS: Final = 256
-_BUFFER_BYTES: Final = 1 << 17
+_BUFFER_BYTES: Final = 1 << 16
 _DISTINCT_SHARE_MAX: Final = 0.5
 _STEP_BITS_SHARE_MAX: Final = 0.75
 _DECIMAL_DIGITS_OF_INT: Final = 9
@@ -189,12 +189,13 @@ class ParquetFormatReader:
     def row(self, columns: Sequence[int], row_group: int, row: int, path: str) -> pa.Table:
         """Return one row of a row group; of each column without nesting one page is decoded.
 
-        Where pages are is remembered under the path of the file: files never change.
+        Where pages are is remembered under the path of the file: files never change. Columns
+        whose pages begin at the same row are read together.
         """
         metadata = self._file.metadata.row_group(row_group)
         view = PageView(self._source, self._size_bytes)
-        places: list[tuple[range, int]] = []
-        for column in sorted(columns):
+        alike: dict[int, list[int]] = {}
+        for column in columns:
             leaves, first_row = self._leaf_ranges[column], 0
             if not pa.types.is_nested(self.schema.field(column).type):
                 chunk = metadata.column(leaves[0])
@@ -203,11 +204,14 @@ class ParquetFormatReader:
                 page = pages[bisect_right(pages, row, key=lambda page: page.first_row) - 1]
                 first_row = page.first_row
                 view.begin_at(page, start, end)
-            places.append((leaves, row - first_row))
+            alike.setdefault(row - first_row, []).append(column)
         file = self._opened(pa.PythonFile(view, "r"), self._file.metadata, _BUFFER_BYTES)
-        values = [_nth_row(file, row_group, leaves, place) for leaves, place in places]
+        values: dict[int, pa.Array] = {}
+        for place, together in alike.items():
+            found = _nth_row(file, row_group, self._leaf_indices(together), place)
+            values.update(zip(sorted(together), found.columns, strict=True))
         names = [self.schema.field(column).name for column in sorted(columns)]
-        return pa.Table.from_arrays(values, names)
+        return pa.Table.from_arrays([values[column] for column in sorted(columns)], names)
 
     def row_groups(self) -> tuple[RowGroup, ...]:
         """Return which rows the row groups have."""
@@ -252,14 +256,16 @@ class ParquetFormatReader:
         return [leaf for column in sorted(columns) for leaf in self._leaf_ranges[column]]
 
 
-def _nth_row(file: pq.ParquetFile, row_group: int, leaves: range, place: int) -> pa.ChunkedArray:
-    """One value of a column, decoded up to it."""
+def _nth_row(
+    file: pq.ParquetFile, row_group: int, leaves: Sequence[int], place: int
+) -> pa.RecordBatch:
+    """One row of some columns, decoded up to it."""
     batches = file.reader.iter_batches(
         place + 1, row_groups=[row_group], column_indices=list(leaves), use_threads=False
     )
     for batch in batches:
         if place < batch.num_rows:
-            return pa.chunked_array([batch.column(0).slice(place, 1)])
+            return batch.slice(place, 1)
         place -= batch.num_rows
     raise ValueError("it has fewer rows than its footer says")
 

@@ -53,18 +53,47 @@ def read_pruned(
     """
     if snapshot is None:
         return live_files_of(None, schema, None)
-    base, delta = manifests_of(reader, snapshot)
-    manifests = [*base, *delta]
-    terms = _partition_terms(predicate, schema)
-    for term in terms:
-        manifests = _selected(manifests, schema, term)
     names = set() if predicate is None else {name.lower() for name in predicate.columns()}
     stats_of = [field.id for field in schema.fields if field.name.lower() in names]
+    terms = _partition_terms(predicate, schema)
+    if terms:
+        live = _read_live(reader, snapshot, schema, terms, stats_of)
+    else:
+        live = _remembered_live(reader, snapshot, schema, stats_of)
+    return prune(live, predicate)
+
+
+def _remembered_live(
+    reader: MetadataReader, snapshot: Snapshot, schema: TableSchema, stats_of: Sequence[int]
+) -> LiveFiles:
+    """Those of the whole table. A snapshot is known by its lists, whose names are never reused."""
+    lists = f"{snapshot.base_manifest_list}+{snapshot.delta_manifest_list}"
+    name = f"{reader.table_path}/{lists}#{schema.id}#{stats_of}"
+    entries = reader.cache.chosen.get(name)
+    if entries is not None:
+        return LiveFiles(snapshot_id=snapshot.id, schema=schema, entries=entries)
+    live = _read_live(reader, snapshot, schema, (), stats_of)
+    reader.cache.chosen.put(name, live.entries)
+    return live
+
+
+def _read_live(
+    reader: MetadataReader,
+    snapshot: Snapshot,
+    schema: TableSchema,
+    terms: Sequence[Predicate],
+    stats_of: Sequence[int],
+) -> LiveFiles:
+    """The live files of the partitions that the terms select."""
+    base, delta = manifests_of(reader, snapshot)
+    manifests = [*base, *delta]
+    for term in terms:
+        manifests = _selected(manifests, schema, term)
     entries = read_entries(reader, manifests, schema, snapshot_id=snapshot.id, stats_of=stats_of)
     found = LiveFiles(snapshot_id=snapshot.id, schema=schema, entries=entries)
     for term in terms:
         found = found.select(outcomes(found, term).may_be_true) if found.file_count else found
-    return prune(live_files_of(snapshot.id, schema, found.entries), predicate)
+    return live_files_of(snapshot.id, schema, found.entries)
 
 
 def _partition_terms(predicate: Predicate | None, schema: TableSchema) -> tuple[Predicate, ...]:
