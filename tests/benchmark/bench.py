@@ -85,3 +85,9 @@ class Bench:
     def view(self, name: str, path: Path) -> None:
         """Give files a name."""
         self.spark.read.parquet(str(path)).createOrReplaceTempView(name)
+
+    def location(self, table: str) -> str:
+        """Return the folder of a table."""
+        described = self.spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
+        (path,) = (str(row[1]) for row in described if row[0] == "Location")
+        return path.removeprefix("file:")

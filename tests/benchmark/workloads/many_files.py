@@ -37,10 +37,8 @@ class ManyFiles:
             f"CREATE TABLE {_TABLE} (day INT, id BIGINT, v BIGINT, PRIMARY KEY (day, id) "
             "NOT ENFORCED) PARTITIONED BY (day)"
         )
-        described = spark.sql(f"DESCRIBE TABLE EXTENDED {_TABLE}").collect()
-        (path,) = (row[1] for row in described if row[0] == "Location")
         # Another process than the planner commits: what the planner knows of it, it has read.
-        table = FileStoreTable.open(path.removeprefix("file:"))
+        table = FileStoreTable.open(self.bench.location(_TABLE))
         files = list(_files(table, count))
         for first in range(0, count, _COMMIT_FILES):
             table.commit(add(*files[first : first + _COMMIT_FILES]))

@@ -16,6 +16,7 @@ from tests.benchmark.measurements import LIMIT
 from tests.benchmark.plain_parquet import PlainParquet
 from tests.benchmark.sql_engine import SqlEngine
 from tests.benchmark.table_layout import TableLayout
+from tests.benchmark.workloads.python_lookups import PythonLookups
 from tests.benchmark.workloads.small_changes import SmallChanges
 from tests.benchmark.written_files import size_bytes
 
@@ -43,6 +44,7 @@ class TableLife:
     _layout: TableLayout = field(init=False)
     _plain: PlainParquet = field(init=False)
     _engines: list[SqlEngine] = field(init=False)
+    _sorted: Path = field(init=False)
 
     def __post_init__(self) -> None:
         self._layout = TableLayout(LAYOUT.columns, self.buckets)
@@ -133,7 +135,8 @@ class TableLife:
         self.bench.say(f"queries, {stage}")
         if stage != _COMPACTED:
             self.bench.view(_SOURCE, self.data.write_merged(self._merged))
-            self.bench.view(_PLAIN, self._plain.write_sorted(_SOURCE, "merged"))
+            self._sorted = self._plain.write_sorted(_SOURCE, "merged")
+            self.bench.view(_PLAIN, self._sorted)
         tables = {LIMIT: _PLAIN, **{e.name: e.table for e in self._engines}}
         self.bench.check(tables.values(), LAYOUT.checksum)
         if stage != _COMPACTED:
@@ -196,6 +199,7 @@ class TableLife:
             for engine, table in tables.items():
                 look = partial(self.bench.collect, sql, table)
                 self.bench.measured.measure(f"point lookup, {stage}", engine, look)
+        PythonLookups(self.bench, self._engines[0].table, self._sorted).run(stage, known)
 
     @property
     def _merged(self) -> Path:
