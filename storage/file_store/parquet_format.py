@@ -157,15 +157,7 @@ class ParquetFormatReader:
         leaves = self._leaf_indices(columns)
         batch_rows = self._fitting_rows(leaves, row_groups[0]) if row_groups else _BATCH_ROWS
         for group in row_groups:
-            yield from self._batches(leaves, group, batch_rows)
-
-    def _batches(
-        self, leaves: Sequence[int], row_group: int, batch_rows: int
-    ) -> Iterator[pa.RecordBatch]:
-        found: Iterator[pa.RecordBatch] = self._file.reader.iter_batches(
-            batch_rows, row_groups=[row_group], column_indices=list(leaves), use_threads=False
-        )
-        return found
+            yield from _batches(self._file, leaves, group, batch_rows)
 
     def _fitting_rows(self, leaves: Sequence[int], row_group: int) -> int:
         """Rows of a batch of about `_BATCH_BYTES`, judged by the first of a row group.
@@ -174,7 +166,7 @@ class ParquetFormatReader:
         """
         if self._file.metadata.row_group(row_group).num_rows <= _PROBE_ROWS:
             return _BATCH_ROWS
-        first = next(iter(self._batches(leaves, row_group, _PROBE_ROWS)), None)
+        first = next(_batches(self._file, leaves, row_group, _PROBE_ROWS), None)
         if first is None or not first.nbytes:
             return _BATCH_ROWS
         fitting: int = _BATCH_BYTES * first.num_rows // first.nbytes
@@ -194,8 +186,9 @@ class ParquetFormatReader:
         """
         metadata = self._file.metadata.row_group(row_group)
         view = PageView(self._source, self._size_bytes)
+        ordered = sorted(columns)
         alike: dict[int, list[int]] = {}
-        for column in columns:
+        for column in ordered:
             leaves, first_row = self._leaf_ranges[column], 0
             if not pa.types.is_nested(self.schema.field(column).type):
                 chunk = metadata.column(leaves[0])
@@ -209,9 +202,9 @@ class ParquetFormatReader:
         values: dict[int, pa.Array] = {}
         for place, together in alike.items():
             found = _nth_row(file, row_group, self._leaf_indices(together), place)
-            values.update(zip(sorted(together), found.columns, strict=True))
-        names = [self.schema.field(column).name for column in sorted(columns)]
-        return pa.Table.from_arrays([values[column] for column in sorted(columns)], names)
+            values.update(zip(together, found.columns, strict=True))
+        names = [self.schema.field(column).name for column in ordered]
+        return pa.Table.from_arrays([values[column] for column in ordered], names)
 
     def row_groups(self) -> tuple[RowGroup, ...]:
         """Return which rows the row groups have."""
@@ -256,14 +249,20 @@ class ParquetFormatReader:
         return [leaf for column in sorted(columns) for leaf in self._leaf_ranges[column]]
 
 
+def _batches(
+    file: pq.ParquetFile, leaves: Sequence[int], row_group: int, batch_rows: int
+) -> Iterator[pa.RecordBatch]:
+    """Rows of a row group in batches of up to `batch_rows`."""
+    yield from file.reader.iter_batches(
+        batch_rows, row_groups=[row_group], column_indices=list(leaves), use_threads=False
+    )
+
+
 def _nth_row(
     file: pq.ParquetFile, row_group: int, leaves: Sequence[int], place: int
 ) -> pa.RecordBatch:
     """One row of some columns, decoded up to it."""
-    batches = file.reader.iter_batches(
-        place + 1, row_groups=[row_group], column_indices=list(leaves), use_threads=False
-    )
-    for batch in batches:
+    for batch in _batches(file, leaves, row_group, place + 1):
         if place < batch.num_rows:
             return batch.slice(place, 1)
         place -= batch.num_rows
