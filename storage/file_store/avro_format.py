@@ -59,7 +59,12 @@ class AvroFormat:
         codec = "null" if self.compression in ("none", "uncompressed") else "deflate"
         return AvroFormatWriter(sink, schema, codec)
 
-    def open_reader(self, source: pa.NativeFile, size_bytes: int) -> AvroFormatReader:
+    def open_reader(
+        self,
+        source: pa.NativeFile,
+        size_bytes: int,
+        path: str,  # noqa: ARG002 - part of the interface
+    ) -> AvroFormatReader:
         """Return a reader of a whole file.
 
         Raises:

@@ -238,9 +238,9 @@ class DataFileReader:
                     content = source.read_buffer(size_bytes)
                     if zlib.crc32(content) != file.checksum:
                         raise ValueError("the checksum of the file is wrong")
-                    reader = form.open_reader(pa.BufferReader(content), size_bytes)
+                    reader = form.open_reader(pa.BufferReader(content), size_bytes, path)
                 else:
-                    reader = form.open_reader(source, size_bytes)
+                    reader = form.open_reader(source, size_bytes, path)
                 row_count = sum(reader.row_group_rows)
                 if row_count != file.row_count:
                     raise ValueError(f"it has {row_count} rows and not {file.row_count}")
@@ -283,7 +283,7 @@ class DataFileReader:
             return layout.projected(_lengths_only(1))
         with opened.damage():
             if isinstance(opened.reader, ParquetFormatReader):
-                found = opened.reader.row(layout.positions, row_group, row, opened.path)
+                found = opened.reader.row(layout.positions, row_group, row)
             else:
                 found = opened.reader.table(layout.positions, [row_group]).slice(row, 1)
         opened.check(found.num_rows == 1, "it has fewer rows than its footer says")

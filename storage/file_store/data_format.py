@@ -82,8 +82,11 @@ class DataFormat(Protocol):
         """Return a writer; `sorted_by` are the columns the rows are sorted by, if any."""
         ...
 
-    def open_reader(self, source: pa.NativeFile, size_bytes: int) -> FormatReader:
-        """Return a reader; raises what `FormatReader` says for a file that is damaged."""
+    def open_reader(self, source: pa.NativeFile, size_bytes: int, path: str) -> FormatReader:
+        """Return a reader; raises what `FormatReader` says for a file that is damaged.
+
+        What is known of a file may be remembered under its path, as files never change.
+        """
         ...
 
 

@@ -50,6 +50,7 @@ class OrcFormat:
         self,
         source: pa.NativeFile,
         size_bytes: int,  # noqa: ARG002 - part of the interface
+        path: str,  # noqa: ARG002 - part of the interface
     ) -> OrcFormatReader:
         """Return a reader of a whole file."""
         return OrcFormatReader(source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
@@ -17,6 +18,7 @@ from table_store.storage.file_io.file_io import OutputFile
 from table_store.storage.file_store.parquet_guard import GuardingSink, checked_metadata
 from table_store.storage.file_store.parquet_pages import PageView, page_places
 from table_store.storage.file_store.row_group import RowGroup
+from table_store.storage.kernel.bounded_cache import BoundedCache
 
 _SAMPLE_ROWS: Final = 16_384
 _PAGE_BYTES: Final = 1 << 20
@@ -30,6 +32,7 @@ _DISTINCT_SHARE_MAX: Final = 0.5
 _STEP_BITS_SHARE_MAX: Final = 0.75
 _DECIMAL_DIGITS_OF_INT: Final = 9
 _DECIMAL_DIGITS_OF_LONG: Final = 18
+_FOOTER_BYTES_MAX: Final = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +58,13 @@ class ParquetFormat:
         """Return a writer of `schema`; rows come in the order of `sorted_by`, if any."""
         return ParquetFormatWriter(sink, schema, frozenset(sorted_by), self)
 
-    def open_reader(self, source: pa.NativeFile, size_bytes: int) -> ParquetFormatReader:
+    def open_reader(self, source: pa.NativeFile, size_bytes: int, path: str) -> ParquetFormatReader:
         """Return a reader of a whole file.
 
         Raises:
             ValueError: it is no complete Parquet file of ours.
         """
-        return ParquetFormatReader(source, size_bytes)
+        return ParquetFormatReader(source, size_bytes, path)
 
 
 class ParquetFormatWriter:
@@ -126,29 +129,59 @@ class ParquetFormatWriter:
         )
 
 
-class ParquetFormatReader:
-    """Reads chosen columns of chosen row groups."""
+@dataclass(frozen=True, slots=True)
+class _Footer:
+    """What a footer says; `leaf_ranges` are the Parquet columns that each column is made of."""
 
-    def __init__(self, source: pa.NativeFile, size_bytes: int) -> None:
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+    row_group_rows: tuple[int, ...]
+    leaf_ranges: tuple[range, ...]
+
+    @staticmethod
+    def of(metadata: pq.FileMetaData) -> _Footer:
+        schema = metadata.schema.to_arrow_schema()
+        counts = [sum(1 for _ in _leaves(column.name, column.type)) for column in schema]
+        ends = accumulate(counts)
+        return _Footer(
+            metadata,
+            schema,
+            tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
+            tuple(range(end - count, end) for end, count in zip(ends, counts, strict=True)),
+        )
+
+
+_FOOTERS: Final = BoundedCache[_Footer](
+    _FOOTER_BYTES_MAX, lambda footer: footer.metadata.serialized_size
+)
+
+
+class ParquetFormatReader:
+    """Reads chosen columns of chosen row groups.
+
+    Footers are remembered under the path of the file, and so is where pages are: files never
+    change.
+    """
+
+    def __init__(self, source: pa.NativeFile, size_bytes: int, path: str) -> None:
         self._source = source
         self._size_bytes = size_bytes
-        self._file = self._opened(source, checked_metadata(source, size_bytes))
-        self.schema: pa.Schema = self._file.schema_arrow
-        metadata = self._file.metadata
-        self._row_group_rows = tuple(
-            metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
-        )
-        first = 0
-        self._leaf_ranges: list[range] = []
-        for column in self.schema:
-            count = sum(1 for _ in _leaves(column.name, column.type))
-            self._leaf_ranges.append(range(first, first + count))
-            first += count
+        self._path = path
+        footer = _FOOTERS.get(path)
+        if footer is None:
+            footer = _Footer.of(checked_metadata(source, size_bytes))
+            _FOOTERS.put(path, footer)
+        self._footer = footer
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the file."""
+        return self._footer.schema
 
     @property
     def row_group_rows(self) -> tuple[int, ...]:
         """Rows of each row group."""
-        return self._row_group_rows
+        return self._footer.row_group_rows
 
     def batches(
         self, columns: Sequence[int], row_groups: Sequence[int]
@@ -164,7 +197,7 @@ class ParquetFormatReader:
 
         A merge holds batches of all runs of a bucket at once, and rows may be wide.
         """
-        if self._file.metadata.row_group(row_group).num_rows <= _PROBE_ROWS:
+        if self._footer.metadata.row_group(row_group).num_rows <= _PROBE_ROWS:
             return _BATCH_ROWS
         first = next(_batches(self._file, leaves, row_group, _PROBE_ROWS), None)
         if first is None or not first.nbytes:
@@ -178,27 +211,26 @@ class ParquetFormatReader:
             list(row_groups), column_indices=self._leaf_indices(columns), use_threads=False
         )
 
-    def row(self, columns: Sequence[int], row_group: int, row: int, path: str) -> pa.Table:
+    def row(self, columns: Sequence[int], row_group: int, row: int) -> pa.Table:
         """Return one row of a row group; of each column without nesting one page is decoded.
 
-        Where pages are is remembered under the path of the file: files never change. Columns
-        whose pages begin at the same row are read together.
+        Columns whose pages begin at the same row are read together.
         """
-        metadata = self._file.metadata.row_group(row_group)
+        metadata = self._footer.metadata.row_group(row_group)
         view = PageView(self._source, self._size_bytes)
         ordered = sorted(columns)
         alike: dict[int, list[int]] = {}
         for column in ordered:
-            leaves, first_row = self._leaf_ranges[column], 0
+            leaves, first_row = self._footer.leaf_ranges[column], 0
             if not pa.types.is_nested(self.schema.field(column).type):
                 chunk = metadata.column(leaves[0])
                 start, (_, end) = chunk.data_page_offset, _chunk_bytes(chunk)
-                pages = page_places(self._source, path, start, end, metadata.num_rows)
+                pages = page_places(self._source, self._path, start, end, metadata.num_rows)
                 page = pages[bisect_right(pages, row, key=lambda page: page.first_row) - 1]
                 first_row = page.first_row
                 view.begin_at(page, start, end)
             alike.setdefault(row - first_row, []).append(column)
-        file = self._opened(pa.PythonFile(view, "r"), self._file.metadata, _BUFFER_BYTES)
+        file = self._opened(pa.PythonFile(view, "r"), _BUFFER_BYTES)
         values: dict[int, pa.Array] = {}
         for place, together in alike.items():
             found = _nth_row(file, row_group, self._leaf_indices(together), place)
@@ -212,13 +244,14 @@ class ParquetFormatReader:
         firsts = accumulate(counts, initial=0)
         return tuple(RowGroup(first, count) for first, count in zip(firsts, counts, strict=False))
 
-    @staticmethod
-    def _opened(
-        source: pa.NativeFile, metadata: pq.FileMetaData, buffer_bytes: int = 0
-    ) -> pq.ParquetFile:
+    @cached_property
+    def _file(self) -> pq.ParquetFile:
+        return self._opened(self._source)
+
+    def _opened(self, source: pa.NativeFile, buffer_bytes: int = 0) -> pq.ParquetFile:
         return pq.ParquetFile(
             source,
-            metadata=metadata,
+            metadata=self._footer.metadata,
             page_checksum_verification=True,
             pre_buffer=False,
             buffer_size=buffer_bytes,
@@ -230,11 +263,11 @@ class ParquetFormatReader:
         Floats have none: what Parquet says about NaN is too little. A column of NULLs only has
         NULL bounds.
         """
-        leaves = self._leaf_ranges[column]
+        leaves = self._footer.leaf_ranges[column]
         kind = self.schema.field(column).type
         if len(leaves) != 1 or pa.types.is_nested(kind) or pa.types.is_floating(kind):
             return None
-        chunk = self._file.metadata.row_group(row_group).column(leaves[0])
+        chunk = self._footer.metadata.row_group(row_group).column(leaves[0])
         statistics = chunk.statistics
         if statistics is None or not statistics.has_null_count:
             return None
@@ -246,7 +279,7 @@ class ParquetFormatReader:
         return None if low is None or high is None else (low, high, statistics.null_count)
 
     def _leaf_indices(self, columns: Sequence[int]) -> list[int]:
-        return [leaf for column in sorted(columns) for leaf in self._leaf_ranges[column]]
+        return [leaf for column in sorted(columns) for leaf in self._footer.leaf_ranges[column]]
 
 
 def _batches(

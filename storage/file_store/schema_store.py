@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from table_store.storage.file_io.file_io import FileIO
@@ -75,7 +76,7 @@ class SchemaStore:
         """
         if schema_id not in self._known:
             path = self.path(schema_id)
-            schema = TableSchema.from_json(self._file_io.read_bytes(path), path=path)
+            schema = _parsed(self._file_io.read_bytes(path), path)
             if schema.id != schema_id:
                 raise CorruptFileError(path=path, reason=f"it holds schema {schema.id}")
             self._known[schema_id] = schema
@@ -139,3 +140,8 @@ class SchemaStore:
                 if self.latest() == after:
                     return after
                 raise
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: bytes, path: str) -> TableSchema:
+    return TableSchema.from_json(text, path=path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 
 from table_store.storage.file_store.compaction_picker import PickerOptions
 from table_store.storage.file_store.data_file_writer import DataFileOptions
@@ -57,6 +58,7 @@ class StorageSettings:
     consumer_expiration_ms: int
 
     @classmethod
+    @lru_cache(maxsize=256)
     def of(cls, schema: TableSchema) -> StorageSettings:
         """Read the options that a table was created or altered with; they were checked then."""
         options = TABLE_OPTIONS.parse(schema.options, Scope.TABLE)

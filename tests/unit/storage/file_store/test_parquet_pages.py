@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from table_store.storage.file_store.parquet_format import ParquetFormat, ParquetFormatReader
@@ -92,26 +93,26 @@ class _Counted:
 def test_rows_are_those_of_a_whole_read(stored: tuple[bytes, pa.Table]) -> None:
     """With NULLs, dictionaries, values in lists and structs, at the edges of pages and groups."""
     data, rows = stored
-    reader = ParquetFormatReader(pa.BufferReader(data), len(data))
+    reader = ParquetFormatReader(pa.BufferReader(data), len(data), "whole")
     everything = range(rows.num_columns)
     for group in (0, 1):
         for place in _PLACES:
-            found = reader.row(everything, group, place, "whole").to_pylist()
+            found = reader.row(everything, group, place).to_pylist()
             assert found == rows.slice(group * _ROWS + place, 1).to_pylist()
     expected = rows.select([0, 4]).slice(_ROWS + 7, 1).to_pylist()
-    assert reader.row([4, 0], 1, 7, "whole").to_pylist() == expected
+    assert reader.row([4, 0], 1, 7).to_pylist() == expected
 
 
 def test_one_page_of_many_is_read(stored: tuple[bytes, pa.Table]) -> None:
     """Of the column of long texts, which has most of the file."""
     data, _ = stored
     source = _Counted(data)
-    reader = ParquetFormatReader(pa.PythonFile(source, "r"), len(data))
+    reader = ParquetFormatReader(pa.PythonFile(source, "r"), len(data), "one page")
     count, calls = source.count, source.calls
-    reader.row([1], 0, 49_999, "one page")
+    reader.row([1], 0, 49_999)
     assert source.count - count < len(data) / 4
     calls_at_first = source.calls - calls
-    reader.row([1], 0, 49_998, "one page")
+    reader.row([1], 0, 49_998)
     # Where pages are is known by now.
     assert source.calls - calls - calls_at_first < calls_at_first
 
@@ -125,19 +126,20 @@ def test_damage_gives_no_other_row(stored: tuple[bytes, pa.Table], is_known: boo
     data, rows = stored
     expected = rows.select([0, 1]).slice(30_000, 1).to_pylist()
     choose = random.Random(4)
-    reader = ParquetFormatReader(pa.BufferReader(data), len(data))
-    starts = [reader._file.metadata.row_group(0).column(i).data_page_offset for i in (0, 1)]
+    reader = ParquetFormatReader(pa.BufferReader(data), len(data), "known")
+    row_group = pq.read_metadata(pa.BufferReader(data)).row_group(0)
+    starts = [row_group.column(i).data_page_offset for i in (0, 1)]
     near_headers = [start + offset for start in starts for offset in range(40)]
     if is_known:
-        reader.row([0, 1], 0, 30_000, "known")
+        reader.row([0, 1], 0, 30_000)
     refused = 0
     for place in [*near_headers, *choose.sample(range(starts[0], starts[1] + 400_000), 240)]:
         damaged = bytearray(data)
         damaged[place] ^= 1 << choose.randrange(8)
-        reader = ParquetFormatReader(pa.BufferReader(bytes(damaged)), len(data))
+        path = "known" if is_known else f"damaged at {place}"
+        reader = ParquetFormatReader(pa.BufferReader(bytes(damaged)), len(data), path)
         try:
-            path = "known" if is_known else f"damaged at {place}"
-            assert reader.row([0, 1], 0, 30_000, path).to_pylist() == expected, place
+            assert reader.row([0, 1], 0, 30_000).to_pylist() == expected, place
         except (ValueError, OSError, pa.ArrowException):
             refused += 1
     assert refused > 20
