@@ -62,21 +62,27 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
     case command: OverwritePartitionsDynamic => planned(command, command.write, command.query, JObject())
     case command: InsertOnlyMerge => planned(command, command.write, command.query, "command" -> "MERGE": JObject)
     case command: WriteDelta => planned(command, command.write, command.query,
-      ("row" -> command.projections.rowProjection.map(ordinals)) ~ ("rowId" -> ordinals(command.projections.rowIdProjection)))
+      ("row" -> command.projections.rowProjection.map(ordinals)) ~ ("rowId" -> ordinals(command.projections.rowIdProjection)),
+      MergeUpserts.rows(command.query, command.projections))
     case WriteToDataSourceV2(_, batch: MicroBatchWrite, query, metrics) if batch.writeSupport.isInstanceOf[ManagedStreamingWrite] =>
       new StreamWriteExec(batch, () => (), planLater(query), metrics, None) :: Nil
     case _ => Nil
   }
   private def ordinals(projection: ProjectingInternalRow): List[Int] = projection.colOrdinals.toList
-  private def planned(command: V2WriteCommand, write: Option[Write], query: LogicalPlan, extra: JObject): Seq[SparkPlan] =
+  private def planned(command: V2WriteCommand, write: Option[Write], query: LogicalPlan, extra: JObject,
+      upserts: Option[LogicalPlan] = None): Seq[SparkPlan] =
     write match {
-      case Some(ManagedWrite(table, request, _)) => WriteExec(table, request ~ extra, query, command.table) :: Nil
+      case Some(ManagedWrite(table, request, _)) =>
+        WriteExec(table, request ~ extra ~ ("upserts" -> upserts.isDefined), query, upserts, command.table) :: Nil
       case _ => Nil
     }
 }
 
 /** The query of a write statement, for the planner to run; or its rows, where the optimiser has computed them. */
-class WriteQuery(session: classic.SparkSession, query: LogicalPlan) {
+class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: Option[LogicalPlan] = None) {
+  /** What gives the rows of a MERGE without its target, for a source that has each key once. */
+  def upserts(): WriteQuery = new WriteQuery(session, upserting.get)
+
   /** The query, to which the planner adds columns; what a scan knows already is a part of it. */
   def frame(): classic.DataFrame = {
     val narrowed = MergeTargets.narrowed(query, session.sessionState.conf.autoBroadcastJoinThreshold)
@@ -154,17 +160,17 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan) {
 }
 
 /** Hands the query to the planner, which runs and commits it. */
-case class WriteExec(table: String, request: JObject, query: LogicalPlan, target: LogicalPlan)
+case class WriteExec(table: String, request: JObject, query: LogicalPlan, upserts: Option[LogicalPlan], target: LogicalPlan)
     extends V2CommandExec with LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"TableStoreWrite $table"
   /** EXPLAIN shows what is read, and no request. */
-  override def innerChildren: Seq[LogicalPlan] = Seq(query)
+  override def innerChildren: Seq[LogicalPlan] = Seq(upserts.getOrElse(query))
   override protected def stringArgs: Iterator[Any] = Iterator(table)
   override protected def run(): Seq[InternalRow] = { write(); Nil }
   def write(): JValue = {
     val active = session.asInstanceOf[classic.SparkSession]
-    val answer = PlannerProcess.ask("write", request, new WriteQuery(active, query), repeatable = false)
+    val answer = PlannerProcess.ask("write", request, new WriteQuery(active, query, upserts), repeatable = false)
     target match {
       // By name, as Spark's own writes do: the cached plan reads another snapshot than this one.
       case DataSourceV2Relation(_, _, Some(catalog), Some(ident), _, _) => active.sharedState.cacheManager

@@ -79,7 +79,7 @@ def delta_rows(
 
     `frame` is the query of Spark's WriteDelta: an operation, then columns named by `delta`.
     """
-    source = frame.toDF(*[f"_{i}" for i in range(len(frame.columns))])
+    source = _by_position(frame)
     is_delete = F.col("_0") == _OPERATION_DELETE
     if schema.primary_key:
         old = {name: _at(i) for name, i in zip(schema.primary_key, delta.row_id, strict=True)}
@@ -93,7 +93,7 @@ def delta_rows(
         return PlannedRows(
             frame=source.select(*_version(schema, deleted, _DELETE, is_order_first=False))
         )
-    row = {f.name: _at(i) for f, i in zip(schema.fields, delta.row, strict=True)}
+    row = _new_row(schema, delta.row)
     recomputed = _recomputed(source, schema, row)
     moved = _moved_key(schema, delta, row)
     if moved is None and schema.primary_key and not is_merge:
@@ -111,6 +111,14 @@ def delta_rows(
         F.array(after)
     )
     return PlannedRows(frame=recomputed.select(F.inline(versions)))
+
+
+def upserted_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) -> PlannedRows:
+    """What a MERGE writes of which every row is to be there afterwards, in place of any other."""
+    assert delta.row is not None, "a MERGE that writes rows has them"
+    row = _new_row(schema, delta.row)
+    recomputed = _recomputed(_by_position(frame), schema, row)
+    return PlannedRows(frame=recomputed.select(*_columns(schema, row)))
 
 
 def at_writers(
@@ -139,6 +147,14 @@ def at_writers(
             writer = writer * parts.count + parts.number(types)
         return placed.repartitionById(buckets * parts.count, writer)
     return placed
+
+
+def _by_position(frame: DataFrame) -> DataFrame:
+    return frame.toDF(*[f"_{i}" for i in range(len(frame.columns))])
+
+
+def _new_row(schema: TableSchema, positions: Sequence[int]) -> dict[str, Column]:
+    return {f.name: _at(i) for f, i in zip(schema.fields, positions, strict=True)}
 
 
 def _moved_key(schema: TableSchema, delta: DeltaColumns, row: dict[str, Column]) -> Column | None:

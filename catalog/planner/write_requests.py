@@ -31,14 +31,21 @@ from table_store.catalog.planner.write_plan import (
     at_writers,
     delta_rows,
     inserted_rows,
+    upserted_rows,
 )
-from table_store.catalog.planner.write_task import ANSWER, WriteTask, messages_of, write_rows
+from table_store.catalog.planner.write_task import (
+    ANSWER,
+    WorkerError,
+    WriteTask,
+    messages_of,
+    write_rows,
+)
 from table_store.catalog.write_options import CommitName, WriteOptions
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope, partitions_of
 from table_store.storage.file_store.snapshot import BATCH_IDENTIFIER, CommitKind
-from table_store.storage.file_store.table_writer import WriterContext
-from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.file_store.table_writer import WriterContext, delete_files
+from table_store.storage.kernel.errors import DuplicateKeyError, InvalidOptionError, TableStoreError
 from table_store.storage.table_options import CHANGE_TYPE_COLUMN
 
 # A Spark job and its Python worker cost as much as the planner takes for this many rows.
@@ -82,7 +89,29 @@ def _written(
     argument: Argument,
     query: Any,
 ) -> tuple[CommitMessage, ...]:
-    """Write the rows of the query: here where they are known and few, else in a Spark job."""
+    """Write the rows of the query: here where they are known and few, else in a Spark job.
+
+    A MERGE that only `upserts` is tried without its target. Where the source has a key twice, the
+    target tells whether it may.
+    """
+    if argument.get("upserts"):
+        once = replace(context, distinct_keys=True)
+        try:
+            return _written_rows(session, opened, once, argument, query.upserts())
+        except TableStoreError as error:
+            if error.condition != DuplicateKeyError.condition:
+                raise
+            argument = {**argument, "upserts": False}
+    return _written_rows(session, opened, context, argument, query)
+
+
+def _written_rows(
+    session: PlannerSession,
+    opened: OpenedTable,
+    context: WriterContext,
+    argument: Argument,
+    query: Any,
+) -> tuple[CommitMessage, ...]:
     is_plain = argument["mode"] != "delta" and "changeTypeColumn" not in argument["handle"]
     if is_plain and all(field.generated is None for field in opened.schema.fields):
         known = query.rows(_LOCAL_ROWS_MAX)
@@ -97,7 +126,7 @@ def _written(
         parallelism = session.spark.sparkContext.defaultParallelism
         parts = KeyParts()
         # Other statements read more than they write: that is not read again for a sample.
-        if argument["mode"] != "delta":
+        if argument["mode"] != "delta" or argument["upserts"]:
             rows, parts = cut_by_key(
                 rows, opened.schema, query, buckets=context.bucket_count, parallelism=parallelism
             )
@@ -122,6 +151,8 @@ def _planned_rows(
             row=None if argument.get("row") is None else tuple(argument["row"]),
             row_id=tuple(argument["rowId"]),
         )
+        if argument["upserts"]:
+            return upserted_rows(frame, opened.schema, delta)
         is_merge = argument["command"] == "MERGE"
         return delta_rows(frame, opened.schema, delta, is_merge=is_merge)
     written = argument["handle"]["written"]
@@ -171,7 +202,11 @@ def _written_by_workers(
 ) -> tuple[CommitMessage, ...]:
     task = python_task(WriteTask(context, tuple(rows.columns), are_deletes), ANSWER.json())
     answers = json.loads(query.answers(rows._jdf, json.dumps(task)))
-    return messages_of([(message, error) for message, error in answers])
+    try:
+        return messages_of([(message, error) for message, error in answers])
+    except WorkerError:
+        delete_files(context, messages_of([(message, None) for message, _ in answers]))
+        raise
 
 
 def _commit(

@@ -30,12 +30,13 @@ class Memtable:
     """Collects the rows that one writer writes to one bucket of a table with key.
 
     The newest row of every key is kept: the greatest order, or without orders the last that came.
+    `row_count` rows have come; `size_bytes` are held.
     """
 
     key: tuple[str, ...]
     _chunks: list[pa.Table] = field(default_factory=list)
     _runs: list[IO[bytes]] = field(default_factory=list)
-    _arrived: int = 0
+    row_count: int = 0
     size_bytes: int = 0
 
     def add(self, rows: pa.Table, kinds: KindArray | None, order: IntArray | None) -> None:
@@ -44,10 +45,10 @@ class Memtable:
         if kinds is None:
             kinds = np.full(count, KIND_ADD, np.int8)
         if order is None:
-            order = np.arange(self._arrived, self._arrived + count)
+            order = np.arange(self.row_count, self.row_count + count)
         rows = rows.append_column(_KIND, pa.array(kinds, pa.int8()))
         rows = rows.append_column(_ORDER, pa.array(order, pa.int64()))
-        self._arrived += count
+        self.row_count += count
         self._chunks.append(rows)
         self.size_bytes += rows.nbytes
 

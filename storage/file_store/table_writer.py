@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
@@ -24,12 +25,15 @@ from table_store.storage.file_store.data_file_writer import (
 )
 from table_store.storage.file_store.key_order import IntArray
 from table_store.storage.file_store.memtable import Memtable
+from table_store.storage.file_store.partition_path import data_file_path
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import (
+    DuplicateKeyError,
     InvalidSchemaError,
     NullKeyError,
     RowOutsideConditionError,
+    TableStoreError,
 )
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.nested_array import recast_column
@@ -46,8 +50,8 @@ class WriterContext:
     """What a writer needs to know; goes to workers, reads nothing.
 
     `write_buffer_bytes` bounds the rows that one writer holds in memory, over all buckets; without
-    key that is a row group for each bucket at most. Where
-    there is a `condition`, every row that is added must satisfy it.
+    key that is a row group for each bucket at most. Where there is a `condition`, every row that is
+    added must satisfy it. With `distinct_keys` no two rows may have one key.
     """
 
     file_io: FileIO
@@ -57,6 +61,7 @@ class WriterContext:
     files: DataFileOptions = field(default_factory=DataFileOptions)
     write_buffer_bytes: int = 256 << 20
     condition: Predicate | None = None
+    distinct_keys: bool = False
     clock: Clock = field(default_factory=SystemClock)
     ids: IdSource = field(default_factory=RandomIds)
 
@@ -146,10 +151,16 @@ class TableWriter:
         """Write what is held and return a message for each bucket that got rows.
 
         The writer is empty then, and may be used again.
+
+        Raises:
+            DuplicateKeyError: two rows have one key, and the context does not want that.
         """
         messages = []
         for target, memtable in self._memtables.items():
-            memtable.flush(self._writer_of(target))
+            writer = self._writer_of(target)
+            memtable.flush(writer)
+            if self._context.distinct_keys and writer.row_count < memtable.row_count:
+                raise DuplicateKeyError(path=self._context.table_path)
         for target, writer in self._writers.items():
             files = writer.close()
             if files:
@@ -271,3 +282,12 @@ class TableWriter:
             clock=context.clock,
             ids=context.ids,
         )
+
+
+def delete_files(context: WriterContext, messages: Iterable[CommitMessage]) -> None:
+    """Delete what writers have written that is never committed. What cannot be is an orphan."""
+    keys = context.schema.partition_keys
+    for message in messages:
+        for file in message.added:
+            with suppress(TableStoreError):
+                context.file_io.delete(data_file_path(context.table_path, keys, file))

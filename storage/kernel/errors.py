@@ -111,6 +111,19 @@ class NullKeyError(TableStoreError):
         )
 
 
+class DuplicateKeyError(TableStoreError):
+    """Two rows of a statement that writes each key once have the same."""
+
+    condition = "TABLE_STORE_DUPLICATE_KEY"
+    sql_state = "23505"
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(
+            f"Two of the rows for the table at {path} have the same key; nothing of the statement "
+            "was written."
+        )
+
+
 class RowOutsideConditionError(TableStoreError):
     """A row is not among those that its statement replaces."""
 

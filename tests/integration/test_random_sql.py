@@ -136,6 +136,22 @@ class Twins:
             "WHEN NOT MATCHED BY SOURCE AND t.v > 90 THEN UPDATE SET v = 0"
         )
 
+    def merge_whole_rows(self) -> None:
+        """MERGE that looks at no row of the target; the source has each key once."""
+        if not self.key:
+            return
+        at = [self.columns.index(name) for name in self.key]
+        rows = {tuple(row[i] for i in at): row for row in self.values(self.dice.randrange(1, 6))}
+        names = ", ".join(self.columns)
+        others = ", ".join(f"{c} = s.{c}" for c in self.columns if c not in self.key)
+        self.both(
+            f"MERGE INTO {self.name} AS t "
+            f"USING (SELECT * FROM (VALUES {_sql([*rows.values()])}) AS q({names})) AS s "
+            f"ON {' AND '.join(f't.{k} = s.{k}' for k in self.key)} "
+            f"WHEN MATCHED THEN UPDATE SET {others} WHEN NOT MATCHED THEN INSERT ({names}) "
+            f"VALUES ({', '.join(f's.{c}' for c in self.columns)})"
+        )
+
     def overwrite(self) -> None:
         """INSERT OVERWRITE of everything, or of one partition."""
         if self.dice.random() < 0.7:
@@ -166,6 +182,7 @@ class Twins:
     def step(self) -> None:
         """One random statement, then the comparison."""
         kinds = [self.insert] * 4 + [self.update] * 2 + [self.delete] * 2 + [self.merge] * 2
+        kinds.append(self.merge_whole_rows)
         self.dice.choice([*kinds, self.overwrite, self.compact, self.add_column])()
         rows = self.compare()
         newest = self.spark.sql(f"SELECT max(snapshot_id) FROM `{self.name}$snapshots`").first()

@@ -15,6 +15,7 @@ from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.kernel.errors import DuplicateKeyError
 from table_store.storage.kernel.types import LONG
 
 
@@ -55,6 +56,29 @@ def test_rows_without_key_are_written_as_they_come(tmp_path: Path) -> None:
     assert (file.min_sequence, file.max_sequence) == (0, ROW_GROUP_ROWS_MAX)
     table.commit(messages)
     assert table.scan().to_arrow()["k"].to_pylist() == [*range(1, ROW_GROUP_ROWS_MAX), 0, 1]
+
+
+@pytest.mark.parametrize("buffer_bytes", [256 << 20, 4000], ids=["held", "spilled"])
+def test_distinct_keys_are_checked(tmp_path: Path, buffer_bytes: int) -> None:
+    """Also where the two rows of a key are far apart; nothing is left behind then."""
+    fields = [Field(id=0, name="id", type=LONG, nullable=False)]
+    schema = new_schema(fields=fields, primary_key=["id"], time_ms=0)
+    table = FileStoreTable.create(str(tmp_path / "t"), schema)
+    context = replace(
+        table.writer_context(schema), write_buffer_bytes=buffer_bytes, distinct_keys=True
+    )
+    parts = np.array_split(np.random.default_rng(2).permutation(3000), 6)
+    with TableWriter(context) as writer:
+        for part in parts:
+            writer.write(pa.table({"id": part}))
+        table.commit(writer.prepare_commit())
+        before = set(Path(table.path).rglob("data-*"))
+        for part in [*parts, parts[0][:1]]:
+            writer.write(pa.table({"id": part}))
+        with pytest.raises(DuplicateKeyError, match="TABLE_STORE_DUPLICATE_KEY"):
+            writer.prepare_commit()
+    assert set(Path(table.path).rglob("data-*")) == before
+    assert len(table.scan().to_arrow()) == 3000
 
 
 def _open_files_in(folder: Path) -> int:
