@@ -37,7 +37,7 @@ class LiveRowGroups(parquet: ParquetPartitionReaderFactory) {
     val input = HadoopInputFile.fromPath(SparkPath.fromPathString(file.path).toPath, conf)
     val stream = input.newStream()
     try {
-      val footer = file.footer(
+      val footer = LiveFile.footer(file.path)(
         withReader(ParquetFileReader.open(input, HadoopReadOptions.builder(conf, input.getPath).build(), stream))(_.getFooter))
       val byFirstRow = file.groups.map(group => group.firstRow -> group).toMap
       val live = footer.getBlocks.asScala.filter(block => byFirstRow.contains(block.getRowIndexOffset))

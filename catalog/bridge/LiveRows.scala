@@ -78,16 +78,26 @@ object LiveRows {
   }
 }
 
-/** The row groups of a file that have live rows; and its footer, as long as there is memory for it. */
+/** The row groups of a file that have live rows. */
 class LiveFile(val path: String, val groups: Seq[LiveRows]) {
-  @volatile private var known = new SoftReference[ParquetMetadata](null)
-  def footer(read: => ParquetMetadata): ParquetMetadata = Option(known.get).getOrElse {
-    val footer = read
-    known = new SoftReference(footer)
-    footer
-  }
   def count: Long = groups.map(_.count).sum
   def sizeBytes: Long = groups.map(_.sizeBytes).sum + 200
+}
+
+object LiveFile {
+  private val footersMax = 1000
+  /** Those of files that were read in this process, least recently used out first, as long as there is memory for them:
+    * other files of a later snapshot are the same, and files do not change. */
+  private val footers = new LinkedHashMap[String, SoftReference[ParquetMetadata]](16, 0.75f, true) {
+    override def removeEldestEntry(eldest: JMap.Entry[String, SoftReference[ParquetMetadata]]): Boolean = size > footersMax
+  }
+
+  def footer(path: String)(read: => ParquetMetadata): ParquetMetadata =
+    footers.synchronized(Option(footers.get(path)).flatMap(known => Option(known.get))).getOrElse {
+      val footer = read
+      footers.synchronized(footers.put(path, new SoftReference(footer)))
+      footer
+    }
 }
 
 /** The live rows of a file, whose reader gives all rows of these row groups. */

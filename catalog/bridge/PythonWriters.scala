@@ -22,7 +22,7 @@ object PythonWriters {
     val bytesMax = if (conf.arrowMaxBytesPerBatch > 0) conf.arrowMaxBytesPerBatch else Long.MaxValue
     val task = new WriterTask(StructType(Nil).add("rows", frame.schema), python, PythonReader.settings(session), rowsMax, bytesMax)
     SQLExecution.withNewExecutionId(frame.queryExecution) {
-      frame.queryExecution.toRdd.mapPartitions(task.run).collect().map { case (message, error) => JArray(List(text(message), text(error))) }
+      frame.queryExecution.toRdd.mapPartitionsInternal(task.run).collect().map { case (message, error) => JArray(List(text(message), text(error))) }
     }
   }
   private def text(value: String): JValue = if (value == null) JNull else JString(value)
