@@ -1,17 +1,20 @@
-"""The DataFrame of a write statement: rows with kind and order, at their bucket's writer."""
+"""The DataFrame of a write statement: rows with kind and order, at their bucket's writer.
+
+Columns are SQL: as a text they go to the JVM in one call, where each step of a `Column` is another.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from table_store.catalog.identifier import quoted
 from table_store.catalog.planner.key_parts import KeyParts
 from table_store.storage.file_store.bucket import HASH_OF_NOTHING, bucket_columns
-from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.schema import Field, TableSchema
 
 KIND, ORDER, BUCKET = "__kind", "__order", "__bucket"
 
@@ -21,6 +24,7 @@ _OPERATION_DELETE, _OPERATION_UPDATE = 1, 2
 # Deletes of a statement that moves keys come before all its inserts: `SET id = id + 1` deletes
 # key 2 for one row and writes it for another, and the written row must win.
 _DELETE_FIRST = -(1 << 62)
+_ARRIVAL = "monotonically_increasing_id()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +53,7 @@ class PlannedRows:
 
 
 def inserted_rows(
-    frame: DataFrame, schema: TableSchema, written: Sequence[str], kind: Column | None = None
+    frame: DataFrame, schema: TableSchema, written: Sequence[str], kind: str | None = None
 ) -> PlannedRows:
     """The rows of an INSERT's query, computed columns included.
 
@@ -58,18 +62,15 @@ def inserted_rows(
     `written` are the names of `frame`'s columns by position. Among them may be computed columns,
     whose values do not count, and columns that are not stored.
     """
-    named = frame.toDF(*written)
     columns = [
-        F.col(quoted(field.name))
-        if field.generated is None
-        else F.expr(field.generated).cast(_ddl(schema, field.name)).alias(field.name)
-        for field in schema.fields
+        quoted(f.name) if f.generated is None else _named(_computed(f), f.name)
+        for f in schema.fields
     ]
     if kind is not None:
-        columns.append(kind.cast("tinyint").alias(KIND))
+        columns.append(_named(f"CAST({kind} AS TINYINT)", KIND))
     if schema.primary_key:
-        columns.append(F.monotonically_increasing_id().alias(ORDER))
-    return PlannedRows(frame=named.select(*columns))
+        columns.append(_named(_ARRIVAL, ORDER))
+    return PlannedRows(frame=frame.toDF(*written).selectExpr(*columns))
 
 
 def delta_rows(
@@ -80,37 +81,39 @@ def delta_rows(
     `frame` is the query of Spark's WriteDelta: an operation, then columns named by `delta`.
     """
     source = _by_position(frame)
-    is_delete = F.col("_0") == _OPERATION_DELETE
+    is_delete = f"{_at(0)} = {_OPERATION_DELETE}"
     if schema.primary_key:
         old = {name: _at(i) for name, i in zip(schema.primary_key, delta.row_id, strict=True)}
-        deleted = {f.name: old.get(f.name, F.lit(None)) for f in schema.fields}
+        deleted = {f.name: old.get(f.name, "NULL") for f in schema.fields}
     else:
-        deleted = {f.name: _at(delta.row_id[0]).getField(f.name) for f in schema.fields}
+        deleted = {f.name: f"{_at(delta.row_id[0])}.{quoted(f.name)}" for f in schema.fields}
     if delta.row is None:
         if schema.primary_key:
-            keys = [old[name].alias(name) for name in schema.primary_key]
-            return PlannedRows(frame=source.select(*keys), are_deletes=True, keep_keys=not is_merge)
-        return PlannedRows(
-            frame=source.select(*_version(schema, deleted, _DELETE, is_order_first=False))
-        )
+            keys = [_named(old[name], name) for name in schema.primary_key]
+            rows = source.selectExpr(*keys)
+            return PlannedRows(frame=rows, are_deletes=True, keep_keys=not is_merge)
+        version = _version(schema, deleted, str(_DELETE), is_order_first=False)
+        return PlannedRows(frame=source.selectExpr(*version))
     row = _new_row(schema, delta.row)
     recomputed = _recomputed(source, schema, row)
     moved = _moved_key(schema, delta, row)
     if moved is None and schema.primary_key and not is_merge:
-        return PlannedRows(frame=recomputed.select(*_columns(schema, row)), keep_keys=True)
+        return PlannedRows(frame=recomputed.selectExpr(*_columns(schema, row)), keep_keys=True)
     if moved is None:
-        values = {name: F.when(is_delete, deleted[name]).otherwise(row[name]) for name in row}
-        kind = F.when(is_delete, _DELETE).otherwise(_ADD)
-        return PlannedRows(
-            frame=recomputed.select(*_version(schema, values, kind, is_order_first=False))
-        )
-    before = F.struct(*_version(schema, deleted, _DELETE, is_order_first=True))
-    after = F.struct(*_version(schema, row, _ADD, is_order_first=False))
-    is_move = (F.col("_0") == _OPERATION_UPDATE) & moved
-    versions = (F.when(is_delete, F.array(before)).when(is_move, F.array(before, after))).otherwise(
-        F.array(after)
+        values = {
+            name: f"CASE WHEN {is_delete} THEN {deleted[name]} ELSE {row[name]} END" for name in row
+        }
+        kind = f"CASE WHEN {is_delete} THEN {_DELETE} ELSE {_ADD} END"
+        version = _version(schema, values, kind, is_order_first=False)
+        return PlannedRows(frame=recomputed.selectExpr(*version))
+    before = _struct(_version(schema, deleted, str(_DELETE), is_order_first=True))
+    after = _struct(_version(schema, row, str(_ADD), is_order_first=False))
+    versions = (
+        f"CASE WHEN {is_delete} THEN array({before}) "
+        f"WHEN {_at(0)} = {_OPERATION_UPDATE} AND ({moved}) THEN array({before}, {after}) "
+        f"ELSE array({after}) END"
     )
-    return PlannedRows(frame=recomputed.select(F.inline(versions)))
+    return PlannedRows(frame=recomputed.selectExpr(f"inline({versions})"))
 
 
 def upserted_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) -> PlannedRows:
@@ -118,7 +121,7 @@ def upserted_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) ->
     assert delta.row is not None, "a MERGE that writes rows has them"
     row = _new_row(schema, delta.row)
     recomputed = _recomputed(_by_position(frame), schema, row)
-    return PlannedRows(frame=recomputed.select(*_columns(schema, row)))
+    return PlannedRows(frame=recomputed.selectExpr(*_columns(schema, row)))
 
 
 def at_writers(
@@ -129,17 +132,15 @@ def at_writers(
     Without key or partitions nothing is shuffled: every task writes files of its own to every
     bucket, which is what a plain Parquet write does.
     """
-    hashed = bucket_columns(schema)
-    if buckets == 1:
-        bucket = F.lit(0)
-    elif not hashed:
-        bucket = F.lit(HASH_OF_NOTHING % buckets)
-    else:
-        bucket = F.pmod(F.hash(*[F.col(quoted(n)) for n in hashed]), F.lit(buckets)).cast("int")
-    placed = rows.withColumn(BUCKET, bucket)
+    hashed = ", ".join(quoted(name) for name in bucket_columns(schema))
+    bucket = (
+        f"pmod(hash({hashed}), {buckets})"
+        if hashed and buckets > 1
+        else str(HASH_OF_NOTHING % buckets)
+    )
+    placed = rows.selectExpr("*", _named(f"CAST({bucket} AS INT)", BUCKET))
     if schema.partition_keys:
-        keys = [F.col(quoted(name)) for name in schema.partition_keys]
-        return placed.repartition(parallelism, *keys, F.col(BUCKET))
+        return placed.repartition(parallelism, *map(quoted, schema.partition_keys), quoted(BUCKET))
     if schema.primary_key:
         writer = F.col(BUCKET)
         if parts.count > 1:
@@ -153,11 +154,11 @@ def _by_position(frame: DataFrame) -> DataFrame:
     return frame.toDF(*[f"_{i}" for i in range(len(frame.columns))])
 
 
-def _new_row(schema: TableSchema, positions: Sequence[int]) -> dict[str, Column]:
+def _new_row(schema: TableSchema, positions: Sequence[int]) -> dict[str, str]:
     return {f.name: _at(i) for f, i in zip(schema.fields, positions, strict=True)}
 
 
-def _moved_key(schema: TableSchema, delta: DeltaColumns, row: dict[str, Column]) -> Column | None:
+def _moved_key(schema: TableSchema, delta: DeltaColumns, row: dict[str, str]) -> str | None:
     """Whether an updated row leaves its key; None where the statement assigns no key column.
 
     A computed key column follows what it is computed from.
@@ -165,46 +166,59 @@ def _moved_key(schema: TableSchema, delta: DeltaColumns, row: dict[str, Column])
     if delta.row is None or not schema.primary_key:
         return None
     position = {field.name: i for field, i in zip(schema.fields, delta.row, strict=True)}
-    moved: Column | None = None
-    for name, old in zip(schema.primary_key, delta.row_id, strict=True):
-        if position[name] != old or schema.field_named(name).generated is not None:
-            differs = ~row[name].eqNullSafe(_at(old))
-            moved = differs if moved is None else moved | differs
-    return moved
+    moved = [
+        f"NOT ({row[name]} <=> {_at(old)})"
+        for name, old in zip(schema.primary_key, delta.row_id, strict=True)
+        if position[name] != old or schema.field_named(name).generated is not None
+    ]
+    return " OR ".join(moved) or None
 
 
-def _recomputed(source: DataFrame, schema: TableSchema, row: dict[str, Column]) -> DataFrame:
+def _recomputed(source: DataFrame, schema: TableSchema, row: dict[str, str]) -> DataFrame:
     """`source` with the computed columns of its new row versions; `row` is told of them."""
     generated = [field for field in schema.fields if field.generated is not None]
     if not generated:
         return source
     # The expressions name the table's columns, so they see the new row under those names.
-    shown = source.select("*", *[row[f.name].alias(f.name) for f in schema.fields])
+    shown = source.selectExpr("*", *[_named(row[f.name], f.name) for f in schema.fields])
     for number, field in enumerate(generated):
-        value = F.expr(str(field.generated)).cast(_ddl(schema, field.name))
-        shown = shown.withColumn(f"__computed_{number}", value)
-        row[field.name] = F.col(f"__computed_{number}")
+        column = f"__computed_{number}"
+        shown = shown.selectExpr("*", _named(_computed(field), column))
+        row[field.name] = quoted(column)
     return shown
 
 
 def _version(
-    schema: TableSchema, values: dict[str, Column], kind: Column | int, *, is_order_first: bool
-) -> Sequence[Column]:
-    order = F.monotonically_increasing_id()
+    schema: TableSchema, values: dict[str, str], kind: str, *, is_order_first: bool
+) -> list[str]:
+    order = f"{_ARRIVAL} + {_DELETE_FIRST}L" if is_order_first else _ARRIVAL
     return [
         *_columns(schema, values),
-        (F.lit(kind) if isinstance(kind, int) else kind).cast("tinyint").alias(KIND),
-        (order + F.lit(_DELETE_FIRST) if is_order_first else order).alias(ORDER),
+        _named(f"CAST({kind} AS TINYINT)", KIND),
+        _named(order, ORDER),
     ]
 
 
-def _columns(schema: TableSchema, values: dict[str, Column]) -> list[Column]:
-    return [values[f.name].cast(_ddl(schema, f.name)).alias(f.name) for f in schema.fields]
+def _columns(schema: TableSchema, values: dict[str, str]) -> list[str]:
+    return [_named(_cast(values[f.name], f), f.name) for f in schema.fields]
 
 
-def _at(position: int) -> Column:
-    return F.col(f"_{position}")
+def _computed(field: Field) -> str:
+    # The line ends in case the expression does with a comment.
+    return _cast(f"({field.generated}\n)", field)
 
 
-def _ddl(schema: TableSchema, name: str) -> str:
-    return next(field.type.sql_name() for field in schema.fields if field.name == name)
+def _cast(value: str, field: Field) -> str:
+    return f"CAST({value} AS {field.type.sql_name()})"
+
+
+def _named(value: str, name: str) -> str:
+    return f"{value} AS {quoted(name)}"
+
+
+def _struct(columns: Sequence[str]) -> str:
+    return f"struct({', '.join(columns)})"
+
+
+def _at(position: int) -> str:
+    return quoted(f"_{position}")

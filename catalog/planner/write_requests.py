@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pyspark.errors.exceptions.captured import CapturedException
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.identifier import quoted
@@ -180,7 +179,7 @@ def delete_where(session: PlannerSession, argument: Argument) -> None:
     EXPIRY.after_commit(opened.table, opened.schema)
 
 
-def _kind(argument: Argument) -> Column | None:
+def _kind(argument: Argument) -> str | None:
     column = argument["handle"].get("changeTypeColumn")
     if column is None:
         return None
@@ -188,13 +187,10 @@ def _kind(argument: Argument) -> Column | None:
         raise InvalidOptionError(
             key=CHANGE_TYPE_COLUMN.key, value=column, reason="it goes with INSERT INTO alone"
         )
-    text = F.col(quoted(column)).cast("string")
-    kind = F.raise_error(F.concat(F.lit(_BAD_CHANGE_TYPE), F.coalesce(text, F.lit("NULL")))).cast(
-        "int"
-    )
-    for name, value in reversed(_CHANGE_TYPES.items()):
-        kind = F.when(F.lower(text) == name, value).otherwise(kind)
-    return kind
+    text = f"CAST({quoted(column)} AS STRING)"
+    cases = " ".join(f"WHEN '{name}' THEN {value}" for name, value in _CHANGE_TYPES.items())
+    error = f"raise_error(concat('{_BAD_CHANGE_TYPE}', coalesce({text}, 'NULL')))"
+    return f"CASE lower({text}) {cases} ELSE CAST({error} AS INT) END"
 
 
 def _written_by_workers(

@@ -9,6 +9,8 @@ from tests.benchmark.table_layout import TableLayout
 
 _CLAUSES = {
     "merge": "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+    "merge column": "WHEN MATCHED THEN UPDATE SET qty = t.qty + s.qty "
+    "WHEN NOT MATCHED THEN INSERT *",
     "insert new": "WHEN NOT MATCHED THEN INSERT *",
     "delete": "WHEN MATCHED THEN DELETE",
 }

@@ -24,11 +24,16 @@ _SMALL_COMMITS = 20
 
 @dataclass(frozen=True, slots=True)
 class SmallChanges:
-    """Changes the tables of the engines, which have the rows of `data`, engine beside engine."""
+    """Changes the tables of the engines, which have the rows of `data`, engine beside engine.
+
+    The view `rows` has the same as plain Parquet, sorted. Spark changes none of them: the limit of
+    a change is what it takes to find its rows, with all columns that are written again.
+    """
 
     bench: Bench
     data: Dataset
     plain: PlainParquet
+    rows: str
     engines: Sequence[SqlEngine]
 
     def run(self) -> None:
@@ -54,28 +59,42 @@ class SmallChanges:
 
     def _row_changes(self) -> None:
         self.bench.say("UPDATE and DELETE")
-        measure = self.bench.measured.measure
+        measured = self.bench.measured
         for number in range(self.bench.repeats):
             for engine in self.engines:
                 one = f"id = {number * 7919 % len(self.data.newest)}"
                 update = partial(engine.update, "qty = qty + 1", one)
-                measure("UPDATE of one row", engine.name, update)
+                measured.measure("UPDATE of one row", engine.name, update)
+        deletion, change = "DELETE of 1 %", "UPDATE of 1 %"
+        measured.limit(deletion, "a query of the keys to delete")
+        measured.limit(change, "a query of the rows to change")
         for number in range(self.bench.repeats):
+            # No statistics answer this.
+            some = f"pmod(qty * 31, 100) = {number}"
+            others = f"pmod(qty * 31, 100) = {50 + number}"
+            measured.measure(
+                deletion, LIMIT, partial(self._read, f"SELECT id FROM {{}} WHERE {some}")
+            )
             for engine in self.engines:
-                # No statistics answer this.
-                delete = partial(engine.delete, f"pmod(qty * 31, 100) = {number}")
-                measure("DELETE of 1 %", engine.name, delete)
+                measured.measure(deletion, engine.name, partial(engine.delete, some))
+            measured.measure(
+                change, LIMIT, partial(self._read, f"SELECT * FROM {{}} WHERE {others}")
+            )
             for engine in self.engines:
-                update = partial(
-                    engine.update, "qty = qty + 1", f"pmod(qty * 31, 100) = {50 + number}"
+                measured.measure(
+                    change, engine.name, partial(engine.update, "qty = qty + 1", others)
                 )
-                measure("UPDATE of 1 %", engine.name, update)
         self.bench.check([e.table for e in self.engines], LAYOUT.checksum)
 
     def _merges(self) -> None:
-        """MERGE of whole rows, half of them new."""
+        """MERGE of rows half of which are new: as a whole, and then into one of their columns."""
+        measured = self.bench.measured
         known, count = len(self.data.newest), self.data.rows // 100
         draw, new = np.random.default_rng(29), known + _SMALL_COMMITS * _SMALL_ROWS
+        whole, column = "MERGE of 1 %", "MERGE of 1 % into a column"
+        measured.limit(whole, "its rows hash-partitioned, sorted by key, zstd")
+        measured.limit(column, "a join with the columns needed")
+        joined = "SELECT s.*, t.qty FROM {} AS t RIGHT JOIN " + _SMALL + " AS s ON t.id = s.id"
         for number in range(self.bench.repeats):
             ids = np.concatenate(
                 [draw.choice(known, count - count // 2, replace=False), new + np.arange(count // 2)]
@@ -85,10 +104,19 @@ class SmallChanges:
             self.bench.view(
                 _SMALL, write_files(source, draw.permutation(ids), partial(sample_rows, draw))
             )
+            measured.measure(whole, LIMIT, lambda: self.plain.write_sorted(_SMALL, "merge"))
             for engine in self.engines:
-                merge = partial(engine.change, "merge", _SMALL)
-                self.bench.measured.measure("MERGE of 1 %", engine.name, merge)
+                measured.measure(whole, engine.name, partial(engine.change, "merge", _SMALL))
+            measured.measure(column, LIMIT, partial(self._read, joined))
+            for engine in self.engines:
+                measured.measure(
+                    column, engine.name, partial(engine.change, "merge column", _SMALL)
+                )
         self.bench.check([e.table for e in self.engines], LAYOUT.checksum)
+
+    def _read(self, sql: str) -> None:
+        rows = self.bench.spark.sql(sql.format(self.rows))
+        rows.write.format("noop").mode("overwrite").save()
 
 
 def view_small_rows(spark: Any, name: str, first_id: int, count: int, *, step: int = 1) -> None:

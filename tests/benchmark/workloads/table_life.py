@@ -61,7 +61,7 @@ class TableLife:
         self._compact()
         self._read_stage(_COMPACTED, is_last=True)
         self._point_lookups(_COMPACTED)
-        SmallChanges(self.bench, self.data, self._plain, self._engines).run()
+        SmallChanges(self.bench, self.data, self._plain, _PLAIN, self._engines).run()
         for engine in self._engines:
             engine.drop()
 
