@@ -20,11 +20,12 @@ object MergeUpserts {
     // Conditions on the target alone would stand between it and the join.
     case MergeRows(_, _, Seq(Keep(Update, TrueLiteral, updated)), Seq(Keep(Insert, TrueLiteral, inserted)), Seq(), _, output,
         Join(Project(_, target: DataSourceV2ScanRelation), source, RightOuter, Some(condition), _)) =>
-      val key = projections.rowIdProjection.colOrdinals.map(updated).collect { case part: Attribute if isComparedAsStored(part) => part }
+      val ids = projections.rowIdProjection
+      val key = ids.colOrdinals.map(updated).collect { case part: Attribute if isComparedAsStored(part) => part }
       for {
         row <- projections.rowProjection
         terms <- equalities(condition, target.outputSet)
-        if terms.size == key.size && AttributeSet(terms.map(_._1)) == AttributeSet(key)
+        if key.size == ids.colOrdinals.size && terms.size == key.size && AttributeSet(terms.map(_._1)) == AttributeSet(key)
         met = AttributeMap(terms)
         // Of a row that is met, the key is known from the source.
         isSameRow = row.colOrdinals.forall { i =>
@@ -32,8 +33,7 @@ object MergeUpserts {
           value.references.subsetOf(source.outputSet) && value.semanticEquals(plain(inserted(i)))
         }
         written = row.schema.fieldNames.zip(row.colOrdinals.map(i => plain(inserted(i)))).toMap
-        isSameKey = projections.rowIdProjection.schema.fieldNames.zip(key)
-          .forall { case (name, part) => written(name).semanticEquals(met(part)) }
+        isSameKey = ids.schema.fieldNames.zip(key).forall { case (name, part) => written(name).semanticEquals(met(part)) }
         if isSameRow && isSameKey
       } yield Project(inserted.zip(output).map { case (value, column) => Alias(value, column.name)(column.exprId) }, source)
     case _ => None
