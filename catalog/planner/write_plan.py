@@ -116,10 +116,12 @@ def delta_rows(
     return PlannedRows(frame=recomputed.selectExpr(f"inline({versions})"))
 
 
-def upserted_rows(frame: DataFrame, schema: TableSchema, delta: DeltaColumns) -> PlannedRows:
-    """What a MERGE writes of which every row is to be there afterwards, in place of any other."""
-    assert delta.row is not None, "a MERGE that writes rows has them"
-    row = _new_row(schema, delta.row)
+def upserted_rows(frame: DataFrame, schema: TableSchema, positions: Sequence[int]) -> PlannedRows:
+    """What a MERGE writes of which every row is to be there afterwards, in place of any other.
+
+    `positions` are those of the table's columns in `frame`.
+    """
+    row = _new_row(schema, positions)
     recomputed = _recomputed(_by_position(frame), schema, row)
     return PlannedRows(frame=recomputed.selectExpr(*_columns(schema, row)))
 

@@ -146,12 +146,12 @@ def _planned_rows(
 ) -> PlannedRows:
     frame = DataFrame(query.frame(), session.spark)
     if argument["mode"] == "delta":
+        if argument["upserts"]:
+            return upserted_rows(frame, opened.schema, argument["row"])
         delta = DeltaColumns(
             row=None if argument.get("row") is None else tuple(argument["row"]),
             row_id=tuple(argument["rowId"]),
         )
-        if argument["upserts"]:
-            return upserted_rows(frame, opened.schema, delta)
         is_merge = argument["command"] == "MERGE"
         return delta_rows(frame, opened.schema, delta, is_merge=is_merge)
     written = argument["handle"]["written"]
