@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tablestore
 
 import java.io.{BufferedReader, File, InputStreamReader}
-import java.net.{InetAddress, ServerSocket}
+import java.net.InetAddress
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.SecureRandom
 import java.util.Base64
@@ -36,12 +36,22 @@ private class PlannerProcess(session: SparkSession) {
     new SecureRandom().nextBytes(bytes)
     Base64.getUrlEncoder.withoutPadding.encodeToString(bytes)
   }
-  private val pythonPort = { val s = new ServerSocket(0, 1, loopback); try s.getLocalPort finally s.close() }
-  private val server = new ClientServer.ClientServerBuilder()
-    .authToken(token).pythonPort(pythonPort).javaPort(0)
-    .javaAddress(loopback).pythonAddress(loopback).build()
-  server.startServer(true)
   private val process = start()
+  private val stdin = process.getOutputStream // stays open: its end tells the planner that this JVM is gone
+  private val stdout = new BufferedReader(new InputStreamReader(process.getInputStream, UTF_8))
+  private val server = {
+    say("token" -> token)
+    // Neither side chooses a port and binds it later, when it may be another's.
+    new ClientServer.ClientServerBuilder()
+      .authToken(token).pythonPort(heard(_.toIntOption)).javaPort(0)
+      .javaAddress(loopback).pythonAddress(loopback)
+      .socketFactory(new PlannerSockets(process, token)).build()
+  }
+  server.startServer(true)
+  // Whoever takes a port of a dead planner may be shown the token, which then opens nothing.
+  process.onExit.thenRun(() => close())
+  say(("java_port" -> server.getJavaServer.getListeningPort) ~ ("log" -> PlannerProcess.log(session).getPath))
+  heard(Option(_).filter(_ == "ready"))
   val planner: Planner =
     server.getPythonServerEntryPoint(Array[Class[_]](classOf[Planner])).asInstanceOf[Planner]
   planner.attach(new JavaSparkContext(context))
@@ -52,25 +62,26 @@ private class PlannerProcess(session: SparkSession) {
     val builder = new ProcessBuilder(PlannerProcess.python(session), "-P", "-m", "table_store.planner")
     PlannerProcess.memory.foreach { case (name, value) => builder.environment.putIfAbsent(name, value) }
     builder.redirectError(ProcessBuilder.Redirect.appendTo(PlannerProcess.log(session)))
-    val started = builder.start()
-    val hello = compact(("java_port" -> server.getJavaServer.getListeningPort) ~
-      ("python_port" -> pythonPort) ~ ("token" -> token) ~ ("log" -> PlannerProcess.log(session).getPath))
-    val stdin = started.getOutputStream // stays open: its end tells the planner that this JVM is gone
-    try { stdin.write((hello + "\n").getBytes(UTF_8)); stdin.flush() } catch { case _: java.io.IOException => () }
-    val answer = new BufferedReader(new InputStreamReader(started.getInputStream, UTF_8)).readLine()
-    if (answer != "ready") {
-      started.destroyForcibly()
-      server.shutdown()
+    builder.start()
+  }
+
+  private def say(words: JObject): Unit =
+    try { stdin.write((compact(words) + "\n").getBytes(UTF_8)); stdin.flush() }
+    catch { case _: java.io.IOException => () } // it has ended, which `heard` finds
+
+  private def heard[A](meaning: String => Option[A]): A =
+    Option(stdout.readLine()).flatMap(meaning).getOrElse {
+      process.destroyForcibly()
+      if (server != null) close()
       throw Errors.plannerFailed(PlannerProcess.python(session), PlannerProcess.log(session))
     }
-    started
-  }
 
   def isAlive: Boolean = process.isAlive
   /** PySpark, which the planner is made of, knows one context: another one needs another planner. */
   def serves(session: SparkSession): Boolean =
     isAlive && (session.sparkContext.isStopped || (session.sparkContext eq context))
-  def stop(): Unit = { process.destroy(); try server.shutdown() catch { case NonFatal(_) => () } }
+  def stop(): Unit = { process.destroy(); close() }
+  private def close(): Unit = try server.shutdown() catch { case NonFatal(_) => () }
 }
 
 object PlannerProcess {

@@ -9,10 +9,10 @@ import signal
 import sys
 from collections.abc import Callable
 
-from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from py4j.java_gateway import java_import
 
 from table_store.catalog.planner.endpoint import PlannerEndpoint
+from table_store.catalog.planner.gateway import PlannerGateway
 from table_store.catalog.planner.jvm_log import JvmLog
 
 # The packages that pyspark.java_gateway.launch_gateway imports for PySpark's own use.
@@ -38,37 +38,29 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
 
     Then, or when the JVM says so by SIGTERM, call `on_end` and exit.
 
-    The first line of standard input is JSON with the JVM's port, the port to listen on, the
-    name of the log, and the token that both directions must show; a command line or an
-    environment variable would show it to every user of the machine. One line goes
-    to standard output ("ready"); all else that is printed goes to standard error, the log.
+    Standard input carries what no command line or environment variable may, which every user of
+    the machine sees: first, as JSON, the token that both directions must show. The port that
+    this process then listens on is a line of standard output; the JVM's port and the name
+    of the log are the second line of standard input. "ready" is the last of standard
+    output; all else that is printed goes to standard error, the log.
     """
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    gateway = PlannerGateway(json.loads(sys.stdin.readline())["token"], endpoint)
+    os.write(answer, b"%d\n" % gateway.listening_port)
     hello = json.loads(sys.stdin.readline())
+    gateway.connect_to(hello["java_port"])
     # Python workers must find the packages that this process found.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     # What it says is in the errors of the statements; each failure would be here many times.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
-    gateway = ClientServer(
-        java_parameters=JavaParameters(
-            port=hello["java_port"], auth_token=hello["token"], auto_convert=True
-        ),
-        python_parameters=PythonParameters(
-            port=hello["python_port"],
-            auth_token=hello["token"],
-            daemonize=True,
-            daemonize_connections=True,
-        ),
-        python_server_entry_point=endpoint,
-    )
     for name in _IMPORTS:
         java_import(gateway.jvm, name)
     # Storage warns of what a statement that succeeds leaves behind or undone.
     logging.getLogger("table_store.storage").addHandler(JvmLog(gateway.jvm))
     endpoint.bind(gateway, hello["log"])
-    answer = os.dup(1)
-    os.dup2(2, 1)
     os.write(answer, b"ready\n")
     os.close(answer)
     try:
@@ -76,6 +68,8 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
         sys.stdin.read()
     except SystemExit:
         pass
+    # Who listens at the JVM's port from now on may be shown the token, which then opens nothing.
+    gateway.shutdown_callback_server()
     on_end()
     os._exit(0)
 

@@ -11,10 +11,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from table_store.catalog.planner.gateway import CHALLENGE_BYTES
 from tests.integration.catalog_conf import SMALL, arguments
 from tests.integration.stock_shell import StockShell
 
@@ -161,20 +163,22 @@ def test_killed_in_a_statement(shell: StockShell, moment_s: float) -> None:
 
 
 def test_answers_only_its_jvm(shell: StockShell) -> None:
-    """Neither side answers who does not show the token."""
+    """Who does not show the token is answered with no more than a proof to know it."""
     planner = planner_of(shell)
-    ports = listening_ports(planner)
-    assert ports, "the planner listens for its JVM"
-    for port in ports:
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as plain:
-            # py4j's first command is the token; "!yv" would be its welcome.
-            plain.sendall(b"A\nwrong\ne\nc\nt\nhandle\ne\n")
-            plain.settimeout(5)
-            try:
-                answer = plain.recv(1000)
-            except (ConnectionResetError, TimeoutError):
+    proofs = 0
+    for port in listening_ports(planner):
+        for begin in (b"", b"?" * CHALLENGE_BYTES):
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:
+                # py4j's first command is the token; "!yv" would be its welcome.
+                plain.sendall(begin + b"A\nwrong\n\nc\nt\nhandle\ne\n")
+                plain.shutdown(socket.SHUT_WR)
                 answer = b""
-            assert not answer.startswith(b"!y"), answer
+                with suppress(ConnectionResetError):
+                    while more := plain.recv(1000):
+                        answer += more
+            assert b"y" not in answer[CHALLENGE_BYTES:], answer
+            proofs += len(answer) >= CHALLENGE_BYTES
+    assert proofs == 1, "the other port is that of PySpark's accumulators"
     assert shell.ok("SELECT count(*) > 0 FROM t") == (("true",),)
     shown = (
         Path(f"/proc/{planner}/cmdline").read_bytes()
@@ -183,22 +187,49 @@ def test_answers_only_its_jvm(shell: StockShell) -> None:
     assert b"token" not in shown.lower()
 
 
+def test_the_token_of_a_dead_planner_opens_nothing(shell: StockShell) -> None:
+    """Whoever was shown it at a port that the planner had: its JVM stops listening."""
+    planner = planner_of(shell)
+    jvm = commands()[planner][0]
+    before = ports_on_loopback(jvm)
+    os.kill(planner, signal.SIGKILL)
+    assert eventually(lambda: len(ports_on_loopback(jvm)) == len(before) - 1)
+    assert shell.ok("SELECT count(*) > 0 FROM t") == (("true",),)
+    assert len(ports_on_loopback(jvm)) == len(before)
+
+
 def listening_ports(pid: int) -> list[int]:
     """The TCP ports at which a process listens; all of them on the loopback address."""
+    everywhere = addresses(pid)
+    assert everywhere, "the planner listens for its JVM"
+    assert {address for address, _ in everywhere} <= _LOOPBACK
+    return [port for _, port in everywhere]
+
+
+def ports_on_loopback(pid: int) -> set[int]:
+    """Those at which only this machine can reach a process."""
+    return {port for address, port in addresses(pid) if address in _LOOPBACK}
+
+
+_LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
+
+
+def addresses(pid: int) -> list[tuple[str, int]]:
+    """The addresses and TCP ports at which a process listens."""
     inodes = set()
     for link in Path(f"/proc/{pid}/fd").iterdir():
-        target = os.readlink(link)
-        if target.startswith("socket:["):
-            inodes.add(target[8:-1])
-    ports = []
+        with suppress(FileNotFoundError):
+            target = os.readlink(link)
+            if target.startswith("socket:["):
+                inodes.add(target[8:-1])
+    found = []
     for name in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
             words = line.split()
             if words[3] == "0A" and words[9] in inodes:
                 address, _, port = words[1].rpartition(":")
-                assert address in ("0100007F", "0000000000000000FFFF00000100007F"), address
-                ports.append(int(port, 16))
-    return ports
+                found.append((address, int(port, 16)))
+    return found
 
 
 def test_allowed_roots(shell: StockShell, elsewhere: Path, tmp_path: Path) -> None:
