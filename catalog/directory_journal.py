@@ -11,10 +11,11 @@ directory that somebody else made at the same place is safe.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection
+import logging
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from table_store.catalog.process_identity import (
     Liveness,
@@ -24,8 +25,13 @@ from table_store.catalog.process_identity import (
 )
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    FormatVersionError,
+    MissingFileError,
+)
 from table_store.storage.kernel.ids import IdSource
 
 CLAIM_FILE: Final = "_table.json"
@@ -35,6 +41,11 @@ ABANDONED_AFTER_MS: Final = 24 * 60 * 60 * 1000
 """A note of a process that cannot be looked at (another machine) counts as left after a day."""
 
 _SUFFIX: Final = ".json"
+_VERSION: Final = 2
+_NOTE_REMEDY: Final = "Delete it, and the directory that is left over, if there is one"
+_CLAIM_REMEDY: Final = "It holds the id of the directory's table: restore it from a copy"
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +83,8 @@ class DirectoryJournal:
             "owner": note.owner.to_json(),
             "createdMs": note.created_ms,
         }
-        self.file_io.write_new(self._note_path(note.id), json.dumps(content).encode())
+        data = to_checked_json(content, version=_VERSION)
+        self.file_io.write_new(self._note_path(note.id), data)
         return note
 
     def forget(self, note: DirectoryNote) -> None:
@@ -119,15 +131,27 @@ class DirectoryJournal:
         for status in self.file_io.list(join_path(self.root, TRASH_FOLDER)):
             if status.is_dir or not status.name.endswith(_SUFFIX) or status.name.startswith("."):
                 continue
-            try:
-                content = self.file_io.read_bytes(status.path)
-            except MissingFileError:
-                continue  # its process has just finished
-            note = _note_from_bytes(content, status.name[: -len(_SUFFIX)])
-            # What cannot be read names nothing that could be removed.
+            note = self._note(status.path, status.name.removesuffix(_SUFFIX))
             if note is not None:
                 found.append(note)
         return found
+
+    def _note(self, path: str, note_id: str) -> DirectoryNote | None:
+        try:
+            data = self.file_io.read_bytes(path)
+            return from_checked_json(
+                data,
+                partial(_note_in, note_id),
+                path=path,
+                version=_VERSION,
+                noun="note",
+                remedy=_NOTE_REMEDY,
+            )
+        except MissingFileError:
+            return None  # its process has just finished
+        except (CorruptFileError, FormatVersionError) as error:
+            _log.warning("passed over, so that the directory it names stays: %s", error)
+            return None
 
     def _note_path(self, note_id: str) -> str:
         return join_path(self.root, TRASH_FOLDER, note_id + _SUFFIX)
@@ -155,34 +179,37 @@ def change_claim(file_io: FileIO, location: str, table_id: str) -> None:
 
 
 def claimed_by(file_io: FileIO, location: str) -> str | None:
-    """Return the id of the table that claimed a directory, None where none did."""
+    """Return the id of the table that claimed a directory, None where none did.
+
+    Raises:
+        CorruptFileError: who did cannot be read.
+    """
     path = join_path(location, CLAIM_FILE)
     try:
-        claim = json.loads(file_io.read_bytes(path))
+        data = file_io.read_bytes(path)
     except MissingFileError:
         return None
-    except ValueError as error:
-        raise CorruptFileError(path=path, reason=str(error)) from error
-    found = claim.get("tableId") if isinstance(claim, dict) else None
-    return found if isinstance(found, str) else None
+    return from_checked_json(
+        data, _table_id_in, path=path, version=_VERSION, noun="claim", remedy=_CLAIM_REMEDY
+    )
 
 
 def _claim(table_id: str) -> bytes:
-    return json.dumps({"tableId": table_id}).encode()
+    return to_checked_json({"tableId": table_id}, version=_VERSION)
 
 
-def _note_from_bytes(content: bytes, note_id: str) -> DirectoryNote | None:
-    try:
-        value = json.loads(content)
-        owner = ProcessIdentity.from_json(value["owner"])
-        if owner is None:
-            return None
-        return DirectoryNote(
-            id=note_id,
-            table_id=str(value["tableId"]),
-            location=str(value["location"]),
-            owner=owner,
-            created_ms=int(value["createdMs"]),
-        )
-    except (ValueError, KeyError, TypeError):
-        return None
+def _table_id_in(item: Mapping[str, Any]) -> str:
+    return str(item["tableId"])
+
+
+def _note_in(note_id: str, item: Mapping[str, Any]) -> DirectoryNote:
+    owner = ProcessIdentity.from_json(item["owner"])
+    if owner is None:
+        raise ValueError("it names no process")
+    return DirectoryNote(
+        id=note_id,
+        table_id=str(item["tableId"]),
+        location=str(item["location"]),
+        owner=owner,
+        created_ms=int(item["createdMs"]),
+    )

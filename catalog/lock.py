@@ -7,12 +7,11 @@ what is more than one step (names), and for stores that cannot.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from table_store.catalog.errors import LockTimeoutError
 from table_store.catalog.identifier import file_name_of
@@ -26,6 +25,7 @@ from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.catalog_lock import CatalogLock
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import MissingFileError
 
@@ -35,6 +35,10 @@ LEASE_MS: Final = 120_000
 
 _FIRST_WAIT_MS: Final = 2
 _LONGEST_WAIT_MS: Final = 250
+
+_ENTRY_VERSION: Final = 2
+_FREE: Final = to_checked_json({"holder": None}, version=_ENTRY_VERSION)
+_REMEDY: Final = "Delete it when nobody changes tables of the warehouse"
 
 T = TypeVar("T")
 
@@ -104,7 +108,7 @@ class LeaseCatalogLock:
             yield
         finally:
             # False where the lease ran out and another one passed over it: nothing to give back.
-            if self.file_io.write_new(_entry(lock, number + 1), b'{"holder": null}'):
+            if self.file_io.write_new(_entry(lock, number + 1), _FREE):
                 self._forget_before(lock, number + 1)
 
     def _acquired(self, lock: str) -> int:
@@ -125,18 +129,22 @@ class LeaseCatalogLock:
 
     def _claim(self) -> bytes:
         until_ms = self.clock.now_ms() + self.lease_ms
-        return json.dumps({"holder": identity_of().to_json(), "untilMs": until_ms}).encode()
+        item = {"holder": identity_of().to_json(), "untilMs": until_ms}
+        return to_checked_json(item, version=_ENTRY_VERSION)
 
     def _holder(self, lock: str, number: int) -> ProcessIdentity | None:
         """Return the process that holds the lock by this entry, None where it is free."""
         if number == 0:
             return None
+        path = _entry(lock, number)
         try:
-            entry = json.loads(self.file_io.read_bytes(_entry(lock, number)))
+            data = self.file_io.read_bytes(path)
         except MissingFileError:
             return None  # given back and tidied up; taking this number will fail or be undone
-        holder = ProcessIdentity.from_json(entry["holder"])
-        if holder is None or entry["untilMs"] < self.clock.now_ms():
+        holder, until_ms = from_checked_json(
+            data, _claim_in, path=path, version=_ENTRY_VERSION, noun="lock", remedy=_REMEDY
+        )
+        if holder is None or until_ms < self.clock.now_ms():
             return None
         return None if liveness(holder) is Liveness.DEAD else holder
 
@@ -156,6 +164,12 @@ def lock_of_warehouse(file_io: FileIO, root: str, clock: Clock) -> CatalogLock:
     if isinstance(file_io, LocalFileIO):
         return LocalCatalogLock(folder=folder, clock=clock)
     return LeaseCatalogLock(file_io=file_io, folder=folder, clock=clock)
+
+
+def _claim_in(item: Mapping[str, Any]) -> tuple[ProcessIdentity | None, int]:
+    """Return who has the lock, and until when (ms since 1970)."""
+    holder = ProcessIdentity.from_json(item["holder"])
+    return holder, 0 if holder is None else int(item["untilMs"])
 
 
 def _entry(lock: str, number: int) -> str:

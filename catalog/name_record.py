@@ -8,7 +8,6 @@ whatever the kind.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -16,10 +15,12 @@ from typing import Final, TypeAlias
 
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.identifier import Identifier
-from table_store.storage.kernel.errors import CorruptFileError, FormatVersionError
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 
-RECORD_VERSION: Final = 1
+RECORD_VERSION: Final = 2
 """Written into every record; a reader refuses a greater one."""
+
+_REMEDY: Final = "It says what the name stands for: restore it from a copy"
 
 JsonObject: TypeAlias = Mapping[str, object]
 
@@ -198,7 +199,6 @@ class NameRecord:
     def to_bytes(self) -> bytes:
         """Return the content of the record's file."""
         content: dict[str, object] = {
-            "version": RECORD_VERSION,
             "kind": self.kind.value,
             "namespace": self.identifier.namespace,
             "name": self.identifier.name,
@@ -219,7 +219,7 @@ class NameRecord:
                 ]
             case definition:
                 content["definition"] = definition.to_json()
-        return json.dumps(content, indent=1, ensure_ascii=True).encode("ascii")
+        return to_checked_json(content, version=RECORD_VERSION)
 
 
 def table_target(record: NameRecord) -> TableTarget:
@@ -242,26 +242,20 @@ def record_from_bytes(content: bytes, path: str) -> NameRecord:
         CorruptFileError: the file is not what `to_bytes` wrote.
         FormatVersionError: a newer version of this project wrote it.
     """
-    try:
-        value = json.loads(content)
-    except ValueError as error:
-        raise CorruptFileError(path=path, reason=str(error)) from error
-    if not isinstance(value, dict):
-        raise CorruptFileError(path=path, reason="it is not a JSON object")
-    version = value.get("version")
-    if isinstance(version, int) and version > RECORD_VERSION:
-        raise FormatVersionError(path=path, found=version, supported=RECORD_VERSION)
-    try:
-        return NameRecord(
-            identifier=_identifier(value),
-            id=_text(value, "id"),
-            created_ms=_number(value, "createdMs"),
-            target=_target(value),
-            renaming_to=_moved(value, "renamingTo"),
-            renamed_from=_moved(value, "renamedFrom"),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise CorruptFileError(path=path, reason=f"{type(error).__name__} {error}") from error
+    return from_checked_json(
+        content, _record, path=path, version=RECORD_VERSION, noun="name's record", remedy=_REMEDY
+    )
+
+
+def _record(value: JsonObject) -> NameRecord:
+    return NameRecord(
+        identifier=_identifier(value),
+        id=_text(value, "id"),
+        created_ms=_number(value, "createdMs"),
+        target=_target(value),
+        renaming_to=_moved(value, "renamingTo"),
+        renamed_from=_moved(value, "renamedFrom"),
+    )
 
 
 def _target(value: JsonObject) -> Target:

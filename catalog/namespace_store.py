@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from table_store.catalog.errors import (
     NamespaceAlreadyExistsError,
@@ -25,16 +24,15 @@ from table_store.catalog.name_registry import (
 from table_store.catalog.table_place import AllowedPlaces
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
-from table_store.storage.kernel.errors import (
-    CorruptFileError,
-    FileAccessError,
-    FormatVersionError,
-    MissingFileError,
-)
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
+from table_store.storage.kernel.errors import FileAccessError, MissingFileError
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 NAMESPACE_FILE: Final = "_namespace.json"
-NAMESPACE_VERSION: Final = 1
+NAMESPACE_VERSION: Final = 2
+_REMEDY: Final = (
+    "Restore it from a copy; or delete it, create the namespace again and set its properties"
+)
 
 LOCATION_PROPERTY: Final = "location"
 """The folder in which a namespace's tables are made; by default its own."""
@@ -172,21 +170,21 @@ class NamespaceStore:
             content = self._file_io.read_bytes(path)
         except MissingFileError:
             return None
-        try:
-            value = json.loads(content)
-            version = int(value["version"])
-            if version > NAMESPACE_VERSION:
-                raise FormatVersionError(path=path, found=version, supported=NAMESPACE_VERSION)
-            properties = {str(key): str(item) for key, item in value["properties"].items()}
-            return Namespace(str(value["name"]), FrozenMap(properties))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CorruptFileError(path=path, reason=repr(error)) from error
+        return from_checked_json(
+            content,
+            _namespace,
+            path=path,
+            version=NAMESPACE_VERSION,
+            noun="namespace",
+            remedy=_REMEDY,
+        )
+
+
+def _namespace(item: Mapping[str, Any]) -> Namespace:
+    properties = {str(key): str(value) for key, value in item["properties"].items()}
+    return Namespace(str(item["name"]), FrozenMap(properties))
 
 
 def _to_bytes(namespace: Namespace) -> bytes:
-    content = {
-        "version": NAMESPACE_VERSION,
-        "name": namespace.name,
-        "properties": dict(namespace.properties),
-    }
-    return json.dumps(content, indent=1).encode("ascii")
+    item = {"name": namespace.name, "properties": dict(namespace.properties)}
+    return to_checked_json(item, version=NAMESPACE_VERSION)

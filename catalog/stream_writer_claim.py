@@ -7,15 +7,15 @@ number of takers one wins. As in `lock`, but held for as long as a query runs.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from table_store.catalog.errors import StreamWriterExistsError
 from table_store.catalog.process_identity import Liveness, ProcessIdentity, liveness
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import CommitConflictError, MissingFileError
 
@@ -25,6 +25,9 @@ LEASE_MS: Final = 300_000
 
 RENEWAL_MS: Final = LEASE_MS // 10
 _ATTEMPTS_MAX: Final = 20
+
+_ENTRY_VERSION: Final = 2
+_REMEDY: Final = "Delete it when no streaming query writes the table"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,15 +119,15 @@ class StreamWriterClaim:
             number = max(self._numbers(), default=0)
             if number == 0:
                 break
+            path = self._entry(number)
             try:
-                item = json.loads(self.file_io.read_bytes(self._entry(number)))
+                data = self.file_io.read_bytes(path)
             except MissingFileError:
                 continue  # a later one has taken its place
-            holder = ProcessIdentity.from_json(item["holder"])
-            writer = None
-            if holder is not None:
-                writer = StreamWriter(query=item["query"], run=item["run"], holder=holder)
-            return _Claim(number=number, writer=writer, time_ms=int(item["timeMs"]))
+            writer, time_ms = from_checked_json(
+                data, _writer_in, path=path, version=_ENTRY_VERSION, noun="claim", remedy=_REMEDY
+            )
+            return _Claim(number=number, writer=writer, time_ms=time_ms)
         return _Claim(number=0, writer=None, time_ms=0)
 
     def _add(self, number: int, writer: StreamWriter | None) -> bool:
@@ -134,7 +137,8 @@ class StreamWriterClaim:
             "holder": None if writer is None else writer.holder.to_json(),
             "timeMs": self.clock.now_ms(),
         }
-        if not self.file_io.write_new(self._entry(number), json.dumps(entry).encode()):
+        data = to_checked_json(entry, version=_ENTRY_VERSION)
+        if not self.file_io.write_new(self._entry(number), data):
             return False
         # The numbers may have been read before others took, gave back and tidied up.
         if max(self._numbers()) != number:
@@ -151,3 +155,11 @@ class StreamWriterClaim:
 
     def _entry(self, number: int) -> str:
         return join_path(self.path, CLAIM_FOLDER, f"{number:012d}")
+
+
+def _writer_in(item: Mapping[str, Any]) -> tuple[StreamWriter | None, int]:
+    """Return who has the table, and since when (ms since 1970)."""
+    holder, time_ms = ProcessIdentity.from_json(item["holder"]), int(item["timeMs"])
+    if holder is None:
+        return None, time_ms
+    return StreamWriter(query=str(item["query"]), run=str(item["run"]), holder=holder), time_ms

@@ -7,11 +7,10 @@ a session that was killed has left is removed by the next one that starts.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from table_store.catalog.identifier import DEFAULT_NAMESPACE, file_name_of
 from table_store.catalog.lifecycle import TableLifecycle
@@ -21,10 +20,16 @@ from table_store.catalog.process_identity import Liveness, ProcessIdentity, live
 from table_store.catalog.warehouse import Warehouse
 from table_store.storage.file_io.file_io import FileStatus
 from table_store.storage.file_io.path import join_path
-from table_store.storage.kernel.errors import MissingFileError, TableStoreError
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    MissingFileError,
+    TableStoreError,
+)
 
 TEMPORARY_FOLDER: Final = "_temporary"
 SESSION_FILE: Final = "_session.json"
+_SESSION_VERSION: Final = 2
 
 FOREIGN_SESSION_AGE_MAX_MS: Final = 7 * 24 * 60 * 60 * 1000
 """A session whose process cannot be looked at (another machine) counts as over after a week."""
@@ -77,7 +82,8 @@ class TemporaryTables:
             "createdMs": self.warehouse.clock.now_ms(),
         }
         path = join_path(self.root, SESSION_FILE)
-        self.warehouse.file_io.write_new(path, json.dumps(content).encode())
+        data = to_checked_json(content, version=_SESSION_VERSION)
+        self.warehouse.file_io.write_new(path, data)
         return self.lifecycle()
 
     def end(self) -> None:
@@ -144,8 +150,18 @@ def _has_ended(warehouse: Warehouse, folder: FileStatus) -> bool:
 
 def _owner_of(warehouse: Warehouse, folder: FileStatus) -> tuple[ProcessIdentity | None, int]:
     """The process a session's folder belongs to, and when it was begun (ms since 1970)."""
+    path = join_path(folder.path, SESSION_FILE)
     try:
-        content = json.loads(warehouse.file_io.read_bytes(join_path(folder.path, SESSION_FILE)))
-        return ProcessIdentity.from_json(content["owner"]), int(content["createdMs"])
-    except (MissingFileError, ValueError, KeyError, TypeError):
+        data = warehouse.file_io.read_bytes(path)
+        return from_checked_json(
+            data, _owner_in, path=path, version=_SESSION_VERSION, noun="session"
+        )
+    except MissingFileError:
         return None, folder.modified_ms
+    except CorruptFileError as error:
+        _log.warning("%s is damaged, so that the folder's age decides: %s", path, error.reason)
+        return None, folder.modified_ms
+
+
+def _owner_in(item: Mapping[str, Any]) -> tuple[ProcessIdentity | None, int]:
+    return ProcessIdentity.from_json(item["owner"]), int(item["createdMs"])

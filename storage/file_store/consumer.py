@@ -6,19 +6,25 @@ has got further, and now and then to say that it is still there.
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
+from table_store.storage.kernel.errors import MissingFileError
 
 CONSUMER_FOLDER: Final = "consumer"
 _PREFIX: Final = "consumer-"
+_VERSION: Final = 2
 _RENEWALS: Final = 10
+_REMEDY: Final = (
+    "Forget the consumer with CALL sys.reset_consumer; a stream that still reads as it notes again "
+    "how far it is"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +54,8 @@ class ConsumerStore:
         """Return the consumers that count, by name.
 
         Raises:
-            CorruptFileError: a file is no consumer's.
+            CorruptFileError: a file is no consumer's, or not as it was written.
+            FormatVersionError: a newer version wrote one.
         """
         found = []
         for status in self.file_io.list(join_path(self.path, CONSUMER_FOLDER)):
@@ -69,7 +76,8 @@ class ConsumerStore:
         is_new = known is None or known.next_snapshot_id != next_snapshot_id
         if known is None or is_new or known.time_ms + self.expiration_ms // _RENEWALS < now_ms:
             item = {"id": consumer_id, "nextSnapshot": next_snapshot_id, "timeMillis": now_ms}
-            self.file_io.write_bytes(self._file(consumer_id), json.dumps(item).encode())
+            data = to_checked_json(item, version=_VERSION)
+            self.file_io.write_bytes(self._file(consumer_id), data)
 
     def remove(self, consumer_id: str) -> bool:
         """Forget a consumer; return whether there was one."""
@@ -82,13 +90,17 @@ class ConsumerStore:
 
     def _read(self, path: str) -> Consumer | None:
         try:
-            item = json.loads(self.file_io.read_bytes(path))
-            return Consumer(
-                id=str(item["id"]),
-                next_snapshot_id=int(item["nextSnapshot"]),
-                time_ms=int(item["timeMillis"]),
-            )
+            data = self.file_io.read_bytes(path)
         except MissingFileError:
             return None
-        except (ValueError, KeyError, TypeError) as error:
-            raise CorruptFileError(path=path, reason=f"not a consumer ({error!r})") from error
+        return from_checked_json(
+            data, _consumer, path=path, version=_VERSION, noun="consumer", remedy=_REMEDY
+        )
+
+
+def _consumer(item: Mapping[str, Any]) -> Consumer:
+    return Consumer(
+        id=str(item["id"]),
+        next_snapshot_id=int(item["nextSnapshot"]),
+        time_ms=int(item["timeMillis"]),
+    )

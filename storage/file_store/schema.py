@@ -6,14 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from table_store.storage.file_store.data_file import KIND_COLUMN, SEQUENCE_COLUMN
-from table_store.storage.kernel.errors import (
-    CorruptFileError,
-    FormatVersionError,
-    InvalidSchemaError,
-)
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
+from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import (
     ArrayType,
@@ -26,7 +23,7 @@ from table_store.storage.kernel.types import (
     parse_type,
 )
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """Format version of the schema file; see storage/FORMAT.md."""
 
 RESERVED_NAMES: Final = frozenset(
@@ -147,56 +144,33 @@ class TableSchema:
 
     def to_json(self) -> str:
         """Return the text of the schema file; `from_json` is its inverse."""
-        return json.dumps(
-            {
-                "version": SCHEMA_VERSION,
-                "id": self.id,
-                "fields": [_field_to_json(f) for f in self.fields],
-                "highestFieldId": self.highest_field_id,
-                "partitionKeys": list(self.partition_keys),
-                "primaryKeys": list(self.primary_key),
-                "constraintName": self.constraint_name,
-                "watermark": None
-                if self.watermark is None
-                else {"column": self.watermark[0], "expression": self.watermark[1]},
-                "options": dict(self.options),
-                "comment": self.comment,
-                "timeMillis": self.time_ms,
-            },
-            indent=2,
-            ensure_ascii=False,
-        )
+        item = {
+            "id": self.id,
+            "fields": [_field_to_json(f) for f in self.fields],
+            "highestFieldId": self.highest_field_id,
+            "partitionKeys": list(self.partition_keys),
+            "primaryKeys": list(self.primary_key),
+            "constraintName": self.constraint_name,
+            "watermark": None
+            if self.watermark is None
+            else {"column": self.watermark[0], "expression": self.watermark[1]},
+            "options": dict(self.options),
+            "comment": self.comment,
+            "timeMillis": self.time_ms,
+        }
+        return to_checked_json(item, version=SCHEMA_VERSION).decode("utf-8")
 
     @classmethod
-    def from_json(cls, text: str | bytes, *, path: str = "schema") -> TableSchema:
+    def from_json(cls, data: bytes, *, path: str = "schema") -> TableSchema:
         """Return the schema that `to_json` wrote; `path` only names the file in errors.
 
         Raises:
-            CorruptFileError: the text is not a schema.
+            CorruptFileError: the text is not a schema, or not as it was written.
             FormatVersionError: it was written by a newer version.
         """
-        try:
-            item = json.loads(text)
-            version = int(item["version"])
-            if version > SCHEMA_VERSION:
-                raise FormatVersionError(path=path, found=version, supported=SCHEMA_VERSION)
-            watermark = item["watermark"]
-            return cls(
-                id=int(item["id"]),
-                fields=tuple(_field_from_json(f) for f in item["fields"]),
-                primary_key=tuple(item["primaryKeys"]),
-                partition_keys=tuple(item["partitionKeys"]),
-                options=FrozenMap(item["options"]),
-                comment=item["comment"],
-                highest_field_id=int(item["highestFieldId"]),
-                time_ms=int(item["timeMillis"]),
-                constraint_name=item["constraintName"],
-                watermark=None
-                if watermark is None
-                else (watermark["column"], watermark["expression"]),
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            raise CorruptFileError(path=path, reason=f"not a table schema ({error!r})") from error
+        return from_checked_json(
+            data, _schema_from_json, path=path, version=SCHEMA_VERSION, noun="table schema"
+        )
 
 
 def new_schema(
@@ -314,6 +288,22 @@ def _check_key_columns(names: Sequence[str], schema: TableSchema, *, role: str) 
                 reason=f"a {role} column must have an order, and {data_type.sql_name()} has none",
                 column=name,
             )
+
+
+def _schema_from_json(item: Mapping[str, Any]) -> TableSchema:
+    watermark = item["watermark"]
+    return TableSchema(
+        id=int(item["id"]),
+        fields=tuple(_field_from_json(f) for f in item["fields"]),
+        primary_key=tuple(item["primaryKeys"]),
+        partition_keys=tuple(item["partitionKeys"]),
+        options=FrozenMap(item["options"]),
+        comment=item["comment"],
+        highest_field_id=int(item["highestFieldId"]),
+        time_ms=int(item["timeMillis"]),
+        constraint_name=item["constraintName"],
+        watermark=None if watermark is None else (watermark["column"], watermark["expression"]),
+    )
 
 
 def _field_to_json(f: Field) -> dict[str, Json]:

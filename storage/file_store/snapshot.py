@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
-from table_store.storage.kernel.errors import CorruptFileError, FormatVersionError
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.frozen_map import FrozenMap
 
-SNAPSHOT_VERSION: Final = 1
+SNAPSHOT_VERSION: Final = 2
 """Format version of the snapshot file; see storage/FORMAT.md."""
 
 BATCH_IDENTIFIER: Final = 2**63 - 1
@@ -76,65 +75,60 @@ class Snapshot:
 
     def to_json(self) -> str:
         """Return the text of the snapshot file; `from_json` is its inverse."""
-        return json.dumps(
-            {
-                "version": SNAPSHOT_VERSION,
-                "id": self.id,
-                "schemaId": self.schema_id,
-                "baseManifestList": self.base_manifest_list,
-                "deltaManifestList": self.delta_manifest_list,
-                "commitUser": self.commit_user,
-                # A text, as 2^63 - 1 is more than JavaScript and jq can hold as a number.
-                "commitIdentifier": str(self.commit_identifier),
-                "commitKind": self.commit_kind.value,
-                "timeMillis": self.time_ms,
-                "logOffsets": {str(b): offset for b, offset in self.log_offsets.items()},
-                "totalRecordCount": self.total_record_count,
-                "deltaRecordCount": self.delta_record_count,
-                "nextSequence": self.next_sequence,
-                "changeTracking": self.change_tracking,
-                "watermark": self.watermark,
-                "operation": self.operation,
-                "commitIdentifiers": dict(self.commit_identifiers),
-                "lastRollback": self.last_rollback,
-                "properties": dict(self.properties),
-            },
-            indent=2,
-            ensure_ascii=False,
-        )
+        item = {
+            "id": self.id,
+            "schemaId": self.schema_id,
+            "baseManifestList": self.base_manifest_list,
+            "deltaManifestList": self.delta_manifest_list,
+            "commitUser": self.commit_user,
+            # A text, as 2^63 - 1 is more than JavaScript and jq can hold as a number.
+            "commitIdentifier": str(self.commit_identifier),
+            "commitKind": self.commit_kind.value,
+            "timeMillis": self.time_ms,
+            "logOffsets": {str(b): offset for b, offset in self.log_offsets.items()},
+            "totalRecordCount": self.total_record_count,
+            "deltaRecordCount": self.delta_record_count,
+            "nextSequence": self.next_sequence,
+            "changeTracking": self.change_tracking,
+            "watermark": self.watermark,
+            "operation": self.operation,
+            "commitIdentifiers": dict(self.commit_identifiers),
+            "lastRollback": self.last_rollback,
+            "properties": dict(self.properties),
+        }
+        return to_checked_json(item, version=SNAPSHOT_VERSION).decode("utf-8")
 
     @classmethod
-    def from_json(cls, text: str | bytes, *, path: str = "snapshot") -> Snapshot:
+    def from_json(cls, data: bytes, *, path: str = "snapshot") -> Snapshot:
         """Return the snapshot that `to_json` wrote; `path` only names the file in errors.
 
         Raises:
-            CorruptFileError: the text is not a snapshot.
+            CorruptFileError: the text is not a snapshot, or not as it was written.
             FormatVersionError: it was written by a newer version.
         """
-        try:
-            item = json.loads(text)
-            version = int(item["version"])
-            if version > SNAPSHOT_VERSION:
-                raise FormatVersionError(path=path, found=version, supported=SNAPSHOT_VERSION)
-            return cls(
-                id=int(item["id"]),
-                schema_id=int(item["schemaId"]),
-                base_manifest_list=str(item["baseManifestList"]),
-                delta_manifest_list=str(item["deltaManifestList"]),
-                commit_user=str(item["commitUser"]),
-                commit_identifier=int(item["commitIdentifier"]),
-                commit_kind=CommitKind(item["commitKind"]),
-                time_ms=int(item["timeMillis"]),
-                log_offsets=FrozenMap((int(b), int(o)) for b, o in item["logOffsets"].items()),
-                total_record_count=int(item["totalRecordCount"]),
-                delta_record_count=int(item["deltaRecordCount"]),
-                next_sequence=int(item["nextSequence"]),
-                change_tracking=bool(item["changeTracking"]),
-                watermark=None if item["watermark"] is None else int(item["watermark"]),
-                operation=str(item["operation"]),
-                commit_identifiers=FrozenMap(item["commitIdentifiers"]),
-                last_rollback=int(item["lastRollback"]),
-                properties=FrozenMap(item["properties"]),
-            )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CorruptFileError(path=path, reason=f"not a snapshot ({error!r})") from error
+        return from_checked_json(
+            data, _snapshot, path=path, version=SNAPSHOT_VERSION, noun="snapshot"
+        )
+
+
+def _snapshot(item: Mapping[str, Any]) -> Snapshot:
+    return Snapshot(
+        id=int(item["id"]),
+        schema_id=int(item["schemaId"]),
+        base_manifest_list=str(item["baseManifestList"]),
+        delta_manifest_list=str(item["deltaManifestList"]),
+        commit_user=str(item["commitUser"]),
+        commit_identifier=int(item["commitIdentifier"]),
+        commit_kind=CommitKind(item["commitKind"]),
+        time_ms=int(item["timeMillis"]),
+        log_offsets=FrozenMap((int(b), int(o)) for b, o in item["logOffsets"].items()),
+        total_record_count=int(item["totalRecordCount"]),
+        delta_record_count=int(item["deltaRecordCount"]),
+        next_sequence=int(item["nextSequence"]),
+        change_tracking=bool(item["changeTracking"]),
+        watermark=None if item["watermark"] is None else int(item["watermark"]),
+        operation=str(item["operation"]),
+        commit_identifiers=FrozenMap(item["commitIdentifiers"]),
+        last_rollback=int(item["lastRollback"]),
+        properties=FrozenMap(item["properties"]),
+    )

@@ -296,12 +296,20 @@ class CorruptFileError(TableStoreError):
     condition = "TABLE_STORE_CORRUPT_FILE"
     sql_state = "KD001"
 
-    def __init__(self, *, path: str, reason: str, snapshot_id: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        path: str,
+        reason: str,
+        snapshot_id: int | None = None,
+        remedy: str | None = None,
+    ) -> None:
         self.path = path
         self.reason = reason
         self.snapshot_id = snapshot_id
         super().__init__(
-            f"File {path!r}{_of_snapshot(snapshot_id)} is damaged: {reason}. {_REMEDY}"
+            f"File {path!r}{_of_snapshot(snapshot_id)} is damaged: {reason}. "
+            + (f"{remedy}." if remedy else _REMEDY)
         )
 
 

@@ -7,19 +7,27 @@ cannot.
 
 from __future__ import annotations
 
-import json
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
-from table_store.storage.kernel.errors import MissingFileError, TableStoreError
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    MissingFileError,
+    TableStoreError,
+)
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 LOG_FOLDER: Final = "log"
 _FILE: Final = "POSITION"
+_VERSION: Final = 2
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,30 +50,42 @@ class PositionFile:
     table_path: str
 
     def read(self) -> LogPosition:
-        """Return what was noted last; the beginning where nothing was, or nothing readable."""
+        """Return what was noted last; the beginning where nothing was, or the file is damaged.
+
+        Raises:
+            FormatVersionError: a newer version wrote it.
+        """
         try:
-            item = json.loads(self.file_io.read_bytes(self._path))
-            offsets = FrozenMap((int(b), int(o)) for b, o in item["offsets"].items())
-            return LogPosition(
-                snapshot_id=int(item["snapshotId"]),
-                foreign_records=int(item.get("foreignRecords", 0)),
-                offsets=offsets,
+            data = self.file_io.read_bytes(self._path)
+            return from_checked_json(
+                data, _position, path=self._path, version=_VERSION, noun="position"
             )
-        except (MissingFileError, ValueError, KeyError, TypeError, AttributeError):
+        except MissingFileError:
+            return LogPosition()
+        except CorruptFileError as error:
+            # It is not durable, so a power cut may do this: the topic is asked instead.
+            _log.warning("the log's position in %s is passed over: %s", self._path, error.reason)
             return LogPosition()
 
     def write(self, position: LogPosition) -> None:
         """Note a position; a failure costs the next commit a look at the topic, no more."""
-        text = json.dumps(
-            {
-                "snapshotId": position.snapshot_id,
-                "foreignRecords": position.foreign_records,
-                "offsets": {str(b): offset for b, offset in position.offsets.items()},
-            }
-        )
+        item = {
+            "snapshotId": position.snapshot_id,
+            "foreignRecords": position.foreign_records,
+            "offsets": {str(b): offset for b, offset in position.offsets.items()},
+        }
         with suppress(TableStoreError):
-            self.file_io.write_bytes(self._path, text.encode(), durable=False)
+            data = to_checked_json(item, version=_VERSION)
+            self.file_io.write_bytes(self._path, data, durable=False)
 
     @property
     def _path(self) -> str:
         return join_path(self.table_path, LOG_FOLDER, _FILE)
+
+
+def _position(item: Mapping[str, Any]) -> LogPosition:
+    return LogPosition(
+        snapshot_id=int(item["snapshotId"]),
+        foreign_records=int(item.get("foreignRecords", 0)),
+        offsets=FrozenMap((int(b), int(o)) for b, o in item["offsets"].items()),
+    )

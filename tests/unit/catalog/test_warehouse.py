@@ -39,6 +39,7 @@ from table_store.storage.kernel.errors import (
     PathNotAllowedError,
 )
 from table_store.storage.kernel.ids import RandomIds
+from tests.fakes.checked_file import rewrite
 
 T = Identifier("default", "t")
 
@@ -71,9 +72,9 @@ def leftovers(warehouse: Warehouse) -> list[str]:
 
 def in_dead_hands(warehouse: Warehouse) -> None:
     """Let all notes look as if their processes had died."""
-    living = f'"start": "{identity_of().start}"'
+    dead = replace(identity_of(), start="ended")
     for path in Path(warehouse.root, "_trash").glob("*.json"):
-        path.write_text(path.read_text().replace(living, '"start": "ended"'))
+        rewrite(path, owner=dead.to_json())
 
 
 # -- namespaces ------------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ def test_drop_does_not_take_a_newer_table_of_the_name(warehouse: Warehouse) -> N
 
 def test_a_directory_claimed_by_another_table_is_never_removed(warehouse: Warehouse) -> None:
     record = create_table(warehouse)
-    Path(warehouse.location(record), "_table.json").write_text('{"tableId": "another"}')
+    rewrite(Path(warehouse.location(record), "_table.json"), tableId="another")
     warehouse.drop(record)
     assert Path(warehouse.location(record), "schema").exists()
 
@@ -433,15 +434,16 @@ def test_a_damaged_record_is_named(warehouse: Warehouse) -> None:
     path.write_text(content[:40])
     with pytest.raises(CorruptFileError, match=r"t\.json"):
         warehouse.find(T)
-    path.write_text(content.replace('"version": 1', '"version": 2'))
-    with pytest.raises(FormatVersionError, match="version 2"):
+    path.write_text(content)
+    rewrite(path, version=3)
+    with pytest.raises(FormatVersionError, match="version 3"):
         warehouse.find(T)
 
 
 def test_a_record_cannot_lead_out_of_the_warehouse(warehouse: Warehouse) -> None:
     create_table(warehouse)
     path = Path(warehouse.root, "default.db", "_names", "t.json")
-    path.write_text(path.read_text().replace("default.db/t", "../elsewhere"))
+    rewrite(path, location="../elsewhere")
     record = warehouse.require(T, RelationKind.TABLE)
     with pytest.raises(PathNotAllowedError):
         warehouse.location(record)

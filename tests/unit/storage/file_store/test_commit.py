@@ -30,6 +30,7 @@ from table_store.storage.kernel.errors import (
     MissingFileError,
     SnapshotNotFoundError,
 )
+from tests.fakes.checked_file import rewritten
 from tests.fakes.failing_file_io import FailingFileIO, Fault
 from tests.fakes.metadata_table import MetadataTable, add, make_file
 
@@ -467,15 +468,15 @@ def test_newer_formats_are_refused(tmp_path: Path) -> None:
     newer[4], newer[8:12] = 2, bytes(4)
     newer[8:12] = zlib.crc32(newer).to_bytes(4, "little")
     snapshot, schema = tmp_path / "snapshot" / "snapshot-1", tmp_path / "schema" / "schema-0"
-    for path, written in [
-        (snapshot, snapshot.read_bytes().replace(b'"version": 1', b'"version": 2')),
-        (schema, schema.read_bytes().replace(b'"version": 1', b'"version": 9')),
-        (manifest, bytes(newer)),
+    for path, written, known in [
+        (snapshot, rewritten(snapshot.read_bytes(), version=3), 2),
+        (schema, rewritten(schema.read_bytes(), version=9), 2),
+        (manifest, bytes(newer), 1),
     ]:
         data = path.read_bytes()
         path.write_bytes(written)
         fresh = MetadataTable(str(tmp_path))
-        with pytest.raises(FormatVersionError, match="reads up to 1"):
+        with pytest.raises(FormatVersionError, match=f"reads up to {known}"):
             read_all(fresh)
         path.write_bytes(data)
 

@@ -1,0 +1,288 @@
+"""One real file of every kind that is not table data, and how the program reads it.
+
+for kind, file in metadata_files(folder).items():
+outcome = file.survey(flipped_bits(file.content))
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from table_store.catalog.directory_journal import DirectoryJournal, claimed_by
+from table_store.catalog.identifier import Identifier
+from table_store.catalog.lock import LeaseCatalogLock
+from table_store.catalog.name_record import ForeignDefinition, RelationKind, ViewDefinition
+from table_store.catalog.name_registry import NameRegistry
+from table_store.catalog.namespace_store import NamespaceStore
+from table_store.catalog.process_identity import ProcessIdentity, identity_of
+from table_store.catalog.stream_writer_claim import StreamWriter, StreamWriterClaim
+from table_store.catalog.table_place import AllowedPlaces
+from table_store.catalog.temporary_tables import TemporaryTables, _owner_of
+from table_store.catalog.warehouse import DefineMode, Warehouse
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.file_store.change_archive import ARCHIVE_FOLDER
+from table_store.storage.file_store.columnar_file import ContentKind
+from table_store.storage.file_store.consumer import ConsumerStore
+from table_store.storage.file_store.expire import ExpireOptions
+from table_store.storage.file_store.live_files import manifests_of
+from table_store.storage.file_store.manifest_file import ManifestCache, MetadataReader
+from table_store.storage.file_store.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.schema_store import SchemaStore
+from table_store.storage.file_store.snapshot_store import SnapshotStore
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.clock import Clock
+from table_store.storage.kernel.types import (
+    LONG,
+    STRING,
+    ArrayType,
+    DecimalType,
+    StructField,
+    StructType,
+)
+from table_store.storage.log_store.log_listener import LogListener
+from table_store.storage.log_store.log_position import LogPosition, PositionFile
+from tests.fakes.bit_flips import Damage, DamagedFile, Outcome, survey
+from tests.fakes.checked_file import rewrite
+from tests.fakes.counting_ids import CountingIds
+from tests.fakes.manual_clock import ManualClock
+
+DAY_MS: Final = 24 * 3600 * 1000
+ELSEWHERE: Final = ProcessIdentity(host="elsewhere", pid=7, start="x")
+
+TABLE: Final = Identifier("sales", "orders")
+VIEW: Final = Identifier("sales", "recent")
+FOREIGN: Final = Identifier("sales", "old")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataFile:
+    """A file, and what the program makes of it.
+
+    Attributes:
+        path: full.
+        read: returns what the file says, through the program's own code.
+        is_versioned: whether it named its version before it had a checksum; None where there
+            was no such time.
+        nothing: what a damaged one may be read as, since the program does without it.
+    """
+
+    path: str
+    read: Callable[[FileIO], object]
+    is_versioned: bool | None = False
+    nothing: object = None
+
+    @property
+    def content(self) -> bytes:
+        """What the file holds."""
+        return Path(self.path).read_bytes()
+
+    def read_with(self, content: bytes) -> object:
+        """Return what the program makes of other content under the file's name."""
+        return self.read(DamagedFile(path=self.path, content=content))
+
+    def survey(self, damages: Iterable[Damage]) -> Outcome:
+        """Return how the program takes damages of the file; see `bit_flips.survey`."""
+        name = Path(self.path).name
+        return survey(self.content, damages, self.read_with, name=name, nothing=self.nothing)
+
+
+def metadata_files(root: Path) -> dict[str, MetadataFile]:
+    """Make a warehouse below `root`; return one file of every kind in it, by kind."""
+    clock = ManualClock()
+    warehouse = Warehouse(LocalFileIO(str(root)), str(root), clock, CountingIds())
+    table = _new_table(warehouse)
+    return {
+        **_files_of_table(table),
+        **_files_of_names(warehouse, table),
+        **_files_of_processes(warehouse, table),
+    }
+
+
+def _schema() -> TableSchema:
+    point = StructType(
+        (
+            StructField(name="x", type=DecimalType(10, 2)),
+            StructField(name="y", type=ArrayType(STRING)),
+        )
+    )
+    return new_schema(
+        fields=[
+            Field(id=0, name="id", type=LONG, comment="the key, é"),
+            Field(id=0, name="at", type=point, metadata=(("note", '"checksum"'),)),
+            Field(id=0, name="amount", type=LONG, default="1 + 1", initial_default="2"),
+        ],
+        primary_key=["id"],
+        options={"log.retention": "1 d"},
+        comment="orders",
+        time_ms=5,
+        watermark=("amount", "amount - 1"),
+    )
+
+
+def _new_table(warehouse: Warehouse) -> FileStoreTable:
+    """Make a table that took the place of another one, got another name, and lost a snapshot."""
+    warehouse.create_namespace("sales", {"owner": "é", "comment": "all of them"})
+    first = Identifier("sales", "first")
+    record = warehouse.publish(first, warehouse.stage(first))
+    record = warehouse.publish_replacement(record, warehouse.stage(first))
+    record = warehouse.rename(first, TABLE, RelationKind.TABLE)
+    table = FileStoreTable.create(warehouse.location(record), _schema())
+    table = replace(table, clock=warehouse.clock, ids=warehouse.ids)
+    table = replace(table, listener=LogListener(table))
+    for key in range(3):
+        rows = {"id": [key], "at": [{"x": Decimal("1.5"), "y": ["a"]}], "amount": [key]}
+        table.upsert(pa.table(rows, schema=table.scan().arrow_schema))
+    table.expire_snapshots(ExpireOptions(older_than_ms=1 << 50, retain_min=2, retain_max=2))
+    return table
+
+
+def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
+    def manifest(name: str, kind: ContentKind) -> MetadataFile:
+        def read(file_io: FileIO) -> object:
+            reader = MetadataReader(file_io=file_io, table_path=table.path, cache=ManifestCache())
+            return reader.read(name, kind=kind)
+
+        return MetadataFile(path=f"{table.path}/manifest/{name}", read=read, is_versioned=None)
+
+    def snapshot_in(folder: str, snapshot_id: int) -> MetadataFile:
+        def read(file_io: FileIO) -> object:
+            return SnapshotStore(file_io, table.path, folder=folder).get(snapshot_id)
+
+        path = f"{table.path}/{folder}/snapshot-{snapshot_id}"
+        return MetadataFile(path=path, read=read, is_versioned=True)
+
+    def latest_id(file_io: FileIO) -> object:
+        return SnapshotStore(file_io, table.path).latest_id()
+
+    def consumers(file_io: FileIO) -> object:
+        return ConsumerStore(
+            file_io=file_io, path=table.path, clock=table.clock, expiration_ms=DAY_MS
+        ).all()
+
+    snapshot = table.snapshot_store.get(3)
+    table.consumers.note("bills", 3)
+    positions = PositionFile(table.file_io, table.path)
+    positions.write(LogPosition(snapshot_id=3, foreign_records=1, offsets={0: 17, 1: 4}))
+    _, (written,) = manifests_of(table.metadata, snapshot)
+    return {
+        "schema": MetadataFile(
+            path=table.schema_store.path(0),
+            read=lambda file_io: SchemaStore(file_io, table.path).get(0),
+            is_versioned=True,
+        ),
+        "snapshot": snapshot_in("snapshot", 3),
+        "kept snapshot": snapshot_in(ARCHIVE_FOLDER, 2),
+        "LATEST": MetadataFile(
+            path=f"{table.path}/snapshot/LATEST", read=latest_id, is_versioned=None
+        ),
+        "manifest list": manifest(snapshot.delta_manifest_list, ContentKind.MANIFEST_LIST),
+        "manifest": manifest(written.name, ContentKind.MANIFEST),
+        "consumer": MetadataFile(path=f"{table.path}/consumer/consumer-bills", read=consumers),
+        "log position": MetadataFile(
+            path=f"{table.path}/log/POSITION",
+            read=lambda file_io: PositionFile(file_io, table.path).read(),
+            nothing=LogPosition(),
+        ),
+    }
+
+
+def _files_of_names(warehouse: Warehouse, table: FileStoreTable) -> dict[str, MetadataFile]:
+    view = ViewDefinition(
+        query_text="SELECT 1 AS a",
+        current_catalog="table_store",
+        current_namespace=("default",),
+        sql_configs={"spark.sql.ansi.enabled": "true"},
+        schema_mode="BINDING",
+        query_column_names=("a",),
+        columns='{"type":"struct","fields":[]}',
+        properties={"owner": "x"},
+    )
+    foreign = ForeignDefinition(provider="delta", location="/data/x", properties={"k": "v"})
+    warehouse.define(VIEW, view, DefineMode.CREATE)
+    warehouse.define(FOREIGN, foreign, DefineMode.CREATE)
+    root = warehouse.root
+
+    def name(identifier: Identifier) -> MetadataFile:
+        return MetadataFile(
+            path=f"{root}/sales.db/_names/{identifier.name}.json",
+            read=lambda file_io: NameRegistry(file_io, root).find(identifier),
+            is_versioned=True,
+        )
+
+    def namespace(file_io: FileIO) -> object:
+        return NamespaceStore(AllowedPlaces(root=root, file_io=file_io)).find("sales")
+
+    return {
+        "name of a table": name(TABLE),
+        "name of a view": name(VIEW),
+        "name of a foreign table": name(FOREIGN),
+        "namespace": MetadataFile(
+            path=f"{root}/sales.db/_namespace.json", read=namespace, is_versioned=True
+        ),
+        "claim of a directory": MetadataFile(
+            path=f"{table.path}/_table.json", read=lambda file_io: claimed_by(file_io, table.path)
+        ),
+    }
+
+
+def _files_of_processes(warehouse: Warehouse, table: FileStoreTable) -> dict[str, MetadataFile]:
+    """Files that say what a process does: those of this process, one that ended, another host."""
+    root, file_io, clock = warehouse.root, warehouse.file_io, warehouse.clock
+    warehouse.stage(Identifier("sales", "staged"))
+    (note,) = Path(root, "_trash").glob("*.json")
+    rewrite(note, owner=replace(identity_of(), start="ended").to_json())
+
+    def notes(file_io: FileIO) -> object:
+        return DirectoryJournal(file_io, root, clock, CountingIds()).abandoned()
+
+    session = TemporaryTables(warehouse=warehouse, session_id="s", owner=identity_of())
+    session.begin()
+    (folder,) = file_io.list(f"{root}/_temporary")
+
+    def owner(file_io: FileIO) -> object:
+        return _owner_of(Warehouse(file_io, root, clock, CountingIds()), folder)
+
+    def claim(file_io: FileIO) -> StreamWriterClaim:
+        return StreamWriterClaim(file_io=file_io, path=table.path, name="t", clock=clock)
+
+    claim(file_io).take(StreamWriter(query="q", run="r", holder=ELSEWHERE), [])
+
+    def writer(file_io: FileIO) -> object:
+        return claim(file_io)._latest()
+
+    return {
+        "note of a directory": MetadataFile(path=str(note), read=notes, nothing=()),
+        "session": MetadataFile(
+            path=f"{session.root}/_session.json", read=owner, nothing=(None, folder.modified_ms)
+        ),
+        "streaming writer": MetadataFile(path=f"{table.path}/stream-writer/{1:012d}", read=writer),
+        **_lock_entries(f"{root}/_leases", clock),
+    }
+
+
+def _lock_entries(folder: str, clock: Clock) -> dict[str, MetadataFile]:
+    """The entry of a lock that is held, and of one that was given back."""
+
+    def lock(file_io: FileIO) -> LeaseCatalogLock:
+        return LeaseCatalogLock(file_io=file_io, folder=folder, clock=clock, timeout_ms=0)
+
+    lock(LocalFileIO()).run_with_lock(
+        "db", "given", lambda: shutil.copytree(f"{folder}/db@given", f"{folder}/db@held")
+    )
+
+    def entry(table: str, number: int) -> MetadataFile:
+        path = f"{folder}/db@{table}"
+        return MetadataFile(
+            path=f"{path}/{number:012d}",
+            read=lambda file_io: lock(file_io)._holder(path, number),
+        )
+
+    return {"lock held": entry("held", 1), "lock given back": entry("given", 2)}

@@ -1,0 +1,118 @@
+"""Goal: no damage of a file that is not table data goes unnoticed, whatever the file.
+
+Each kind of file is made and read by the program's own code. Damage is an error that names the
+file, or does nothing; only files that the program does without may be passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from table_store.storage.kernel.errors import CorruptFileError, FormatVersionError
+from tests.fakes.bit_flips import flipped_bits, torn
+from tests.fakes.checked_file import rewritten, version_1
+from tests.fakes.metadata_files import MetadataFile, metadata_files
+
+REPOSITORY = Path(__file__).parents[3]
+
+WRITERS = {
+    "catalog/directory_journal.py": {"claim of a directory", "note of a directory"},
+    "catalog/lock.py": {"lock held", "lock given back"},
+    "catalog/name_registry.py": {"name of a table", "name of a view", "name of a foreign table"},
+    "catalog/namespace_store.py": {"namespace"},
+    "catalog/stream_writer_claim.py": {"streaming writer"},
+    "catalog/temporary_tables.py": {"session"},
+    "storage/file_store/consumer.py": {"consumer"},
+    "storage/file_store/manifest_writer.py": {"manifest", "manifest list"},
+    "storage/file_store/schema_store.py": {"schema"},
+    "storage/file_store/snapshot_store.py": {"snapshot", "kept snapshot", "LATEST"},
+    "storage/log_store/log_position.py": {"log position"},
+}
+"""The modules that write whole files, with what they write."""
+
+KINDS = sorted(kind for kinds in WRITERS.values() for kind in kinds)
+CHECKED_KINDS = sorted({*KINDS} - {"LATEST", "manifest", "manifest list"})
+"""Those that are JSON with a checksum."""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, MetadataFile]:
+    return metadata_files(tmp_path_factory.mktemp("warehouse") / "root")
+
+
+def test_every_kind_is_here(files: dict[str, MetadataFile]) -> None:
+    """A module that begins to write files adds what it writes, and how that is read."""
+    call = re.compile(r"\.(write_bytes|write_new|write_files)\(")
+    found = {
+        str(path.relative_to(REPOSITORY))
+        for folder in ("catalog", "sql_ext", "storage")
+        for path in REPOSITORY.joinpath(folder).rglob("*.py")
+        if call.search(path.read_text()) and path.parent.name != "file_io"
+    }
+    assert found == set(WRITERS)
+    assert sorted(files) == KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_flipped_bit_is_noticed(files: dict[str, MetadataFile], kind: str) -> None:
+    file = files[kind]
+    outcome = file.survey(flipped_bits(file.content))
+    assert (outcome.silent, outcome.unnamed) == ([], [])
+    assert outcome.refused or outcome.passed_over
+    assert outcome.harmless == 0 or kind == "LATEST"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_power_cut_leaves_is_noticed(files: dict[str, MetadataFile], kind: str) -> None:
+    file = files[kind]
+    outcome = file.survey(torn(file.content))
+    assert (outcome.silent, outcome.unnamed) == ([], [])
+
+
+@pytest.mark.parametrize("kind", CHECKED_KINDS)
+def test_files_without_checksum_are_read(files: dict[str, MetadataFile], kind: str) -> None:
+    """As all were in version 1; in some kinds they named no version."""
+    file = files[kind]
+    expected = file.read_with(file.content)
+    assert file.nothing is None or expected != file.nothing
+    plain = version_1(file.content, is_versioned=file.is_versioned)
+    assert b"checksum" not in plain.splitlines()[-2]
+    assert file.read_with(plain) == expected
+
+
+@pytest.mark.parametrize("kind", CHECKED_KINDS)
+def test_no_damage_makes_a_file_without_checksum(
+    files: dict[str, MetadataFile], kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where the checksum's name or the version is hit, the other one still tells."""
+    file = files[kind]
+    content = file.content
+    assert content.startswith(b'{\n  "version": 2,\n')
+    first, last = content.index(b"2"), content.rindex(b"checksum")
+    for damaged in (
+        content[:first] + b"1" + content[first + 1 :],
+        content[:last] + b"checksun" + content[last + 8 :],
+        content[: last - 5] + b"\n}",
+    ):
+        if file.nothing is None:
+            with pytest.raises(CorruptFileError, match=re.escape(file.path)):
+                file.read_with(damaged)
+        else:
+            caplog.clear()
+            assert file.read_with(damaged) == file.nothing
+            assert file.path in caplog.text
+
+
+@pytest.mark.parametrize("kind", sorted({*CHECKED_KINDS} - {"note of a directory"}))
+def test_newer_files_are_refused(files: dict[str, MetadataFile], kind: str) -> None:
+    file = files[kind]
+    with pytest.raises(FormatVersionError, match=re.escape(file.path)):
+        file.read_with(rewritten(file.content, version=3))
+
+
+def test_a_note_of_a_newer_version_is_left_to_it(files: dict[str, MetadataFile]) -> None:
+    file = files["note of a directory"]
+    assert file.read_with(rewritten(file.content, version=3)) == ()
