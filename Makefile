@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv links jar setup docs format lint type unit check test demo demo-kafka benchmark benchmark-quick benchmark-growth benchmark-cluster clean
+.PHONY: help venv links jar setup docs format lint type unit check test campaign demo demo-kafka benchmark benchmark-quick benchmark-growth benchmark-cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ check: lint type unit ## everything quick: under two minutes
 
 test: lint type setup ## the whole suite, Spark and crash tests included
 	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder tests
+
+campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 --seed 2", see --help
+	@$(BIN)/python -m tests.campaign $(ARGS)
 
 demo: setup ## set everything up, then show it on real data through the stock spark-sql
 	@$(BIN)/python demo/run.py

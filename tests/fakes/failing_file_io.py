@@ -2,19 +2,21 @@
 
 `Fault.KILL_*` raises `Killed`, which no code of ours may catch, and refuses every operation after
 it, clean-up included: the process is dead. `Fault.ERROR_*` raises the error of a failing disk, once
-or from then on.
+or from then on. `Fault.LATE` raises it as well, and what was to be written lands when `land` is
+called: a request that a network has kept back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import Enum
 from typing import TypeVar
 
 import pyarrow as pa
 
 from table_store.storage.file_io.file_io import FileIO, FileStatus, OutputFile
-from table_store.storage.kernel.errors import FileAccessError
+from table_store.storage.kernel.errors import FileAccessError, TableStoreError
 
 Result = TypeVar("Result")
 
@@ -31,6 +33,7 @@ class Fault(Enum):
     ERROR_BEFORE = "refused, without effect"
     ERROR_AFTER = "took effect, but reports an error"
     ERROR_FOREVER = "refused, like everything after it"
+    LATE = "reports an error, and takes effect when it is called for"
 
 
 class FailingFileIO:
@@ -53,11 +56,23 @@ class FailingFileIO:
         self._fault = fault
         self.is_dead = False
         self.operations = 0
+        self._late: Callable[[], object] | None = None
 
     @property
     def reached(self) -> bool:
         """Whether the fault happened."""
         return 0 < self._fail_at <= self.operations
+
+    def land(self) -> None:
+        """Let a write that is late take effect, on what is there by now."""
+        late, self._late = self._late, None
+        if late is not None:
+            with suppress(TableStoreError):  # nobody is there to be told
+                late()
+
+    def drop_late(self) -> None:
+        """Forget a write that is late: its file is given up."""
+        self._late = None
 
     def run(
         self,
@@ -84,6 +99,8 @@ class FailingFileIO:
                 raise Killed
             case Fault.ERROR_AFTER:
                 action()
+            case Fault.LATE:
+                self._late = action
         raise FileAccessError(path=path, operation="use", reason="Input/output error (EIO)")
 
     def read_bytes(self, path: str) -> bytes:
@@ -176,5 +193,6 @@ class _CountedOutput:
 
     def abort(self) -> None:
         """Free the file's handle, whatever the disk does; a dead process frees nothing."""
+        self._owner.drop_late()
         if not self._owner.is_dead:
             self._inner.abort()

@@ -1,0 +1,10 @@
+"""All techniques of the campaign."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.campaign.nth_fault import NTH_FAULT, SECOND_FAULT
+from tests.campaign.technique import Technique
+
+TECHNIQUES: Final[tuple[Technique, ...]] = (NTH_FAULT, SECOND_FAULT)
