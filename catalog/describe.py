@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 
 from table_store.storage.file_store.live_files import PartitionSummary
 from table_store.storage.file_store.partition_path import partition_folders
-from table_store.storage.file_store.partition_value import parse_partition_value
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.table import FileStoreTable
@@ -39,18 +38,18 @@ class DescribeRow:
 def describe_rows(
     table: FileStoreTable,
     *,
-    partition: Mapping[str, str | None] | None = None,
+    partition: Mapping[str, Value] | None = None,
     time_zone: str = "UTC",
 ) -> tuple[DescribeRow, ...]:
     """Return the seeds' rows for a table, or for one partition of it.
 
     Args:
         table: to describe as it is now.
-        partition: column to value, as text; all partition columns.
+        partition: column to value; all partition columns.
         time_zone: in which times are written.
 
     Raises:
-        InvalidSchemaError: the partition names other columns than the table's, or no value.
+        InvalidSchemaError: the partition names other columns than the table's.
         NotFoundError: no row is in the partition.
     """
     schema = table.schema
@@ -133,20 +132,13 @@ def _file_rows(summaries: tuple[PartitionSummary, ...], zone: ZoneInfo) -> tuple
     )
 
 
-def _partition_values(
-    schema: TableSchema, partition: Mapping[str, str | None]
-) -> tuple[Value, ...]:
-    given = {schema.field_named(column).name: text for column, text in partition.items()}
-    if not schema.partition_keys:
-        raise InvalidSchemaError(reason="it has no partitions; leave PARTITION out")
-    if set(given) != set(schema.partition_keys):
+def _partition_values(schema: TableSchema, partition: Mapping[str, Value]) -> tuple[Value, ...]:
+    if set(partition) != set(schema.partition_keys):
         raise InvalidSchemaError(
             reason=f"a partition is named by all of ({', '.join(schema.partition_keys)}), not by "
-            f"({', '.join(given)})"
+            f"({', '.join(partition)})"
         )
-    return tuple(
-        parse_partition_value(given[field.name], field.type) for field in schema.partition_fields
-    )
+    return tuple(partition[name] for name in schema.partition_keys)
 
 
 def _time_text(time_ms: int, zone: ZoneInfo) -> str:

@@ -37,8 +37,8 @@ PROCEDURE_NAMESPACE: Final = "sys"
 ORPHAN_AGE_MIN_MS: Final = 24 * 60 * 60 * 1000
 """Younger files may belong to a statement that is still running."""
 
-Compact = Callable[[ManagedTable, Mapping[str, str | None]], Mapping[str, int]]
-"""Compacts a table, or one partition of it, and returns the numbers of `COMPACTION_RESULT`."""
+Compact = Callable[[ManagedTable, Mapping[str, str]], Mapping[str, int]]
+"""Compacts a table, or the partition of these values' texts; the numbers of COMPACTION_RESULT."""
 
 COMPACTION_RESULT: Final = pa.schema(
     [(name, pa.int64()) for name in ("files_before", "files_after", "bytes_before", "bytes_after")]
@@ -112,11 +112,11 @@ def _compact(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     return pa.Table.from_pylist([totals], schema=COMPACTION_RESULT)
 
 
-def _partition_specs(text: str | None) -> tuple[Mapping[str, str | None], ...]:
+def _partition_specs(text: str | None) -> tuple[Mapping[str, str], ...]:
     """Return the partitions that `p=0,q=1;p=2` names: `,` within one, `;` between them."""
     if text is None or not text.strip():
         return ()
-    specs: list[Mapping[str, str | None]] = []
+    specs: list[Mapping[str, str]] = []
     for part in text.split(";"):
         pairs = [pair.partition("=") for pair in part.split(",")]
         if not all(name.strip() and equals for name, equals, _ in pairs):

@@ -9,17 +9,17 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from table_store.catalog.describe import describe_rows
+from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.lifecycle import ManagedTable
 from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.catalog.planner.catalog_access import WAREHOUSE
 from table_store.catalog.planner.catalog_of import CATALOG_CLASS, require_managed
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.maintenance import compact_table
+from table_store.catalog.planner.partition_values import stated_partition
 from table_store.catalog.planner.session import PlannerSession
-from table_store.catalog.planner.table_requests import (
-    describe_extended,
-    drop_temporary,
-    managed_table,
-)
+from table_store.catalog.planner.table_requests import drop_temporary, managed_table
 from table_store.sql_ext.show_create import create_statement
 from table_store.sql_ext.statements import Command
 from table_store.storage.kernel.errors import (
@@ -27,6 +27,7 @@ from table_store.storage.kernel.errors import (
     InvalidOptionError,
     UnknownOptionError,
 )
+from table_store.storage.kernel.values import Value
 from table_store.storage.log_store.logged_table import open_logged
 
 Rows = list[dict[str, Any]]
@@ -64,14 +65,23 @@ def command_schema(command: Command) -> dict[str, Any]:
 
 
 def _compact(session: PlannerSession, argument: Argument) -> Rows:
-    _, managed = managed_table(session, require_managed(session, argument["name"]))
-    table = open_logged(managed.location)
-    return [compact_table(session, table, managed.schema, _partition(argument["partition"]))]
+    name = require_managed(session, argument["name"])
+    _, managed = managed_table(session, name)
+    partition = _partition(session, name, managed, argument["partition"])
+    return [compact_table(session, open_logged(managed.location), managed.schema, partition)]
 
 
 def _describe(session: PlannerSession, argument: Argument) -> Rows:
-    managed = require_managed(session, argument["name"])
-    rows = describe_extended(session, managed, _partition(argument["partition"]))
+    name = require_managed(session, argument["name"])
+    try:
+        _, managed = managed_table(session, name)
+    except WrongRelationKindError:
+        return []
+    rows = describe_rows(
+        open_logged(managed.location),
+        partition=_partition(session, name, managed, argument["partition"]),
+        time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
+    )
     return [
         {"col_name": row.name, "data_type": row.value or "", "comment": row.description}
         for row in rows
@@ -143,8 +153,15 @@ def _explain(_: PlannerSession, argument: Argument) -> Rows:
     return [{"plan": f"== Physical Plan ==\nExecute {argument['plan']}\n"}]
 
 
-def _partition(terms: Sequence[Mapping[str, str | None]]) -> dict[str, str | None]:
-    return {str(term["column"]): term["value"] for term in terms}
+def _partition(
+    session: PlannerSession,
+    name: Argument,
+    managed: ManagedTable,
+    terms: Sequence[Mapping[str, str]],
+) -> dict[str, Value]:
+    parts = (name["catalog"], *name["namespace"], name["name"])
+    constants = [(term["column"], term["sql"]) for term in terms]
+    return stated_partition(session, parts, managed.schema, constants)
 
 
 _CATALOG_OPTIONS = ("type", WAREHOUSE)

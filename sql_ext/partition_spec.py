@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from table_store.sql_ext.sql_literal import string_value
-from table_store.sql_ext.sql_token import TokenKind
 from table_store.sql_ext.statements import PartitionTerm
 from table_store.sql_ext.token_cursor import TokenCursor
 
@@ -27,16 +25,4 @@ def _parse_term(cursor: TokenCursor) -> PartitionTerm:
     sql = cursor.sql[start : cursor.previous_end()] if cursor.previous_end() > start else ""
     if not sql:
         raise cursor.error("a constant")
-    return PartitionTerm(column=column, sql=sql, value=_constant_value(sql))
-
-
-def _constant_value(sql: str) -> str | None:
-    """The plain text of a constant: `'a'` a, `DATE '2020-01-01'` 2020-01-01, `-1` -1, NULL None."""
-    cursor = TokenCursor(sql)
-    if cursor.at_words("NULL") and cursor.peek(1).kind is TokenKind.END:
-        return None
-    if cursor.at_string():
-        return cursor.string()
-    if cursor.at_identifier() and cursor.at_string(1) and cursor.peek(2).kind is TokenKind.END:
-        return string_value(cursor.peek(1).text)
-    return sql
+    return PartitionTerm(column=column, sql=sql)

@@ -11,16 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionTerm:
-    """One entry of `PARTITION (…)`.
-
-    `sql` is the constant as written, None where only the column is named. `value` is the plain
-    text of that constant (of a string or a typed literal, what stands inside the quotes), None
-    for NULL and where there is no constant.
-    """
+    """One entry of `PARTITION (…)`: `sql` is the constant as written, None where there is none."""
 
     column: str
     sql: str | None = None
-    value: str | None = None
 
 
 # -- CREATE TABLE ----------------------------------------------------------------------------------

@@ -19,13 +19,13 @@ from table_store.storage.file_store.compaction_picker import (
 )
 from table_store.storage.file_store.compaction_task import CompactionResult, CompactionTask
 from table_store.storage.file_store.data_file import CommitMessage
-from table_store.storage.file_store.partition_value import parse_partition_value
 from table_store.storage.file_store.scan_planner import share_bytes
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import CommitConflictError, MissingFileError
+from table_store.storage.kernel.values import Value
 
 _log = logging.getLogger(__name__)
 
@@ -37,14 +37,16 @@ def compact_table(
     session: PlannerSession,
     table: FileStoreTable,
     schema: TableSchema,
-    partition: Mapping[str, str | None],
+    partition: Mapping[str, Value],
 ) -> dict[str, int]:
     """Merge all files of each bucket into one run; files and bytes before and after.
+
+    `partition` has some or all partition columns, none of them for the whole table.
 
     Raises:
         CommitConflictError: another commit replaced the same files; a retry is safe.
     """
-    scope = _scope(schema, partition)
+    scope = Scope(spec=partition) if partition else None
     snapshot = table.latest_snapshot()
     live = table.live_files(snapshot, schema).in_scope(scope)
     tasks = table.compaction_tasks(live, schema)
@@ -123,13 +125,3 @@ def run_compactions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 def _run_one(task: CompactionTask) -> tuple[CommitMessage, ...]:
     return (task.run(),)
-
-
-def _scope(schema: TableSchema, partition: Mapping[str, str | None]) -> Scope | None:
-    if not partition:
-        return None
-    spec = {}
-    for name, text in partition.items():
-        field = schema.field_named(name)
-        spec[field.name] = parse_partition_value(text, field.type)
-    return Scope(spec=spec)

@@ -10,12 +10,12 @@ from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.jvm_schema import jvm_rows
 from table_store.catalog.planner.opened_table import OpenedTable, opened_table
+from table_store.catalog.planner.partition_values import internal_value
 from table_store.catalog.planner.session import PlannerSession
 from table_store.storage.file_store.live_files import PartitionSummary
-from table_store.storage.file_store.partition_value import parse_partition_value
 from table_store.storage.file_store.scope import Scope, partitions_of
 from table_store.storage.file_store.snapshot import CommitKind
-from table_store.storage.kernel.types import BINARY, DataType, to_arrow
+from table_store.storage.kernel.types import to_arrow
 from table_store.storage.kernel.values import Value
 
 
@@ -72,10 +72,4 @@ def _summaries(opened: OpenedTable, scope: Scope) -> tuple[PartitionSummary, ...
 
 def _values(opened: OpenedTable, texts: dict[str, str | None]) -> dict[str, Value]:
     fields = ((opened.schema.field_named(name), text) for name, text in texts.items())
-    return {field.name: _value(text, field.type) for field, text in fields}
-
-
-def _value(text: str | None, data_type: DataType) -> Value:
-    if text is not None and data_type == BINARY:
-        return bytes.fromhex(text)
-    return parse_partition_value(text, data_type)
+    return {field.name: internal_value(text, field.type) for field, text in fields}

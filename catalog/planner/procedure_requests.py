@@ -11,9 +11,11 @@ from table_store.catalog.planner.arrow_answer import arrow_answer
 from table_store.catalog.planner.catalog_access import CatalogAccess
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.maintenance import compact_table
+from table_store.catalog.planner.partition_values import stated_partition
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.procedure import Procedure
 from table_store.catalog.procedures import PROCEDURE_NAMESPACE, PROCEDURES, ProcedureContext
+from table_store.catalog.sql_literal import string_literal
 from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.types import StructField, StructType
 from table_store.storage.log_store.logged_table import open_logged
@@ -50,9 +52,11 @@ def call_procedure(session: PlannerSession, argument: Argument) -> dict[str, Any
     access = CatalogAccess.of(session, argument)
     current_catalog, current_namespace = session.current()
 
-    def compact(table: ManagedTable, partition: Mapping[str, str | None]) -> Mapping[str, int]:
-        opened = open_logged(table.location)
-        return compact_table(session, opened, table.schema, partition)
+    def compact(table: ManagedTable, partition: Mapping[str, str]) -> Mapping[str, int]:
+        name = (access.name, table.identifier.namespace, table.identifier.name)
+        constants = [(column, string_literal(text)) for column, text in partition.items()]
+        values = stated_partition(session, name, table.schema, constants)
+        return compact_table(session, open_logged(table.location), table.schema, values)
 
     context = ProcedureContext(
         lifecycle=access.lifecycle,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from table_store.catalog.describe import DescribeRow, describe_rows
-from table_store.catalog.errors import NamespaceNotFoundError, WrongRelationKindError
+from table_store.catalog.errors import NamespaceNotFoundError
 from table_store.catalog.identifier import Identifier
 from table_store.catalog.lifecycle import ManagedTable, TableLifecycle
 from table_store.catalog.name_record import NameRecord, RelationKind, ViewDefinition
@@ -230,21 +229,6 @@ def drop_temporary(argument: Argument, session: PlannerSession, if_exists: bool)
     )
     if not is_dropped and not if_exists:
         raise NotFoundError(kind="temporary table", name=argument["name"])
-
-
-def describe_extended(
-    session: PlannerSession, argument: Argument, partition: Mapping[str, str | None]
-) -> tuple[DescribeRow, ...]:
-    """The rows that DESCRIBE EXTENDED adds to Spark's; none for what is no managed table."""
-    try:
-        _, managed = managed_table(session, argument)
-    except WrongRelationKindError:
-        return ()
-    return describe_rows(
-        open_logged(managed.location),
-        partition=partition,
-        time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
-    )
 
 
 def rename_table(session: PlannerSession, argument: Argument) -> str:

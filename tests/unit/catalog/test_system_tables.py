@@ -176,7 +176,7 @@ def test_describe(table: FileStoreTable) -> None:
 
 
 def test_describe_a_partition(table: FileStoreTable) -> None:
-    found = {row.name: row.value for row in describe_rows(table, partition={"P": "b/c"})}
+    found = {row.name: row.value for row in describe_rows(table, partition={"p": "b/c"})}
     assert found["partition"] == "p=b%2Fc"
     assert found["file.path"] == f"{table.path}/p=b%2Fc"
     assert (found["compacted"], found["num-files"]) == ("true", "1")
