@@ -2,7 +2,8 @@
 
 A column becomes one or more "codes": int64 arrays, most significant first, which compare like
 the column's values. Text is cut into words of eight bytes, and a later code is only looked at
-for rows that all earlier ones leave equal, so most sorts touch one code of every row.
+for rows that all earlier ones leave equal, so most sorts touch one code of every row. Rows whose
+first words are all equal are ranked as a whole, which costs what is compared.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_store.storage.kernel.whole_array import whole_array
 
@@ -27,6 +29,12 @@ _LONG_DIGITS: Final = 18
 
 _BLOCK_ROWS: Final = 1 << 15
 """Rows handled at a time, so that the intermediate results stay in the processor's cache."""
+
+_WORDS_MAX: Final = 32
+"""Words of a text that are codes. More: long texts that begin alike are sorted once for each."""
+
+_PREFIX_BYTES_MAX: Final = 1024
+"""How far a beginning that all texts share is looked for."""
 
 _PACKED_BITS_MAX: Final = 62
 _SIGN_BIT: Final = np.uint64(1 << 63)
@@ -269,6 +277,19 @@ class _LengthCode:
         return self.lengths if at is None else self.lengths[at]
 
 
+@dataclass(frozen=True, slots=True)
+class _RankCode:
+    """The rank of each value as a whole, equal ones alike."""
+
+    values: pa.Array
+
+    def __call__(self, at: IntArray | None) -> IntArray:
+        values = self.values if at is None else self.values.take(pa.array(at))
+        ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense")
+        codes: IntArray = ranks.to_numpy().astype(np.int64)
+        return codes
+
+
 def _of_bytes(column: pa.Array) -> list[Code]:
     if not len(column):
         return [_ArrayCode(np.zeros(0, np.int64))]
@@ -282,12 +303,16 @@ def _of_bytes(column: pa.Array) -> list[Code]:
     words: npt.NDArray[np.uint64] = np.ndarray(len(data) - 7, ">u8", data, strides=(1,))
     starts, lengths = offsets[:-1] - offsets[0], np.diff(offsets)
     shortest, longest = int(lengths.min()), int(lengths.max())
-    skip = _common_prefix(words, starts[:: max(1, len(starts) // 256)], shortest)
+    sample = starts[:: max(1, len(starts) // 256)]
+    skip = _common_prefix(words, sample, min(shortest, _PREFIX_BYTES_MAX))
     if skip:
         skip = min(skip, _common_prefix(words, starts, skip))
+    end = min(longest, skip + 8 * _WORDS_MAX)
     codes: list[Code] = [
-        _WordCode(words, starts, lengths, at) for at in range(skip, max(longest, skip + 1), 8)
+        _WordCode(words, starts, lengths, at) for at in range(skip, max(end, skip + 1), 8)
     ]
+    if end < longest:
+        return [*codes, _RankCode(column)]
     return codes if shortest == longest else [*codes, _LengthCode(lengths)]
 
 

@@ -124,6 +124,71 @@ def test_hash_of_nested_values_is_sparks(arrow: pa.DataType, value: object, expe
     assert signed(column.slice(2)) == [expected]
 
 
+# Of `hash(substring(repeat('aä€😀b', 60), 1, n))`, n from 0.
+OF_LENGTH = (
+    142593372, 1485273170, 1386511200, 610067940, -1950782937, -1179497256, 1764506821,
+    1071827572, 510577961, -2134726451, -975867115, 2095302361, -1718699200, -66058559,
+    1879988228, -1605772403, -1246475249, -658678587, -933406871, 599197002, -680589424,
+    -1974434453, -863461201, -158305719, 1636643713, -850148694, -2070918891, -1687034595,
+    -921506237, -1310151909, 64427928, 1142275952, -1829943971, 1307051168, 2131889076,
+    -66847441, 1283277139, 550298767, -210515231, -114663484, 401093664, 1475290297,
+    -618145462, 796005457, 1444018598, -2001878975, 2096402214, -659743542, -1189462951,
+)  # fmt: skip
+
+
+def test_texts_of_any_length_have_sparks_hash_together_and_alone() -> None:
+    texts = [("aä€😀b" * 60)[:n] for n in range(len(OF_LENGTH))]
+    assert signed(pa.array(texts)) == [*OF_LENGTH]
+    assert [signed(pa.array([text]))[0] for text in texts] == [*OF_LENGTH]
+    both = pa.array([*reversed(texts), None, *texts])
+    assert signed(both) == [*reversed(OF_LENGTH), 42, *OF_LENGTH]
+
+
+LONG_TEXTS = {"0123456789abcdef" * 25_000: 1775034382, "ä€😀" * 40_000 + "xyz": 1941164317}
+LONG_LISTS: list[tuple[pa.DataType, list[Any], int]] = [
+    (pa.int64(), list(range(1, 20_001)), -446940811),
+    (
+        pa.string(),
+        [None if x % 7 == 0 else str(x) * (x % 5) for x in range(1, 5001)],
+        -1737873709,
+    ),
+    (
+        pa.list_(pa.float32()),
+        [[x * y for y in (range(1, x % 9 + 1) if x % 9 else (1, 0))] for x in range(1, 301)],
+        -674402694,
+    ),
+    (
+        STRUCT,
+        [{"a": x, "b": "z" * (x % 11)} for x in range(1, 301)],
+        1222201150,
+    ),
+    (pa.decimal128(38, 6), [Decimal(-12345678901234567 * x) for x in range(1, 301)], -1506380242),
+]
+
+
+def test_long_texts_among_short_ones_have_sparks_hash() -> None:
+    short, of_short = ["abc", None, "a"], [1322437556, 42, 1485273170]
+    for filler in (0, 1, 50):
+        column = pa.array([*short * filler, *LONG_TEXTS, *short])
+        assert signed(column) == [*of_short * filler, *LONG_TEXTS.values(), *of_short]
+
+
+@pytest.mark.parametrize(("element", "values", "expected"), LONG_LISTS)
+def test_long_lists_among_short_ones_have_sparks_hash(
+    element: pa.DataType, values: list[Any], expected: int
+) -> None:
+    for filler in (0, 1, 50):
+        column = pa.array([*[[None]] * filler, values, None, []], pa.list_(element))
+        assert signed(column) == [*[42] * filler, expected, 42, 42]
+
+
+def test_nothing_is_hashed_for_one_bucket() -> None:
+    unhashable = pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int32()))
+    with pytest.raises(pa.ArrowNotImplementedError):
+        bucket_ids(pa.table({"m": unhashable}), ["m"], 2)
+    assert bucket_ids(pa.table({"m": unhashable}), ["m"], 1).tolist() == [0, 0]
+
+
 def test_columns_are_chained_and_nulls_pass_the_hash_on() -> None:
     columns = [
         pa.chunked_array([pa.array([7], pa.int64())]),

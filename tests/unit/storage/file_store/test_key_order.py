@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store.storage.file_store.key_order import order_by_key, sort_order
+from table_store.storage.file_store.key_order import key_codes, order_by_key, sort_order
 from table_store.storage.file_store.merge import is_newest, newest_per_key
 from table_store.storage.kernel.types import parse_type, to_arrow
 
@@ -76,7 +76,24 @@ def test_the_greatest_order_is_the_newest() -> None:
     assert newest_per_key([keys], order=np.array([5, 9, 7, 6, 8])).tolist() == [2, 1]
 
 
-TEXT = st.text(alphabet="\0aä", max_size=20) | st.sampled_from(["prefix-one", "prefix-two-long"])
+def test_long_texts_have_few_codes() -> None:
+    texts = ["a" * 100_000, "a" * 100_000 + "\0", "b", "a" * 99_999, "a" * 100_000]
+    for column in (pa.array(texts), pa.array(texts[:2]), pa.array(texts[:1])):
+        assert len(key_codes([column])) < 40
+    assert sort_order([pa.array(texts)]).tolist() == [3, 0, 4, 1, 2]
+    assert newest_per_key([pa.array(texts)]).tolist() == [3, 4, 1, 2]
+
+
+LONG_TEXT = st.tuples(
+    st.sampled_from(["", "b"]),
+    st.sampled_from([200, 248, 256, 1030, 1300]),
+    st.text("\0ab", max_size=9),
+).map(lambda parts: parts[0] + "a" * parts[1] + parts[2])
+TEXT = (
+    st.text(alphabet="\0aä", max_size=20)
+    | st.sampled_from(["prefix-one", "prefix-two-long"])
+    | LONG_TEXT
+)
 INTEGER = st.sampled_from([0, 1, -1, 2**40, -(2**62), 2**63 - 1, -(2**63)])
 LONG_DECIMAL = st.integers(-(10**37), 10**37).map(Decimal) | st.sampled_from([Decimal(0)])
 ROWS = st.lists(st.tuples(TEXT, INTEGER, st.integers(-3, 3), LONG_DECIMAL), max_size=40)
