@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
-from typing import Any, Final
+from typing import IO, Any, Final
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -32,8 +32,13 @@ from table_store.storage.kernel.errors import (
 
 SCHEMES: Final = ("s3", "s3a", "gs", "az", "abfs", "abfss", "memory")
 
-_SPOOL_BYTES_MAX: Final = 64 << 20
-"""Bytes of an unfinished object kept in memory; beyond, it waits in a temporary file."""
+_WHOLE_BYTES_MAX: Final = 16 << 20
+"""An unfinished object up to this size is kept in memory, and put by one request. A larger one
+waits in a temporary file, and is put in parts."""
+
+_PART_BYTES: Final = 8 << 20
+_PARALLEL_PARTS: Final = 4
+"""One part more than these is in memory."""
 
 _PARALLEL_PUTS: Final = 8
 _DELETE_BATCH: Final = 1000
@@ -114,7 +119,13 @@ class ObjectFileIO:
         return self._put_new(path, data)
 
     def create_output(self, path: str) -> OutputFile:
-        """See `FileIO.create_output`; the object is put as a whole when it is closed."""
+        """See `FileIO.create_output`; the object is put when it is closed.
+
+        Some 40 MiB are held in memory at most. Of a large object put in parts a process that is
+        killed meanwhile leaves parts which no listing shows: the bucket's own rule for incomplete
+        multipart uploads removes them. It is seen to be absent before, but its creation is not
+        conditional: its name must be used by nobody else.
+        """
         self._key(path)
         return _ObjectOutput(self, path)
 
@@ -212,6 +223,23 @@ class ObjectFileIO:
                 return False
             return True
 
+    def _put_new_in_parts(self, path: str, file: IO[bytes]) -> bool:
+        key = self._key(path)
+        with _translated(path, "create"):
+            try:
+                self._store.head(key)
+            except FileNotFoundError:
+                # After an error the client takes back the parts that are there.
+                self._store.put(
+                    key,
+                    file,
+                    use_multipart=True,
+                    chunk_size=_PART_BYTES,
+                    max_concurrency=_PARALLEL_PARTS,
+                )
+                return True
+            return False
+
 
 class _ObjectInput(io.RawIOBase):
     """Random access to an object by ranges."""
@@ -252,7 +280,7 @@ class _ObjectInput(io.RawIOBase):
 class _ObjectOutput(CountedOutput):
     def __init__(self, file_io: ObjectFileIO, path: str) -> None:
         # Closed by `close` or `abort`, as the object outlives this function.
-        super().__init__(path, tempfile.SpooledTemporaryFile(_SPOOL_BYTES_MAX))  # noqa: SIM115
+        super().__init__(path, tempfile.SpooledTemporaryFile(_WHOLE_BYTES_MAX))  # noqa: SIM115
         self._file_io = file_io
 
     def close(self) -> None:
@@ -260,7 +288,11 @@ class _ObjectOutput(CountedOutput):
             return
         try:
             self.file.seek(0)
-            if not self._file_io._put_new(self.path, self.file.read()):
+            if self.tell() <= _WHOLE_BYTES_MAX:
+                is_new = self._file_io._put_new(self.path, self.file.read())
+            else:
+                is_new = self._file_io._put_new_in_parts(self.path, self.file)
+            if not is_new:
                 raise AlreadyExistsError(kind="file", name=self.path)
         finally:
             self.file.close()

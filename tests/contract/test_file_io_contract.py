@@ -215,6 +215,24 @@ def test_an_output_never_replaces_a_file(store: Store) -> None:
     assert io.read_bytes(f"{root}/t/data") == b"there"
 
 
+def test_a_large_output_is_whole_and_replaces_nothing(store: Store) -> None:
+    io, root = store
+    path, pieces = f"{root}/t/large", [bytes(range(256)) * 4096] * 20 + [b"end"]
+    checksum = write_output(io, path, pieces)
+    assert io.read_bytes(path) == b"".join(pieces)
+    with pytest.raises(AlreadyExistsError):
+        write_output(io, path, [bytes(len(piece)) for piece in pieces])
+    assert zlib.crc32(io.read_bytes(path)) == checksum
+
+
+def write_output(io: FileIO, path: str, pieces: list[bytes]) -> int:
+    output = io.create_output(path)
+    for piece in pieces:
+        output.write(piece)
+    output.close()
+    return output.checksum
+
+
 @pytest.mark.parametrize("tail", ["/../x", "/a/../../x", "/a/..", "/nul\0", "-sibling/x"], ids=repr)
 def test_paths_that_leave_the_root_are_refused(store: Store, tail: str) -> None:
     io, root = store

@@ -8,10 +8,29 @@ from __future__ import annotations
 import http.client
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 BUCKET: Final = "tables"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a client asked: `query` is as in the URL."""
+
+    method: str
+    path: str
+    query: str
+    body_bytes: int
+
+
+REQUESTS: Final[list[Request]] = []
+"""All that clients asked so far, in order."""
+
+REFUSED: Final[set[str]] = set()
+"""Requests whose query contains one of these are refused."""
 
 
 @cache
@@ -31,7 +50,18 @@ def start() -> tuple[tuple[str, str], ...]:
             """Keep requests out of the tests' output."""
 
     def one_at_a_time(environment: Any, respond: Callable[..., Any]) -> Iterable[bytes]:
+        request = Request(
+            method=environment["REQUEST_METHOD"],
+            path=environment["PATH_INFO"],
+            query=environment["QUERY_STRING"],
+            body_bytes=int(environment.get("CONTENT_LENGTH") or 0),
+        )
         with lock:
+            REQUESTS.append(request)
+            if any(text in request.query for text in REFUSED):
+                environment["wsgi.input"].read(request.body_bytes)
+                respond("403 Forbidden", [])
+                return [b""]
             return [b"".join(app(environment, respond))]
 
     server = make_server("127.0.0.1", 0, one_at_a_time, threaded=True, request_handler=Quiet)
@@ -49,11 +79,25 @@ def start() -> tuple[tuple[str, str], ...]:
 
 
 def _create_bucket(port: int) -> None:
+    _ask(port, "PUT", f"/{BUCKET}")
+
+
+def unfinished_uploads() -> str:
+    """Return the server's list of multipart uploads that were neither completed nor aborted."""
+    endpoint = urlsplit(dict(start())["endpoint"])
+    assert endpoint.port is not None
+    return _ask(endpoint.port, "GET", f"/{BUCKET}?uploads")
+
+
+def _ask(port: int, method: str, url: str) -> str:
     connection = http.client.HTTPConnection("127.0.0.1", port)
     connection.request(
-        "PUT",
-        f"/{BUCKET}",
+        method,
+        url,
         headers={"Authorization": "AWS4-HMAC-SHA256 Credential=key/20200101/us-east-1/s3/aws4"},
     )
-    assert connection.getresponse().status == 200
+    response = connection.getresponse()
+    assert response.status == 200
+    text = response.read().decode()
     connection.close()
+    return text
