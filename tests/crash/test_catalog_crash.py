@@ -8,6 +8,7 @@ after; and once leftovers are removed, the directories on disk are those that na
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -32,6 +33,7 @@ from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.ids import RandomIds
 from table_store.storage.kernel.types import INTEGER, STRING
+from tests.fakes.checked_file import rewrite
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
 from tests.fakes.manual_clock import ManualClock
 
@@ -187,9 +189,12 @@ def state(path: Path) -> State:
 
 def bury(path: Path) -> None:
     """Let everything that this process holds look as if the process had died."""
-    living = f'"start": "{identity_of().start}"'
-    for note in (*path.rglob("_trash/*.json"), *path.rglob("_leases/*/*")):
-        note.write_text(note.read_text().replace(living, '"start": "ended"'))
+    dead = replace(identity_of(), start="ended").to_json()
+    for note in path.rglob("_trash/*.json"):
+        rewrite(note, owner=dead)
+    for entry in path.rglob("_leases/*/*"):
+        if json.loads(entry.read_bytes())["holder"] is not None:
+            rewrite(entry, holder=dead)
 
 
 def assert_nothing_left(path: Path) -> None:
