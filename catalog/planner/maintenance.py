@@ -12,7 +12,12 @@ import pyarrow as pa
 
 from table_store.catalog.planner.opened_table import OpenedTable
 from table_store.catalog.planner.session import PlannerSession
-from table_store.catalog.planner.write_task import ANSWER, answers_of, messages_of
+from table_store.catalog.planner.write_task import (
+    ANSWER,
+    WorkerError,
+    answers_of,
+    messages_of,
+)
 from table_store.storage.file_store.compaction_picker import (
     pick_compaction,
     pick_small_files,
@@ -24,6 +29,7 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.unpublished_files import all_written, delete_files
 from table_store.storage.kernel.errors import CommitConflictError, MissingFileError
 from table_store.storage.kernel.values import Value
 
@@ -94,9 +100,8 @@ def _run_and_commit(
     if not tasks:
         return
     size = sum(file.size_bytes for task in tasks for file in task.unit.files)
-    messages: tuple[CommitMessage, ...]
     if size <= _LOCAL_BYTES_MAX:
-        messages = tuple(task.run() for task in tasks)
+        messages = all_written(tasks[0].context, (task.run for task in tasks))
     else:
         share = share_bytes(size, session.spark.sparkContext.defaultParallelism, size)
         target = max(_LOCAL_BYTES_MAX, share)
@@ -112,7 +117,11 @@ def _run_in_spark(
     placed = session.spark.sparkContext.parallelize(rows, len(rows))
     frame = session.spark.createDataFrame(placed, "task binary")
     answers = frame.mapInArrow(run_compactions, ANSWER).collect()
-    return messages_of([(row.message, row.error) for row in answers])
+    try:
+        return messages_of([(row.message, row.error) for row in answers])
+    except WorkerError:
+        delete_files(tasks[0].context, messages_of([(row.message, None) for row in answers]))
+        raise
 
 
 def run_compactions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

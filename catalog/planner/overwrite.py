@@ -15,7 +15,9 @@ from table_store.catalog.planner.spark_predicate import exact
 from table_store.storage.file_store.data_file import KIND_DELETE, CommitMessage
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope
-from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.file_store.table_writer import TableWriter, WriterContext
+from table_store.storage.file_store.unpublished_files import delete_files
+from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.predicate import And, Comparison, IsNull, Predicate
 from table_store.storage.kernel.values import Value
 
@@ -62,23 +64,33 @@ def replace_condition(
 
 
 def replaced_rows(
-    opened: OpenedTable, condition: Predicate, written: Sequence[CommitMessage]
-) -> list[CommitMessage]:
-    """`written` after deletions of all rows that satisfy `condition`."""
+    opened: OpenedTable,
+    context: WriterContext,
+    condition: Predicate,
+    written: Sequence[CommitMessage],
+) -> tuple[CommitMessage, ...]:
+    """`written` after deletions of all rows that satisfy `condition`.
+
+    Where these cannot be written, what was `written` is deleted.
+    """
     version = opened.snapshot_id
-    with TableWriter(opened.table.writer_context(opened.schema)) as writer:
-        if version is not None:
-            scan = opened.table.scan(predicate=condition, version=version, schema=opened.schema)
-            for batch in scan.to_batches():
-                writer.write(batch, kinds=np.full(batch.num_rows, KIND_DELETE, np.int8))
-        deleted = writer.prepare_commit()
+    try:
+        with TableWriter(context) as writer:
+            if version is not None:
+                scan = opened.table.scan(predicate=condition, version=version, schema=opened.schema)
+                for batch in scan.to_batches():
+                    writer.write(batch, kinds=np.full(batch.num_rows, KIND_DELETE, np.int8))
+            deleted = writer.prepare_commit()
+    except TableStoreError:
+        delete_files(context, written)
+        raise
     # What the statement writes comes after what it deletes, also within a bucket.
     after = 1 + max((f.max_sequence for m in deleted for f in m.added), default=0)
     shifted = [
         replace(message, added=tuple(file.shifted(after) for file in message.added))
         for message in written
     ]
-    return [*deleted, *shifted]
+    return (*deleted, *shifted)
 
 
 def _real(predicates: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from pyspark.errors.exceptions.captured import CapturedException
@@ -43,7 +44,8 @@ from table_store.catalog.write_options import CommitName, WriteOptions
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope, partitions_of
 from table_store.storage.file_store.snapshot import BATCH_IDENTIFIER, CommitKind
-from table_store.storage.file_store.table_writer import WriterContext, delete_files
+from table_store.storage.file_store.table_writer import WriterContext
+from table_store.storage.file_store.unpublished_files import commit_or_delete, delete_files
 from table_store.storage.kernel.errors import DuplicateKeyError, InvalidOptionError, TableStoreError
 from table_store.storage.table_options import CHANGE_TYPE_COLUMN
 
@@ -75,7 +77,7 @@ def write(session: PlannerSession, argument: Argument, data: Any) -> dict[str, i
     condition = replace_condition(opened.schema, argument.get("predicates", ()))
     context = replace(opened.table.writer_context(opened.schema), condition=condition)
     messages = _written(session, opened, context, argument, data)
-    _commit(opened, argument, messages, options)
+    _commit(opened, context, argument, messages, options)
     compact_after_write(session, opened, messages, is_stream="stream" in argument)
     EXPIRY.after_commit(opened.table, opened.schema)
     return {"rows": sum(file.row_count for message in messages for file in message.added)}
@@ -207,6 +209,7 @@ def _written_by_workers(
 
 def _commit(
     opened: OpenedTable,
+    context: WriterContext,
     argument: Argument,
     messages: tuple[CommitMessage, ...],
     options: WriteOptions,
@@ -222,12 +225,13 @@ def _commit(
         overwrite = overwrite_scope(opened.schema, argument["predicates"])
         condition = replace_condition(opened.schema, argument["predicates"])
         if overwrite is None and condition is not None:
-            messages = (*replaced_rows(opened, condition, messages),)
+            messages = replaced_rows(opened, context, condition, messages)
     elif mode == "overwrite_dynamic":
         overwrite = WHOLE_TABLE
         if opened.schema.partition_keys:
             overwrite = _touched(messages)
-    opened.table.committer().commit(
+    publish = partial(
+        opened.table.committer().commit,
         messages,
         kind=CommitKind.APPEND if overwrite is None else CommitKind.OVERWRITE,
         commit_user=named.user,
@@ -242,6 +246,7 @@ def _commit(
         expected_schema_id=opened.schema.id,
         properties=commit_properties(argument.get("stream")),
     )
+    commit_or_delete(context, messages, publish)
 
 
 def _touched(messages: tuple[CommitMessage, ...]) -> Scope:

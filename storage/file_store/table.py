@@ -42,6 +42,7 @@ from table_store.storage.file_store.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table_writer import TableWriter, WriterContext
+from table_store.storage.file_store.unpublished_files import all_written, commit_or_delete
 from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.ids import IdSource, RandomIds
@@ -274,6 +275,7 @@ class FileStoreTable:
     ) -> Committed | NoChange:
         """Publish appended rows as one snapshot, under a user name of its own.
 
+        What cannot be committed stays, so that the same messages may be tried again.
         `track_changes` says whether readers of changes shall see it; None: as the table's option.
         """
         return self.committer().commit(
@@ -292,14 +294,14 @@ class FileStoreTable:
         with self.writer() as writer:
             writer.write(rows)
             messages = writer.prepare_commit()
-        return self.commit(messages)
+        return commit_or_delete(writer.context, messages, lambda: self.commit(messages))
 
     def delete(self, rows: pa.Table) -> Committed | NoChange:
         """Take rows away: by key, other columns may be absent; without key one equal row each."""
         with self.writer() as writer:
             writer.delete(rows)
             messages = writer.prepare_commit()
-        return self.commit(messages)
+        return commit_or_delete(writer.context, messages, lambda: self.commit(messages))
 
     def overwrite(self, rows: pa.Table) -> Committed | NoChange:
         """Let the rows take the place of the whole content."""
@@ -307,13 +309,17 @@ class FileStoreTable:
         with self.writer() as writer:
             writer.write(rows)
             messages = writer.prepare_commit()
-        return self.committer().commit(
+        return commit_or_delete(
+            writer.context,
             messages,
-            kind=CommitKind.OVERWRITE,
-            commit_user=self.ids.unique(),
-            overwrite=WHOLE_TABLE,
-            read_snapshot_id=0 if latest is None else latest.id,
-            operation="OVERWRITE",
+            lambda: self.committer().commit(
+                messages,
+                kind=CommitKind.OVERWRITE,
+                commit_user=self.ids.unique(),
+                overwrite=WHOLE_TABLE,
+                read_snapshot_id=0 if latest is None else latest.id,
+                operation="OVERWRITE",
+            ),
         )
 
     def compaction_tasks(
@@ -344,14 +350,19 @@ class FileStoreTable:
         """Publish compactions that were run.
 
         Raises:
-            CommitConflictError: a file that they replace is gone; a retry is safe.
+            CommitConflictError: a file that they replace is gone. What they wrote is deleted; to
+                compact again is safe.
         """
-        return self.committer().commit(
+        return commit_or_delete(
+            self.writer_context(schema),
             messages,
-            kind=CommitKind.COMPACT,
-            commit_user=self.ids.unique(),
-            operation="COMPACT",
-            expected_schema_id=schema.id,
+            lambda: self.committer().commit(
+                messages,
+                kind=CommitKind.COMPACT,
+                commit_user=self.ids.unique(),
+                operation="COMPACT",
+                expected_schema_id=schema.id,
+            ),
         )
 
     def compact(self, scope: Scope | None = None, *, full: bool = True) -> CompactionResult:
@@ -365,7 +376,8 @@ class FileStoreTable:
         pick = pick_full_compaction if full else pick_compaction
         tasks = self.compaction_tasks(before, schema, pick)
         if tasks:
-            self.commit_compaction([task.run() for task in tasks], schema)
+            written = all_written(self.writer_context(schema), (task.run for task in tasks))
+            self.commit_compaction(written, schema)
         after = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
         return CompactionResult.of(before, after)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
@@ -25,7 +24,6 @@ from table_store.storage.file_store.data_file_writer import (
 )
 from table_store.storage.file_store.key_order import IntArray
 from table_store.storage.file_store.memtable import Memtable
-from table_store.storage.file_store.partition_path import data_file_path
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import (
@@ -33,7 +31,6 @@ from table_store.storage.kernel.errors import (
     InvalidSchemaError,
     NullKeyError,
     RowOutsideConditionError,
-    TableStoreError,
 )
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.nested_array import recast_column
@@ -70,7 +67,7 @@ class TableWriter:
     """One writer, closed by `with`. A bucket of a keyed table has one in a statement."""
 
     def __init__(self, context: WriterContext) -> None:
-        self._context = context
+        self.context = context
         self._arrow = pa.schema(list(physical_schema(context.schema))[2:])
         self._memtables: dict[_Target, Memtable] = {}
         self._writers: dict[_Target, DataFileWriter] = {}
@@ -129,7 +126,7 @@ class TableWriter:
 
         Raises what `write` does.
         """
-        schema = self._context.schema
+        schema = self.context.schema
         for column in schema.fields:
             if column.name not in rows.schema.names and column.name not in schema.primary_key:
                 nulls = pa.nulls(rows.num_rows, self._arrow.field(column.name).type)
@@ -140,7 +137,7 @@ class TableWriter:
     def _add(
         self, target: _Target, rows: pa.Table, kinds: KindArray | None, order: IntArray | None
     ) -> None:
-        key = self._context.schema.primary_key
+        key = self.context.schema.primary_key
         if key:
             self._memtables.setdefault(target, Memtable(key)).add(rows, kinds, order)
         else:
@@ -159,8 +156,8 @@ class TableWriter:
         for target, memtable in self._memtables.items():
             writer = self._writer_of(target)
             memtable.flush(writer)
-            if self._context.distinct_keys and writer.row_count < memtable.row_count:
-                raise DuplicateKeyError(path=self._context.table_path)
+            if self.context.distinct_keys and writer.row_count < memtable.row_count:
+                raise DuplicateKeyError(path=self.context.table_path)
         for target, writer in self._writers.items():
             files = writer.close()
             if files:
@@ -198,7 +195,7 @@ class TableWriter:
         return pa.Table.from_arrays(columns, schema=self._arrow)
 
     def _check_not_null(self, table: pa.Table, kinds: KindArray | None) -> None:
-        schema = self._context.schema
+        schema = self.context.schema
         for column in schema.fields:
             if column.nullable or not table[column.name].null_count:
                 continue
@@ -209,12 +206,12 @@ class TableWriter:
                 raise NullKeyError(column=column.name)
 
     def _check_condition(self, table: pa.Table, kinds: KindArray | None) -> None:
-        condition = self._context.condition
+        condition = self.context.condition
         if condition is None:
             return
         added = table if kinds is None else table.filter(pa.array(kinds == 0))
         needed = added.select(sorted(condition.columns()))
-        types = {field.name: to_arrow(field.type) for field in self._context.schema.fields}
+        types = {field.name: to_arrow(field.type) for field in self.context.schema.fields}
         outside = added.num_rows - needed.filter(condition.to_expression(types)).num_rows
         if outside:
             raise RowOutsideConditionError(columns=condition.columns())
@@ -223,7 +220,7 @@ class TableWriter:
         self, table: pa.Table, buckets: BucketArray | None
     ) -> Iterator[tuple[_Target, IntArray | None]]:
         """Yield partition and bucket, and the positions of its rows in order; None are all."""
-        context = self._context
+        context = self.context
         schema = context.schema
         if buckets is None:
             buckets = bucket_ids(table, bucket_columns(schema), context.bucket_count)
@@ -243,7 +240,7 @@ class TableWriter:
             yield self._target(table, buckets, int(positions[0])), positions
 
     def _target(self, table: pa.Table, buckets: BucketArray, row: int) -> _Target:
-        keys = self._context.schema.partition_keys
+        keys = self.context.schema.partition_keys
         values = (python_value(table[name][row]) for name in keys)
         # One NaN object, for NaN finds itself in a dict only by identity.
         return tuple(math.nan if value != value else value for value in values), int(buckets[row])
@@ -253,13 +250,13 @@ class TableWriter:
         held = {target: memtable.size_bytes for target, memtable in self._memtables.items()}
         held = held or {target: writer.held_bytes for target, writer in self._writers.items()}
         total = sum(held.values())
-        if total <= self._context.write_buffer_bytes:
+        if total <= self.context.write_buffer_bytes:
             return
         by_size = sorted(held, key=lambda target: held[target])
-        while total > self._context.write_buffer_bytes // 2:
+        while total > self.context.write_buffer_bytes // 2:
             target = by_size.pop()
             total -= held[target]
-            if self._context.schema.primary_key:
+            if self.context.schema.primary_key:
                 self._memtables[target].spill()
             else:
                 self._writers[target].flush()
@@ -270,7 +267,7 @@ class TableWriter:
         return self._writers[target]
 
     def _writer(self, target: _Target) -> DataFileWriter:
-        context = self._context
+        context = self.context
         return DataFileWriter(
             file_io=context.file_io,
             table_path=context.table_path,
@@ -282,12 +279,3 @@ class TableWriter:
             clock=context.clock,
             ids=context.ids,
         )
-
-
-def delete_files(context: WriterContext, messages: Iterable[CommitMessage]) -> None:
-    """Delete what writers have written that is never committed. What cannot be is an orphan."""
-    keys = context.schema.partition_keys
-    for message in messages:
-        for file in message.added:
-            with suppress(TableStoreError):
-                context.file_io.delete(data_file_path(context.table_path, keys, file))

@@ -29,10 +29,12 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.file_store.unpublished_files import delete_files
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     InvalidSchemaError,
     MissingFileError,
+    SnapshotNotFoundError,
 )
 from table_store.storage.log_store.log_settings import kept_ms
 from table_store.storage.log_store.log_store import is_told
@@ -91,19 +93,27 @@ class KeptChanges:
 
     def _write(self, snapshot: Snapshot) -> None:
         schema = self.table.schema_store.get(snapshot.schema_id)
-        entries = entries_from_files(schema)
-        if is_told(snapshot):
-            added, removed = self._changed_rows(snapshot, schema)
-            entries = entries_from_files(schema, added=added, deleted=removed)
+        brought, taken = self._changed_rows(snapshot, schema) if is_told(snapshot) else ((), ())
+        entries = entries_from_files(schema, added=_files(brought), deleted=_files(taken))
         manifests = ManifestWriter(reader=self.table.metadata, ids=self.table.ids)
-        base_list, delta_list = manifests.write(None, entries, schema).lists
-        self.archive.snapshots.publish(
-            replace(snapshot, base_manifest_list=base_list, delta_manifest_list=delta_list)
-        )
+        written = manifests.write(None, entries, schema)
+        base_list, delta_list = written.lists
+        kept = replace(snapshot, base_manifest_list=base_list, delta_manifest_list=delta_list)
+        if not (self.archive.snapshots.publish(kept) or self._is_there(kept)):
+            manifests.discard(written)
+            delete_files(self.table.writer_context(schema), (*brought, *taken))
+
+    def _is_there(self, kept: Snapshot) -> bool:
+        """Whether what was there was ours: a store may repeat the request that created it."""
+        try:
+            found = self.archive.snapshots.get(kept.id)
+        except SnapshotNotFoundError:
+            return False
+        return found.delta_manifest_list == kept.delta_manifest_list
 
     def _changed_rows(
         self, snapshot: Snapshot, schema: TableSchema
-    ) -> tuple[list[DataFile], list[DataFile]]:
+    ) -> tuple[tuple[CommitMessage, ...], tuple[CommitMessage, ...]]:
         """Write the rows that a commit brought and those that it took away."""
         mode = ChangeMode(
             deduplication=Deduplication.NONE, computes_updates=bool(schema.primary_key)
@@ -119,7 +129,7 @@ class KeptChanges:
                 rows = rows.drop_columns([CHANGE_TYPE])
                 brought.write(rows.filter(pc.invert(is_taken)))
                 taken.write(rows.filter(is_taken))
-            return _files(brought.prepare_commit()), _files(taken.prepare_commit())
+            return brought.prepare_commit(), taken.prepare_commit()
 
     def _remove(self, snapshot: Snapshot) -> None:
         """Remove one snapshot's changes; what a crash leaves is removed with the orphans."""

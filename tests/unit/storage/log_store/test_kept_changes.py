@@ -19,6 +19,8 @@ from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.orphan_files import find_orphan_files
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import ChangesNotAvailableError, TableStoreError
+from table_store.storage.kernel.ids import RandomIds
+from table_store.storage.log_store.kept_changes import KeptChanges
 from table_store.storage.log_store.log_listener import LogListener
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
 from tests.fakes.manual_clock import ManualClock
@@ -120,3 +122,26 @@ def test_an_expiry_that_dies_anywhere_loses_no_change(tmp_path: Path, fault: Fau
         if not failing.reached:
             break
     assert fail_at > 50
+
+
+def test_changes_that_another_expiry_keeps_first_leave_no_file(tmp_path: Path) -> None:
+    clock = ManualClock()
+    table = new_table(tmp_path, clock, log_retention="9 h")
+    commit_hourly(table, clock, 3)
+
+    class Interfering(RandomIds):
+        done = False
+
+        def unique(self) -> str:
+            if not self.done:
+                self.done = True
+                KeptChanges(table).keep(2)
+            return super().unique()
+
+    KeptChanges(replace(table, ids=Interfering())).keep(2)
+    assert names_in(table) == {"snapshot-1", "snapshot-2"}
+    orphans = find_orphan_files(
+        table.file_io, table.path, table.schema_store, older_than_ms=NEVER_YOUNG
+    )
+    assert orphans == ()
+    assert told(table, 1) == [1, 2, 3]

@@ -1,0 +1,110 @@
+"""Goal: a statement or a compaction that is refused leaves no file, as the planner runs them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from table_store import TableDescriptor
+from table_store.catalog.planner.maintenance import compact_table
+from table_store.catalog.planner.session import PlannerSession
+from table_store.catalog.planner.write_requests import write
+from table_store.storage.file_store.orphan_files import find_orphan_files
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import CommitConflictError
+from table_store.storage.kernel.ids import RandomIds
+
+NEVER_YOUNG = 1 << 50
+
+
+def _no_spark() -> Any:
+    raise AssertionError("few known rows asked Spark")
+
+
+SESSION = PlannerSession("refused", _no_spark)
+
+
+class KnownRows:
+    """A write's query whose rows are known to the JVM."""
+
+    def rows(self, _: int) -> bytes:
+        rows = pa.record_batch({"id": pa.array([1, 9], pa.int64())})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as stream:
+            stream.write_batch(rows)
+        return bytes(sink.getvalue())
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> FileStoreTable:
+    descriptor = TableDescriptor.for_managed().column("id", "BIGINT").primary_key("id")
+    created = descriptor.create_in(str(tmp_path), "t")
+    for _ in range(2):
+        created.append(pa.table({"id": [1, 2]}))
+    return created
+
+
+def orphans(table: FileStoreTable) -> list[str]:
+    found = find_orphan_files(
+        table.file_io, table.path, table.schema_store, older_than_ms=NEVER_YOUNG
+    )
+    return [status.name for status in found]
+
+
+def request(table: FileStoreTable, mode: str, *predicates: Any) -> dict[str, Any]:
+    """A statement that has read the first snapshot."""
+    return {
+        "namespace": ["default"],
+        "name": "t",
+        "handle": {"path": table.path, "schema": 0, "snapshot": 1, "written": ["id"]},
+        "options": {},
+        "mode": mode,
+        "predicates": list(predicates),
+    }
+
+
+ID_ABOVE_0 = {
+    "name": ">",
+    "children": [{"column": ["id"]}, {"literal": "0", "type": '"long"'}],
+}
+
+
+@pytest.mark.parametrize(
+    ("mode", "predicates"),
+    [("overwrite", ()), ("overwrite_dynamic", ()), ("overwrite", (ID_ABOVE_0,))],
+    ids=["overwrite", "dynamic", "replace where"],
+)
+def test_a_refused_statement_leaves_no_file(
+    table: FileStoreTable, mode: str, predicates: tuple[Any, ...]
+) -> None:
+    with pytest.raises(CommitConflictError):
+        write(SESSION, request(table, mode, *predicates), KnownRows())
+    assert orphans(table) == []
+    assert table.scan().count() == 2
+
+
+def test_the_same_statement_leaves_its_rows_where_nobody_is_in_the_way(
+    table: FileStoreTable,
+) -> None:
+    assert write(SESSION, request(table, "append"), KnownRows()) == {"rows": 2}
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [1, 2, 9]
+
+
+def test_a_compaction_that_gives_way_leaves_no_file(table: FileStoreTable) -> None:
+    class Interfering(RandomIds):
+        done = False
+
+        def unique(self) -> str:
+            if not self.done:
+                self.done = True
+                table.compact()
+            return super().unique()
+
+    with pytest.raises(CommitConflictError):
+        compact_table(SESSION, replace(table, ids=Interfering()), table.schema, {})
+    assert orphans(table) == []
+    assert table.scan().count() == 2
