@@ -5,7 +5,7 @@ The catalog keeps their definition and, where the user names no LOCATION, choose
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,9 +16,10 @@ from table_store.catalog.planner.catalog_access import CatalogAccess, identifier
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.session import PlannerSession
 from table_store.catalog.staged_table import StagingMode
+from table_store.catalog.table_place import plain_path
 from table_store.catalog.warehouse import DefineMode
 from table_store.storage.file_io.path import join_path
-from table_store.storage.kernel.errors import AlreadyExistsError
+from table_store.storage.kernel.errors import AlreadyExistsError, PathNotAllowedError
 
 MANAGED_PROVIDERS: Final = frozenset({"tablestore", "org.apache.spark.sql.tablestore"})
 """What `USING` says, where it says anything, for a managed table.
@@ -80,6 +81,31 @@ def loaded_foreign(access: CatalogAccess, record: NameRecord) -> dict[str, Any]:
     return {"foreign": dict(replace(definition, location=location).to_json())}
 
 
+def foreign_to_alter(
+    access: CatalogAccess, record: NameRecord, changes: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """A foreign table as the bridge takes it to make `changes`, which may say another LOCATION.
+
+    Where the user names the LOCATION it may be anywhere, as in CREATE TABLE.
+
+    Raises:
+        PathNotAllowedError: the table's folder is the catalog's: its files would be lost, and DROP
+            TABLE would take a folder that is not; or the LOCATION is relative.
+    """
+    assert isinstance(record.target, ForeignDefinition), "the caller looked"
+    for change in changes:
+        if change.get("key") == "location":
+            location = str(change.get("value"))
+            if _has_own_folder(record.target):
+                reason = (
+                    f"the files of {record.identifier} stay in the folder that the catalog chose; "
+                    "create a table with this LOCATION instead"
+                )
+                raise PathNotAllowedError(path=location, reason=reason)
+            plain_path(location)
+    return loaded_foreign(access, record)
+
+
 def record_foreign(session: PlannerSession, argument: Argument) -> str:
     """Remember the definition of a table that Spark has made, altered or replaced.
 
@@ -123,7 +149,8 @@ def drop_foreign(access: CatalogAccess, identifier: Identifier) -> bool:
     """Forget a foreign table, and remove its folder where the catalog chose it.
 
     The name goes first: nobody finds a table without its files. A crash in between leaves a
-    folder that no later table is given.
+    folder that no later table is given. A folder that lies elsewhere than the catalog chooses any
+    stays.
     """
     record = access.warehouse.require(identifier, RelationKind.FOREIGN)
     definition = record.target
@@ -134,11 +161,15 @@ def drop_foreign(access: CatalogAccess, identifier: Identifier) -> bool:
 
 
 def _remove_own_folder(access: CatalogAccess, definition: ForeignDefinition) -> None:
-    if definition.location is not None and _has_own_folder(definition):
-        location = access.warehouse.places.absolute(definition.location)
+    if definition.location is None or not _has_own_folder(definition):
+        return
+    location = access.warehouse.places.absolute(definition.location)
+    try:
         file_io = access.warehouse.places.file_io_of(location)
-        if file_io.exists(location):
-            file_io.delete(location, recursive=True)
+    except PathNotAllowedError:
+        return
+    if file_io.exists(location):
+        file_io.delete(location, recursive=True)
 
 
 def _has_own_folder(definition: ForeignDefinition) -> bool:

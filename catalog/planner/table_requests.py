@@ -13,6 +13,7 @@ from table_store.catalog.planner.catalog_access import CatalogAccess, identifier
 from table_store.catalog.planner.endpoint import Argument
 from table_store.catalog.planner.foreign_requests import (
     drop_foreign,
+    foreign_to_alter,
     is_foreign,
     loaded_foreign,
     place_of_foreign,
@@ -179,7 +180,7 @@ def alter_table(session: PlannerSession, argument: Argument) -> Any:
     identifier = identifier_of(argument)
     found = None if identifier is None else find_relation(session, access, identifier, argument)
     if isinstance(found, NameRecord):
-        return loaded_foreign(access, found)
+        return foreign_to_alter(access, found, argument["changes"])
     if identifier is None or not isinstance(found, TableLifecycle):
         return None
     changes = [change_from_spark(change) for change in argument["changes"]]

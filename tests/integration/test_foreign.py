@@ -139,6 +139,30 @@ def test_named_location(shell: StockShell) -> None:
     assert shell.ok("SELECT v, id FROM again") == (("a", "1"),)
 
 
+def test_another_location(shell: StockShell) -> None:
+    """Of a table whose LOCATION the user named; in a folder of the catalog's the files stay."""
+    shell.ok(f"CREATE TABLE moved (id INT) USING parquet LOCATION '{shell.folder / 'one'}'")
+    shell.ok("INSERT INTO moved VALUES (1)")
+    shell.ok(f"ALTER TABLE moved SET LOCATION '{shell.folder / 'two'}'")
+    assert shell.ok("SELECT * FROM moved") == ()
+    shell.ok("INSERT INTO moved VALUES (2)")
+    shell.ok("DROP TABLE moved")
+    assert all(list((shell.folder / place).glob("*.parquet")) for place in ("one", "two"))
+    shell.ok("CREATE TABLE kept (id INT) USING parquet")
+    shell.ok("INSERT INTO kept VALUES (3)")
+    shell.ok("CREATE TABLE other (id INT)")
+    shell.ok("INSERT INTO other VALUES (4)")
+    warehouse = shell.folder / "spark-warehouse" / "default.db"
+    for place in ("/tmp/elsewhere", "elsewhere", warehouse / "other"):
+        refused = shell.run(f"ALTER TABLE kept SET LOCATION '{place}'")
+        assert "[TABLE_STORE_PATH_NOT_ALLOWED]" in refused.error
+    shell.ok("ALTER TABLE kept SET TBLPROPERTIES ('a' = 'b')")
+    assert shell.ok("SELECT * FROM kept") == (("3",),)
+    shell.ok("DROP TABLE kept")
+    assert shell.ok("SELECT * FROM other") == (("4",),)
+    assert not list(warehouse.glob("kept*"))
+
+
 def test_alter_and_rename(shell: StockShell) -> None:
     """What Spark's own tables of files can: a column at the end, properties, another name."""
     shell.ok("CREATE TABLE al (id INT) USING parquet")
