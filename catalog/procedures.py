@@ -35,7 +35,7 @@ from table_store.storage.table_options import TABLE_OPTIONS
 PROCEDURE_NAMESPACE: Final = "sys"
 
 ORPHAN_AGE_MIN_MS: Final = 24 * 60 * 60 * 1000
-"""Younger files may belong to a statement that is still running."""
+"""Younger files may belong to a statement that is still running: only by force do they go."""
 
 Compact = Callable[[ManagedTable, Mapping[str, str]], Mapping[str, int]]
 """Compacts a table, or the partition of these values' texts; the numbers of COMPACTION_RESULT."""
@@ -231,9 +231,17 @@ _RELAY_RESULT: Final = pa.schema([("snapshot_id", pa.int64()), ("foreign_records
 
 def _remove_orphan_files(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     warehouse = context.lifecycle.warehouse
-    default_ms = warehouse.clock.now_ms() - ORPHAN_AGE_MIN_MS
-    older_than_ms = context.time_ms(arguments, "older_than", default_ms)
+    safe_ms = warehouse.clock.now_ms() - ORPHAN_AGE_MIN_MS
+    older_than_ms = context.time_ms(arguments, "older_than", safe_ms)
     is_dry_run = arguments.optional_bool("dry_run") or False
+    is_forced = arguments.optional_bool("force") or False
+    if older_than_ms > safe_ms and not (is_dry_run or is_forced):
+        raise InvalidOptionError(
+            key="older_than",
+            value=arguments.text("older_than"),
+            reason="files younger than a day may be those of a statement that still runs; name "
+            "an earlier time, look with dry_run => true, or add force => true when nothing writes",
+        )
     count = size_bytes = 0
     for managed in _tables(context, arguments):
         table = context.open(managed)
@@ -348,9 +356,14 @@ PROCEDURES: Final[Mapping[str, Procedure[ProcedureContext]]] = FrozenMap(
                     "older_than",
                     STRING,
                     "Timestamp; younger files are kept, for a running statement may have written "
-                    "them. One day ago by default.",
+                    "them. One day ago by default, which is also the latest without force.",
                 ),
                 _optional("dry_run", BOOLEAN, "Only count, remove nothing. False by default."),
+                _optional(
+                    "force",
+                    BOOLEAN,
+                    "Remove younger files, too: only while nothing writes. False by default.",
+                ),
             ),
             result=_ORPHAN_RESULT,
             run=_remove_orphan_files,

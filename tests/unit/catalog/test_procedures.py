@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +14,7 @@ from table_store.catalog.errors import InvalidIdentifierError
 from table_store.catalog.identifier import Identifier
 from table_store.catalog.lifecycle import ManagedTable, TableLifecycle
 from table_store.catalog.procedure import MissingArgumentError
-from table_store.catalog.procedures import PROCEDURES, ProcedureContext
+from table_store.catalog.procedures import ORPHAN_AGE_MIN_MS, PROCEDURES, ProcedureContext
 from table_store.catalog.table_definition import TableDefinition
 from table_store.catalog.table_name import parse_table_name
 from table_store.catalog.warehouse import Warehouse
@@ -34,7 +36,7 @@ class Session:
     """A context, and the compactions that were asked for."""
 
     def __init__(self, warehouse: Warehouse) -> None:
-        self.compactions: list[tuple[str, Mapping[str, str | None]]] = []
+        self.compactions: list[tuple[str, Mapping[str, str]]] = []
         self.lifecycle = TableLifecycle(warehouse)
         self.context = ProcedureContext(
             lifecycle=self.lifecycle,
@@ -44,9 +46,7 @@ class Session:
             compact=self._compact,
         )
 
-    def _compact(
-        self, table: ManagedTable, partition: Mapping[str, str | None]
-    ) -> Mapping[str, int]:
+    def _compact(self, table: ManagedTable, partition: Mapping[str, str]) -> Mapping[str, int]:
         self.compactions.append((table.identifier.name, partition))
         return {"files_before": 3, "files_after": 1, "bytes_before": 30, "bytes_after": 10}
 
@@ -155,10 +155,24 @@ def test_remove_orphan_files(session: Session) -> None:
     (dry,) = session.call("remove_orphan_files", table="t", dry_run="TRUE", **soon)
     assert dry == {"deletedFileCount": 1, "deletedFileTotalLenInBytes": 5}
     assert orphan.exists()
-    (done,) = session.call("remove_orphan_files", table="default.*", **soon)
+    with pytest.raises(InvalidOptionError, match="force => true"):
+        session.call("remove_orphan_files", table="default.*", **soon)
+    assert orphan.exists()
+    (done,) = session.call("remove_orphan_files", table="default.*", force="true", **soon)
     assert done == dry
     assert not orphan.exists()
     assert table.scan().to_arrow().to_pydict() == {"a": [0]}
+
+
+def test_orphans_of_a_day_go_without_force(session: Session) -> None:
+    """The latest moment that may be named is a day ago."""
+    table_with_commits(session, 1)
+    now_ms = session.lifecycle.warehouse.clock.now_ms()
+    for age_ms, is_refused in ((ORPHAN_AGE_MIN_MS - 60_000, True), (ORPHAN_AGE_MIN_MS, False)):
+        moment = dt.datetime.fromtimestamp((now_ms - age_ms) / 1000, dt.UTC).isoformat()
+        refusal = pytest.raises(InvalidOptionError, match="a day") if is_refused else nullcontext()
+        with refusal:
+            session.call("remove_orphan_files", table="t", older_than=moment)
 
 
 def test_only_a_log_in_kafka_is_relayed(session: Session) -> None:
