@@ -9,7 +9,7 @@ import org.apache.spark.paths.SparkPath
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connector.expressions.{Expression, Expressions, NamedReference}
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions, Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate.{Aggregation, CountStar, Max, Min}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.CustomMetric
@@ -19,7 +19,7 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
 import org.apache.spark.sql.internal.connector.PredicateUtils
-import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.sql.types.{DoubleType, FloatType, StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
 import org.json4s.JsonDSL._
@@ -198,8 +198,29 @@ object ManagedScan {
     // DELTA_BINARY_PACKED begins its page again when it is asked for none of the next values, and what follows is wrong.
     configuration.setBoolean("parquet.filter.columnindex.enabled", false)
     val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
-    ParquetScan(session, configuration, null, schema, schema, StructType(Nil), PredicateUtils.toV1(predicates),
+    val decided = predicates.filter(isDecidedByBounds(schema, _))
+    ParquetScan(session, configuration, null, schema, schema, StructType(Nil), PredicateUtils.toV1(decided),
       new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
+  }
+
+  /** Whether the bounds and dictionaries of Parquet tell where a condition cannot be true. Of floating-point numbers they
+    * leave NaN out, which is Spark's greatest, and have two zeros, which are one to Spark. */
+  private def isDecidedByBounds(schema: StructType, predicate: Predicate): Boolean = {
+    def isFloating(column: NamedReference): Boolean = schema.findNestedField(column.fieldNames.toSeq)
+      .forall { case (_, field) => field.dataType == FloatType || field.dataType == DoubleType }
+    def isPlain(value: Expression): Boolean = value match {
+      case literal: Literal[_] => literal.value match {
+        case number: Double => !number.isNaN && number != 0
+        case number: Float => !number.isNaN && number != 0
+        case _ => false
+      }
+      case _ => false
+    }
+    !predicate.references.exists(isFloating) || (predicate.name match {
+      case "IS_NULL" | "IS_NOT_NULL" => true
+      case "=" | "<=>" | "<" | "<=" | "IN" => predicate.children.tail.forall(isPlain)
+      case _ => false
+    })
   }
 
   /** What `python_task` of the planner says. */

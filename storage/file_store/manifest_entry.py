@@ -27,7 +27,7 @@ from table_store.storage.file_store.data_file import ColumnStats, DataFile
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import is_orderable, to_arrow
-from table_store.storage.kernel.values import Value
+from table_store.storage.kernel.values import Value, naming_value
 
 
 class FileKind(IntEnum):
@@ -164,7 +164,7 @@ def files_from_entries(
     key_count = len(schema.primary_key)
     columns = zip(
         *(python_values(entries[name]) for name in _FIXED if name != "kind"),
-        _tuples(entries, [f"partition_{i}" for i in range(len(schema.partition_keys))]),
+        _partitions(entries, schema),
         _keys(entries, [f"key_min_{i}" for i in range(key_count)]),
         _keys(entries, [f"key_max_{i}" for i in range(key_count)]),
         _stats(entries) if with_stats else repeat(_NO_STATS, entries.num_rows),
@@ -210,6 +210,14 @@ def python_values(column: pa.ChunkedArray) -> list[Value]:
 def python_value(scalar: pa.Scalar) -> Value:
     """Return one value; a date or timestamp outside of Python's range as an integer."""
     return python_values(pa.chunked_array([pa.repeat(scalar, 1)]))[0]
+
+
+def _partitions(entries: pa.Table, schema: TableSchema) -> list[tuple[Value, ...]]:
+    names = [f"partition_{i}" for i in range(len(schema.partition_keys))]
+    partitions = _tuples(entries, names)
+    if any(pa.types.is_floating(entries[name].type) for name in names):
+        return [tuple(map(naming_value, partition)) for partition in partitions]
+    return partitions
 
 
 def _tuples(entries: pa.Table, names: Iterable[str]) -> list[tuple[Value, ...]]:

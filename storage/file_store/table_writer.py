@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -36,7 +35,7 @@ from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.nested_array import recast_column
 from table_store.storage.kernel.predicate import Predicate
 from table_store.storage.kernel.types import to_arrow
-from table_store.storage.kernel.values import Value
+from table_store.storage.kernel.values import Value, naming_value
 
 BucketArray: TypeAlias = npt.NDArray[np.int32]
 _Target: TypeAlias = tuple[tuple[Value, ...], int]
@@ -241,9 +240,8 @@ class TableWriter:
 
     def _target(self, table: pa.Table, buckets: BucketArray, row: int) -> _Target:
         keys = self.context.schema.partition_keys
-        values = (python_value(table[name][row]) for name in keys)
-        # One NaN object, for NaN finds itself in a dict only by identity.
-        return tuple(math.nan if value != value else value for value in values), int(buckets[row])
+        values = (naming_value(python_value(table[name][row])) for name in keys)
+        return tuple(values), int(buckets[row])
 
     def _bound_memory(self) -> None:
         """Free the largest buckets' rows until the rest fits into half of the buffer."""

@@ -96,7 +96,10 @@ class In(Predicate):
         if not self.values:
             return pc.scalar(False)
         literals = [_literal(value, types.get(self.column)) for value in self.values]
-        found = field.isin(pa.array([v for v in literals if not _is_nan(v)]))
+        listed = [value for value in literals if not _is_nan(value)]
+        if any(pa.types.is_floating(value.type) and value.as_py() == 0 for value in listed):
+            listed += [pa.scalar(0.0), pa.scalar(-0.0)]  # two values to isin, one to Spark
+        found = field.isin(pa.array(listed))
         if any(map(_is_nan, literals)):
             found = found | pc.is_nan(field)
         # isin says false of null, where SQL says unknown; only a NOT around it can tell.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import math
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import TypeAlias
@@ -72,6 +73,16 @@ def value_from_json(item: object) -> Value:
             case "time", str():
                 return dt.time.fromisoformat(raw)
     raise TableStoreError(f"Not the JSON form of a column value: {item!r}.")
+
+
+def naming_value(value: Value) -> Value:
+    """Return the value as it names a partition: -0.0 as 0.0, and NaN as one object.
+
+    Spark takes both for one value each; a NaN finds itself in a dict only by identity.
+    """
+    if isinstance(value, float):
+        return math.nan if value != value else value + 0.0
+    return value
 
 
 def order_key(values: tuple[Value, ...]) -> tuple[object, ...]:

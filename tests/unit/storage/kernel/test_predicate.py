@@ -92,6 +92,14 @@ def test_keeps_the_rows_spark_keeps(predicate: Predicate, positions: list[int]) 
     assert repr(pickle.loads(pickle.dumps(predicate))) == repr(predicate)
 
 
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_zero_is_one_value(kind: pa.DataType, zero: float) -> None:
+    rows = pa.table({"z": pa.array([-0.0, 1.0, 0.0, 7.0], kind)})
+    for predicate in (In("z", (zero, 7.0)), Or(Comparison("z", "=", zero), In("z", (7.0,)))):
+        assert rows.filter(predicate.to_expression())["z"].to_pylist() == [0.0, 0.0, 7.0]
+
+
 def test_names_its_columns() -> None:
     predicate = Not(Or(And(IsNull("a"), In("b", (1,))), StartsWith("c", "x")))
     assert predicate.columns() == {"a", "b", "c"}

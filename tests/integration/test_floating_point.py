@@ -1,0 +1,109 @@
+"""Goal: NaN and the two zeros mean to managed tables what they mean to Spark's own of Parquet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session
+
+pytestmark = pytest.mark.spark
+
+NAN = "double('NaN')"
+CONDITIONS = [
+    *(
+        f"x {op} {value}"
+        for op in ("=", "<=>", "<", "<=", ">", ">=", "<>")
+        for value in (NAN, "0D", "-0D", "10D", "7D")
+    ),
+    f"x IN ({NAN}, 0D)",
+    "x IN (-0D, 7D)",
+    "NOT x < 10D",
+    f"NOT (x <=> {NAN})",
+    "x > 10D OR x < -10D",
+    "x IS NULL",
+    "isnan(x)",
+    "y = float(0)",
+    "y > float(10)",
+    "s.x > 10D",
+    "s.x = 0D",
+]
+TABLES = {
+    "bag": "CREATE TABLE bag (id INT, x DOUBLE, y FLOAT, s STRUCT<x: DOUBLE>)",
+    "keyed": "CREATE TABLE keyed (id INT, x DOUBLE, y FLOAT, s STRUCT<x: DOUBLE>, "
+    "PRIMARY KEY (id) NOT ENFORCED)",
+    "parted": "CREATE TABLE parted (id INT, x DOUBLE, y FLOAT, s STRUCT<x: DOUBLE>) "
+    "PARTITIONED BY (x)",
+}
+FILES = [
+    [f"(1, {NAN}, float('NaN'), struct({NAN}))", "(2, 7D, float(7), struct(7D))"],
+    ["(3, -0D, float('-0.0'), struct(-0D))"],
+    ["(4, 0D, float(0), struct(0D))", "(5, NULL, NULL, NULL)", "(6, -9D, float(-9), NULL)"],
+]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Tables with the same rows; `plain` is Spark's own."""
+    with spark_session(tmp_path_factory.mktemp("floating"), OWN_NAME) as session:
+        session.sql(
+            "CREATE TABLE plain (id INT, x DOUBLE, y FLOAT, s STRUCT<x: DOUBLE>) USING parquet"
+        )
+        for create in TABLES.values():
+            session.sql(create)
+        for rows in FILES:
+            for table in ("plain", *TABLES):
+                session.sql(
+                    f"INSERT INTO {table} (id, x, y, s) "
+                    f"SELECT /*+ REPARTITION(1) */ * FROM VALUES {', '.join(rows)}"
+                )
+        # Older rows of the same keys, which a merge takes away.
+        session.sql(
+            "CREATE TABLE merged (id INT, x DOUBLE, y FLOAT, s STRUCT<x: DOUBLE>, "
+            "PRIMARY KEY (id) NOT ENFORCED)"
+        )
+        session.sql("INSERT INTO merged SELECT id, 10 - x, y, s FROM plain")
+        session.sql("INSERT INTO merged SELECT * FROM plain")
+        yield session
+
+
+@pytest.mark.parametrize("table", [*TABLES, "merged"])
+def test_conditions(spark: SparkSession, table: str) -> None:
+    wrong = {}
+    for condition in CONDITIONS:
+        expected, found = (
+            Counter(row.id for row in spark.sql(f"SELECT id FROM {t} WHERE {condition}").collect())
+            for t in ("plain", table)
+        )
+        if found != expected:
+            wrong[condition] = found
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT"])
+def test_keys_and_partitions(spark: SparkSession, kind: str) -> None:
+    """All NaN are one key and one partition, and so are both zeros."""
+    spark.sql(
+        f"CREATE OR REPLACE TABLE named (p {kind}, k {kind}, v INT, "
+        "PRIMARY KEY (p, k) NOT ENFORCED) PARTITIONED BY (p)"
+    )
+    for v, (zero, nan) in enumerate([("0.0", "NaN"), ("-0.0", "NaN"), ("0.0", "NaN")]):
+        spark.sql(
+            f"INSERT INTO named VALUES ({kind}('{zero}'), {kind}('NaN'), {v}), "
+            f"({kind}('{nan}'), {kind}('{zero}'), {v})"
+        )
+    rows = "SELECT isnan(p), isnan(k), v FROM named ORDER BY 1"
+    assert [tuple(row) for row in spark.sql(rows).collect()] == [(False, True, 2), (True, False, 2)]
+    assert len(spark.sql("SHOW PARTITIONS named").collect()) == 2
+    spark.sql("UPDATE named SET v = 9")
+    assert [tuple(row) for row in spark.sql(rows).collect()] == [(False, True, 9), (True, False, 9)]
+    compacted = spark.sql("ALTER TABLE named PARTITION (p = 'NaN') COMPACT").collect()[0]
+    assert compacted.files_after == 1
+    spark.sql(f"DELETE FROM named WHERE p = {kind}('NaN')")
+    assert [tuple(row) for row in spark.sql(rows).collect()] == [(False, True, 9)]
+    spark.sql(f"DELETE FROM named WHERE p = {kind}('-0.0')")
+    assert spark.sql(rows).collect() == []
