@@ -14,7 +14,7 @@ from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
 from table_store.storage.kernel.options import Scope as OptionScope
-from table_store.storage.kernel.options import shown_value
+from table_store.storage.kernel.secrets import shown_value
 from table_store.storage.kernel.values import Value
 from table_store.storage.log_options import (
     LOG_KAFKA_BOOTSTRAP_SERVERS,

@@ -23,7 +23,7 @@ from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.kernel.options import shown_value
+from table_store.storage.kernel.secrets import shown_value
 from table_store.storage.kernel.types import Json
 from table_store.storage.kernel.values import Value
 

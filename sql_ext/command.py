@@ -27,6 +27,7 @@ from table_store.storage.kernel.errors import (
     InvalidOptionError,
     UnknownOptionError,
 )
+from table_store.storage.kernel.secrets import shown_value
 from table_store.storage.kernel.values import Value
 from table_store.storage.log_store.logged_table import open_logged
 
@@ -104,12 +105,13 @@ def _set(session: PlannerSession, argument: Argument) -> Rows:
     if key == _RUNTIME_MODE and value.lower() not in ("batch", "streaming"):
         raise InvalidOptionError(key=key, value=value, reason="use 'batch' or 'streaming'")
     session.set_conf(key, value)
-    return [{"key": key, "value": value}]
+    return [{"key": key, "value": shown_value(key, value)}]
 
 
 def _show(session: PlannerSession, argument: Argument) -> Rows:
-    value = session.conf(argument["key"])
-    return [{"key": argument["key"], "value": "<undefined>" if value is None else value}]
+    key = argument["key"]
+    value = session.conf(key)
+    return [{"key": key, "value": "<undefined>" if value is None else shown_value(key, value)}]
 
 
 def _reset(session: PlannerSession, argument: Argument) -> Rows:

@@ -9,6 +9,7 @@ from table_store.catalog.declared_type import declared_sql
 from table_store.catalog.sql_literal import string_literal
 from table_store.sql_ext.sql_literal import identifier_literal, name_literal
 from table_store.storage.file_store.schema import Field, TableSchema
+from table_store.storage.kernel.secrets import asked_for, is_secret, reference
 
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -18,7 +19,8 @@ def create_statement(
 ) -> str:
     """The CREATE [TEMPORARY] TABLE of a table called `name`, in our own form.
 
-    Computed columns, WATERMARK and WITH stand as their user writes them.
+    Computed columns, WATERMARK and WITH stand as their user writes them; in place of a secret
+    stands a name by which it is asked for.
     """
     elements = [_column(field) for field in schema.fields]
     if schema.watermark is not None:
@@ -39,11 +41,19 @@ def create_statement(
         lines.append(f"PARTITIONED BY ({_names(schema.partition_keys)})")
     if schema.options:
         pairs = (
-            f"{string_literal(key)} = {string_literal(value)}"
+            f"{string_literal(key)} = {_shown(key, value)}"
             for key, value in sorted(schema.options.items())
         )
         lines.append("WITH (\n  " + ",\n  ".join(pairs) + ")")
     return "\n".join(lines)
+
+
+def _shown(key: str, value: str) -> str:
+    if is_secret(key, value):
+        value = asked_for(key)
+    literal = string_literal(value)
+    # Spark substitutes `${env:…}` and the like, but nothing in the name of a secret.
+    return literal if reference(value) is None else literal.replace(r"\u0024", "$")
 
 
 def _column(field: Field) -> str:

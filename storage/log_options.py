@@ -156,5 +156,6 @@ LOG_KAFKA_TIMEOUT = Option(
 LOG_KAFKA = OptionPrefix(
     prefix="log.kafka.",
     scopes=FOR_SESSION_AND_TABLE,
-    doc="Any property of the Kafka client, passed on as it is.",
+    doc="Any property of the Kafka client. In place of its value `${secret:env:NAME}` or "
+    "`${secret:file:/path}`, which whoever reaches Kafka looks up.",
 )

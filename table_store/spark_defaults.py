@@ -13,7 +13,11 @@ _BEGIN = "# >>> spark-table-store (written by `table-store setup`, removed by --
 _END = "# <<< spark-table-store <<<"
 _BLOCK = re.compile(rf"\n?^{re.escape(_BEGIN)}$.*?^{re.escape(_END)}$\n?", re.MULTILINE | re.DOTALL)
 _EXTENSIONS = "spark.sql.extensions"
-_DEFAULT_SOURCE = "spark.sql.sources.default"
+_USERS_COUNT = (
+    "spark.sql.sources.default",
+    "spark.redaction.regex",
+    "spark.sql.redaction.string.regex",
+)
 
 
 def properties(text: str) -> Mapping[str, str]:
@@ -34,7 +38,8 @@ def without_block(text: str) -> str:
 def with_block(text: str, ours: str) -> str:
     """Return the file with `ours` as its block, in place of an older one.
 
-    Extensions that the user's lines name stay, after ours; a default format that they name counts.
+    Extensions that the user's lines name stay, after ours; a default format and patterns of
+    secrets that they name count.
     """
     users = without_block(text)
     named = properties(users)
@@ -47,8 +52,9 @@ def with_block(text: str, ours: str) -> str:
         ours.strip(),
         flags=re.MULTILINE,
     )
-    if _DEFAULT_SOURCE in named:
-        body = re.sub(rf"^{re.escape(_DEFAULT_SOURCE)}\s.*\n?", "", body, flags=re.MULTILINE)
+    for key in _USERS_COUNT:
+        if key in named:
+            body = re.sub(rf"^{re.escape(key)}\s.*\n?", "", body, flags=re.MULTILINE)
     gap = "" if not users or users.endswith("\n") else "\n"
     between = "\n" if users.strip() else ""
     return f"{users}{gap}{between}{_BEGIN}\n{body}\n{_END}\n"

@@ -92,7 +92,8 @@ object Json {
   }
 
   def change(change: TableChange): JObject = change match {
-    case c: TableChange.SetProperty => ("change" -> "set_property") ~ ("key" -> c.property) ~ ("value" -> c.value)
+    case c: TableChange.SetProperty => ("change" -> "set_property") ~ ("key" -> c.property) ~
+      ("value" -> SealedSecrets.opened(c.value))
     case c: TableChange.RemoveProperty => ("change" -> "remove_property") ~ ("key" -> c.property)
     case c: TableChange.AddColumn =>
       val column = Column.create(c.fieldNames.last, c.dataType, c.isNullable, c.comment, c.defaultValue, null)

@@ -92,7 +92,8 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
 
   private def definition(info: TableInfo): JObject =
     ("columns" -> Json.columns(info.columns)) ~ ("partitions" -> Json.transforms(info.partitions)) ~
-      ("properties" -> Json.strings(info.properties)) ~ ("constraints" -> Json.constraints(info.constraints))
+      ("properties" -> Json.strings(info.properties.asScala.view.mapValues(SealedSecrets.opened).toMap.asJava)) ~
+      ("constraints" -> Json.constraints(info.constraints))
 
   private def createdBy(request: String, ident: Identifier, info: TableInfo): JValue =
     change(request, Json.ident(ident) ~ definition(info)) match {
@@ -123,7 +124,8 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
 
   override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table = {
     val like: JObject = source match {
-      case managed: ManagedTable => ("source_properties" -> Json.strings(managed.properties)) ~
+      case managed: ManagedTable => ("source" -> managed.handle \ "handle") ~
+        ("source_properties" -> Json.strings(managed.properties)) ~
         ("source_constraints" -> Json.constraints(managed.constraints))
       case _ => JObject() // a view's or another format's mean nothing here
     }

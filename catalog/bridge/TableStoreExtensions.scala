@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tablestore
 
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.{classic, Row, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, FunctionIdentifier, TableIdentifier}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
@@ -16,7 +17,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser { (session, delegate) =>
       PlannerProcess.begin(session.asInstanceOf[classic.SparkSession])
-      new TableStoreParser(delegate)
+      new TableStoreParser(session.sparkContext, delegate)
     }
     extensions.injectHintResolutionRule(session => new SessionViews(session))
     extensions.injectHintResolutionRule(session => new TemporaryTables(session))
@@ -24,6 +25,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(session => new WriteTargets(session))
     extensions.injectHintResolutionRule(session => new StreamWriters(session))
     extensions.injectHintResolutionRule(session => new CatalogListing(session))
+    extensions.injectPostHocResolutionRule(_ => SealedSecrets)
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
     extensions.injectPlannerStrategy(_ => SessionViewStrategy)
     extensions.injectPlannerStrategy(session => new CatalogListingStrategy(session))
@@ -31,10 +33,10 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
 }
 
 /** Asks the planner about statements that may be ours; everything else goes straight to Spark's parser. */
-class TableStoreParser(delegate: ParserInterface) extends ParserInterface {
+class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends ParserInterface {
   private implicit val formats: Formats = DefaultFormats
 
-  private def parsed(sql: String)(read: String => LogicalPlan): LogicalPlan = {
+  private def parsed(sql: String)(read: String => LogicalPlan): LogicalPlan = Redaction.ofStatement(context) {
     // Spark's own parser stops at an assertion where the time of CHANGES is no literal.
     def spark(text: String): LogicalPlan = try read(text) catch {
       case error: AssertionError if error.getStackTrace.exists(_.getClassName.contains("TimeTravelSpec")) =>
@@ -74,6 +76,8 @@ case class StatementCommand(name: String, request: JValue, result: StructType, b
     extends LeafRunnableCommand {
   override val output: Seq[Attribute] = toAttributes(result)
   override def simpleString(maxFields: Int): String = s"TableStore $name"
+  /** All that plans show: the request may have a secret, which Spark's patterns do not find in it. */
+  override protected def stringArgs: Iterator[Any] = Iterator(name)
   override def run(session: SparkSession): Seq[Row] = {
     val first = before.toSeq.flatMap(plan => classic.Dataset.ofRows(session.asInstanceOf[classic.SparkSession], plan).collect())
     val answer = PlannerProcess.ask("run_statement", request, repeatable = false)

@@ -14,6 +14,7 @@ from table_store.catalog.table_definition import (
 )
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.secrets import shown_value
 from table_store.storage.log_options import LOG_KAFKA_TOPIC
 
 TEMPORARY: Final = "table-store.temporary"
@@ -34,8 +35,12 @@ _OF_THE_SOURCE = frozenset(
 )
 
 
-def definition_of(argument: Argument) -> TableDefinition:
+def definition_of(
+    argument: Argument, source_options: Mapping[str, str] | None = None
+) -> TableDefinition:
     """The definition in a CREATE or REPLACE TABLE; with LIKE also what the source's adds.
+
+    `source_options` are those of a managed source, of which Spark's properties hide the secrets.
 
     Raises:
         InvalidSchemaError: a partition transform or constraint that is not supported.
@@ -44,7 +49,10 @@ def definition_of(argument: Argument) -> TableDefinition:
     given: dict[str, str] = dict(argument["properties"])
     for own in (TEMPORARY, "provider"):  # which say that the table is temporary, and managed
         given.pop(own, None)
-    source: Mapping[str, str] = argument.get("source_properties", {})
+    source: Mapping[str, str] = {
+        **argument.get("source_properties", {}),
+        **(source_options or {}),
+    }
     inherited = {key: value for key, value in source.items() if key not in _OF_THE_SOURCE}
     key = _primary_key(argument["constraints"] or argument.get("source_constraints", []))
     return definition_from_spark(
@@ -57,8 +65,8 @@ def definition_of(argument: Argument) -> TableDefinition:
 
 
 def properties_of(schema: TableSchema, location: str) -> dict[str, str]:
-    """A table's properties as Spark shows them; what SHOW CREATE TABLE needs is among them."""
-    properties = dict(schema.options)
+    """A table's properties as Spark shows them, without secrets."""
+    properties = {key: str(shown_value(key, value)) for key, value in schema.options.items()}
     if schema.comment is not None:
         properties["comment"] = schema.comment
     if schema.watermark is not None:

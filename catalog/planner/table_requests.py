@@ -54,6 +54,7 @@ from table_store.storage.kernel.errors import (
     UnsupportedTypeError,
 )
 from table_store.storage.kernel.options import Scope
+from table_store.storage.kernel.secrets import REDACTED
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_settings import LogSystem, log_system
 from table_store.storage.log_store.logged_table import open_logged
@@ -345,7 +346,7 @@ def _staged(
         )
     lifecycle = access.temporary.begin() if is_temporary else access.lifecycle
     own = temporary_identifier(identifier) if is_temporary else identifier
-    definition = definition_of(argument)
+    definition = definition_of(argument, _options_of_source(access, argument))
     try:
         staged = lifecycle.stage(own, definition, mode, settings=session.confs("table-storage."))
         if is_committed:
@@ -367,6 +368,15 @@ def _staged(
         handle={"staged": staged.to_json(), "temporary": is_temporary},
         columns=None if is_committed else inserted_columns(schema, None),
     )
+
+
+def _options_of_source(access: CatalogAccess, argument: Argument) -> Mapping[str, str]:
+    """With LIKE the options of a managed source, where Spark's properties hide a secret of them."""
+    if REDACTED not in argument.get("source_properties", {}).values():
+        return {}
+    path: str = argument["source"]["path"]
+    table = open_logged(path, access.warehouse.places.file_io_of(path))
+    return table.schema_store.get(argument["source"]["schema"]).options
 
 
 def _lifecycle(session: PlannerSession, argument: Argument) -> TableLifecycle:

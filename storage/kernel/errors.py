@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
+from table_store.storage.kernel.secrets import shown_value
+
 
 class TableStoreError(Exception):
     """Root of all errors of the table store."""
@@ -40,16 +42,16 @@ def _restore(
 
 
 class InvalidOptionError(TableStoreError):
-    """A known option has a value it does not take, or may not be set here."""
+    """A known option has a value it does not take, or may not be set here; secrets are not told."""
 
     condition = "TABLE_STORE_INVALID_OPTION"
     sql_state = "42616"
 
     def __init__(self, *, key: str, value: str | None, reason: str) -> None:
         self.key = key
-        self.value = value
+        self.value = shown_value(key, value)
         self.reason = reason
-        shown = "" if value is None else f" = {value!r}"
+        shown = "" if value is None else f" = {self.value!r}"
         super().__init__(f"Option {key!r}{shown} is not valid: {reason}.")
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.secrets import REDACTED
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -164,8 +165,12 @@ class OptionSet:
                 places = " or ".join(s.value for s in Scope if s in declared.scopes)
                 raise InvalidOptionError(
                     key=key,
-                    value=shown_value(key, text),
+                    value=text,
                     reason=f"it is an option of a {places}, not of a {scope.value}",
+                )
+            if text == REDACTED:
+                raise InvalidOptionError(
+                    key=key, value=None, reason="this is shown in place of a secret, and is none"
                 )
             if isinstance(declared, Option):
                 values[key] = declared.parse(text)
@@ -206,24 +211,9 @@ class OptionSet:
                     continue
             raise InvalidOptionError(
                 key=key,
-                value=shown_value(key, after.get(key)),
+                value=after.get(key),
                 reason="it is fixed when the table is created; make a new table and copy the rows",
             )
-
-
-# The words that Spark's own redaction looks for, and the ones it misses in client properties.
-_SECRET = re.compile(
-    r"secret|password|passwd|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key|jaas",
-    re.IGNORECASE,
-)
-REDACTED = "*********(redacted)"
-
-
-def shown_value(key: str, value: str | None) -> str | None:
-    """Return an option's value as it may be shown to anyone: secrets are not."""
-    if value is not None and (_SECRET.search(key) or _SECRET.search(value)):
-        return REDACTED
-    return value
 
 
 def _text(text: str) -> str:

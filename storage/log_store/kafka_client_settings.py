@@ -8,6 +8,7 @@ from typing import Any, Final
 from kafka import KafkaAdminClient, KafkaConsumer
 
 from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.log_store.secret_reference import resolved
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _BY_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -21,7 +22,8 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
     """Return client properties (`sasl.mechanism`) as arguments of the client library.
 
     Raises:
-        InvalidOptionError: the library has no such property, or the value is not of its type.
+        InvalidOptionError: the library has no such property, the value is not of its type, or the
+            secret that it names is not to be had.
     """
     known = {**KafkaConsumer.DEFAULT_CONFIG, **KafkaAdminClient.DEFAULT_CONFIG}
     settings = {}
@@ -32,7 +34,7 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
             raise InvalidOptionError(
                 key=option, value=None, reason="the Kafka client has no such property"
             )
-        settings[name] = _typed(option, text, known[name])
+        settings[name] = _typed(option, resolved(option, text), known[name])
     _check_security(settings)
     return settings
 

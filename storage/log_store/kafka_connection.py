@@ -19,6 +19,7 @@ from kafka.net.compat import KafkaNetClient
 from kafka.protocol.metadata import CoordinatorType
 
 from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.kernel.secrets import REDACTED, is_secret
 from table_store.storage.log_store.kafka_client_settings import client_settings
 from table_store.storage.log_store.log_errors import (
     LogFencedError,
@@ -66,6 +67,9 @@ class KafkaConnection:
         self.brokers: Final = brokers
         self.timeout_ms: Final = timeout_ms
         self._settings = client_settings(properties)
+        self._secrets = [
+            self._settings[name] for name in self._settings if is_secret(name.replace("_", "."))
+        ]
         self._admin: KafkaAdminClient | None = None
         self._leaders: dict[TopicPartition, int] = {}
 
@@ -190,7 +194,7 @@ class KafkaConnection:
             raise self._unavailable(action, error) from error
         except kafka_errors.KafkaError as error:
             raise LogRefusedError(
-                brokers=self.brokers, action=action, reason=_reason(error)
+                brokers=self.brokers, action=action, reason=self._reason(error)
             ) from error
 
     def _reach(self) -> None:
@@ -215,7 +219,14 @@ class KafkaConnection:
         raise failure or OSError("no brokers are named")
 
     def _unavailable(self, action: str, error: Exception) -> LogUnavailableError:
-        return LogUnavailableError(brokers=self.brokers, action=action, reason=_reason(error))
+        return LogUnavailableError(brokers=self.brokers, action=action, reason=self._reason(error))
+
+    def _reason(self, error: Exception) -> str:
+        """Name the error; its text is the client's, which may repeat what it was given."""
+        reason = _reason(error)
+        for secret in self._secrets:
+            reason = reason.replace(secret, REDACTED)
+        return reason
 
 
 def _cause(failures: Sequence[Exception]) -> Exception | None:

@@ -43,6 +43,16 @@ def test_a_default_format_of_the_user_stays() -> None:
     assert properties(with_block("", ours))["spark.sql.sources.default"] == "ours"
 
 
+def test_patterns_of_secrets_of_the_user_stay() -> None:
+    keys = ("spark.redaction.regex", "spark.sql.redaction.string.regex")
+    for key in keys:
+        both = with_block(f"{key} theirs\n", OURS + "".join(f"{k} ours\n" for k in keys))
+        assert {k: properties(both)[k] for k in keys} == {
+            **dict.fromkeys(keys, "ours"),
+            key: "theirs",
+        }
+
+
 def test_an_older_block_is_replaced() -> None:
     old = with_block("spark.x 1\n", OURS)
     new = with_block(old, "spark.sql.extensions our.Ext2\n")

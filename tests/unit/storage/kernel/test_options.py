@@ -12,7 +12,6 @@ from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionE
 from table_store.storage.kernel.options import (
     BOOLEAN,
     DURATION,
-    REDACTED,
     TEXT,
     Option,
     OptionPrefix,
@@ -23,7 +22,6 @@ from table_store.storage.kernel.options import (
     long,
     memory_size,
     one_of,
-    shown_value,
 )
 
 BOTH = frozenset({Scope.SESSION, Scope.TABLE})
@@ -154,21 +152,3 @@ def test_fixed_option_may_not_change() -> None:
     for after in ({}, {"mode": "fast"}):
         with pytest.raises(InvalidOptionError, match="fixed when the table is created"):
             DECLARED.check_change({"mode": "slow"}, after)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("client.ssl.key.password", "x"),
-        ("client.sasl.jaas.config", "x"),
-        ("client.api-key", "x"),
-        ("client.sasl", 'User password="x"'),
-    ],
-)
-def test_secrets_are_not_shown(key: str, value: str) -> None:
-    assert shown_value(key, value) == REDACTED
-
-
-def test_other_values_are_shown() -> None:
-    assert shown_value("log.key.format", "json") == "json"
-    assert shown_value("x", None) is None
