@@ -20,6 +20,7 @@ from table_store.catalog.procedure import Arguments, Procedure, ProcedureParamet
 from table_store.catalog.table_name import parse_table_name
 from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.orphan_files import find_orphan_files, remove_orphan_files
+from table_store.storage.file_store.repair import find_repairs
 from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidOptionError, SnapshotNotFoundError
@@ -204,6 +205,22 @@ def _reset_consumer(context: ProcedureContext, arguments: Arguments) -> pa.Table
 _RESET_RESULT: Final = pa.schema([("was_known", pa.bool_())])
 
 
+def _repair(context: ProcedureContext, arguments: Arguments) -> pa.Table:
+    repairs = find_repairs(context.open(context.table(arguments)))
+    if not arguments.optional_bool("dry_run"):
+        for repair in repairs:
+            repair.run()
+    return pa.table(
+        {name: [getattr(r, name) for r in repairs] for name in _REPAIR_RESULT.names},
+        schema=_REPAIR_RESULT,
+    )
+
+
+_REPAIR_RESULT: Final = pa.schema(
+    [("problem", pa.string()), ("path", pa.string()), ("action", pa.string())]
+)
+
+
 def _or(asked: int | None, default: int) -> int:
     return default if asked is None else asked
 
@@ -334,6 +351,17 @@ PROCEDURES: Final[Mapping[str, Procedure[ProcedureContext]]] = FrozenMap(
             ),
             result=_RESET_RESULT,
             run=_reset_consumer,
+        ),
+        Procedure(
+            name="repair",
+            description="Goes on without snapshots that are lost or damaged; tells what it gives "
+            "up for that.",
+            parameters=(
+                _TABLE,
+                _optional("dry_run", BOOLEAN, "Only tell, change nothing. False by default."),
+            ),
+            result=_REPAIR_RESULT,
+            run=_repair,
         ),
         Procedure(
             name="relay_log",

@@ -35,6 +35,6 @@ def lag_of(table: FileStoreTable, read: StreamOffset, latest: int) -> dict[str, 
         return {**lag, _ROWS: str(oldest.total_record_count)}
     if latest - first >= _COUNTED_MAX:
         return lag
-    snapshots = [table.snapshot_store.get(version) for version in range(first, latest + 1)]
+    snapshots = table.snapshot_store.between(first, latest)
     commits = [s for s in snapshots if s.commit_kind is not CommitKind.COMPACT]
     return {**lag, _ROWS: str(sum(max(0, s.delta_record_count) for s in commits))}

@@ -14,7 +14,7 @@ Contract, checked for every implementation by tests/contract/test_file_io_contra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -22,6 +22,10 @@ import pyarrow as pa
 
 TEMP_PREFIX: Final = ".tmp-"
 """Names of unfinished files begin so; any of them that is old is left over from a crash."""
+
+HARMLESS: Final = frozenset({"read", "open", "list", "look at", "write"})
+"""Operations, as errors call them, that surely change nothing that anybody reads when they fail:
+to write is to make a file which nothing refers to yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +134,19 @@ class FileIO(Protocol):
         """
         ...
 
+    def delete_files(self, paths: Collection[str], *, durable: bool = False) -> None:
+        """Delete several files; absent ones are fine. Cheaper than one by one.
+
+        Durable: none of them is back after a power cut. Else that costs no waiting for the disk.
+        """
+        ...
+
     def exists(self, path: str) -> bool:
         """Return whether there is a file or folder at `path`."""
+        ...
+
+    def missing(self, paths: Collection[str]) -> tuple[str, ...]:
+        """Return those of several files that are not there, in their order."""
         ...
 
     def size(self, path: str) -> int:

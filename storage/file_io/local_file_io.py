@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from table_store.storage.file_io.counted_output import CountedOutput
-from table_store.storage.file_io.file_io import TEMP_PREFIX, FileStatus, OutputFile
+from table_store.storage.file_io.file_io import HARMLESS, TEMP_PREFIX, FileStatus, OutputFile
 from table_store.storage.file_io.path import check_segments
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
@@ -68,7 +68,7 @@ class LocalFileIO:
     def write_bytes(self, path: str, data: bytes, *, durable: bool = True) -> None:
         """See `FileIO.write_bytes`."""
         target = self._checked(path)
-        with _translated(path, "write"):
+        with _translated(path, "replace"):
             temp = _write_temp(target, data, durable=durable)
             try:
                 os.replace(temp, target)
@@ -99,7 +99,7 @@ class LocalFileIO:
     def write_new(self, path: str, data: bytes) -> bool:
         """See `FileIO.write_new`."""
         target = self._checked(path)
-        with _translated(path, "create", may_have_happened=False):
+        with _translated(path, "write"):
             if os.path.lexists(target):
                 return False
             temp = _write_temp(target, data, durable=True)
@@ -118,7 +118,7 @@ class LocalFileIO:
     def create_output(self, path: str) -> OutputFile:
         """See `FileIO.create_output`."""
         target = self._checked(path)
-        with _translated(path, "create"):
+        with _translated(path, "write"):
             try:
                 return _LocalOutput(path, os.fdopen(_open_new(target), "wb", _BUFFER_BYTES))
             except FileExistsError as error:
@@ -149,9 +149,22 @@ class LocalFileIO:
             else:
                 os.rmdir(target)
 
+    def delete_files(self, paths: Collection[str], *, durable: bool = False) -> None:
+        """See `FileIO.delete_files`."""
+        for path in paths:
+            self.delete(path)
+        folders = {os.path.dirname(local_path(path)) for path in paths} if durable else ()
+        for folder in sorted(folders):
+            with _translated(folder, "delete"), suppress(FileNotFoundError):
+                _sync_directory(folder)
+
     def exists(self, path: str) -> bool:
         """See `FileIO.exists`."""
         return os.path.exists(self._checked(path))
+
+    def missing(self, paths: Collection[str]) -> tuple[str, ...]:
+        """See `FileIO.missing`."""
+        return tuple(path for path in paths if not self.exists(path))
 
     def size(self, path: str) -> int:
         """See `FileIO.size`."""
@@ -232,7 +245,7 @@ class _LocalOutput(CountedOutput):
 
 
 @contextmanager
-def _translated(path: str, operation: str, *, may_have_happened: bool = True) -> Iterator[None]:
+def _translated(path: str, operation: str) -> Iterator[None]:
     """Turn errors of the operating system into ours."""
     try:
         yield
@@ -245,7 +258,10 @@ def _translated(path: str, operation: str, *, may_have_happened: bool = True) ->
         if error.errno is not None:
             reason = f"{reason} ({errno.errorcode.get(error.errno, error.errno)})"
         raise FileAccessError(
-            path=path, operation=operation, reason=reason, may_have_happened=may_have_happened
+            path=path,
+            operation=operation,
+            reason=reason,
+            may_have_happened=operation not in HARMLESS,
         ) from error
 
 

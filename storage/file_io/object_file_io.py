@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 
 from table_store.storage.file_io.counted_output import CountedOutput
-from table_store.storage.file_io.file_io import FileStatus, OutputFile
+from table_store.storage.file_io.file_io import HARMLESS, FileStatus, OutputFile
 from table_store.storage.file_io.path import base_name, check_segments
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
@@ -40,7 +40,7 @@ _PART_BYTES: Final = 8 << 20
 _PARALLEL_PARTS: Final = 4
 """One part more than these is in memory."""
 
-_PARALLEL_PUTS: Final = 8
+_PARALLEL_REQUESTS: Final = 8
 _DELETE_BATCH: Final = 1000
 
 _CLIENT_OPTIONS: Final = frozenset({"allow_http", "timeout", "connect_timeout"})
@@ -104,15 +104,15 @@ class ObjectFileIO:
         durable: bool = True,  # noqa: ARG002 - a put always is
     ) -> None:
         """See `FileIO.write_bytes`."""
-        with _translated(path, "write"):
+        with _translated(path, "replace"):
             self._store.put(self._key(path), data)
 
     def write_files(self, files: Mapping[str, bytes]) -> None:
         """See `FileIO.write_files`; the puts run side by side."""
         for path in files:
             self._key(path)
-        with ThreadPoolExecutor(_PARALLEL_PUTS) as pool:
-            list(pool.map(self.write_bytes, files.keys(), files.values()))
+        with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
+            list(pool.map(self._write, files.keys(), files.values()))
 
     def write_new(self, path: str, data: bytes) -> bool:
         """See `FileIO.write_new`."""
@@ -159,9 +159,18 @@ class ObjectFileIO:
             if not recursive:
                 self._store.delete(key)
                 return
-            keys = [*self._keys_below(key)]
-            for start in range(0, len(keys), _DELETE_BATCH):
-                self._store.delete(keys[start : start + _DELETE_BATCH])
+            self._delete_keys([*self._keys_below(key)])
+
+    def delete_files(
+        self,
+        paths: Collection[str],
+        *,
+        durable: bool = False,  # noqa: ARG002 - a deletion always is
+    ) -> None:
+        """See `FileIO.delete_files`; a request for each thousand."""
+        keys = [self._key(path) for path in paths]
+        with _translated(next(iter(paths), ""), "delete"):
+            self._delete_keys(keys)
 
     def exists(self, path: str) -> bool:
         """See `FileIO.exists`."""
@@ -172,6 +181,14 @@ class ObjectFileIO:
             except FileNotFoundError:
                 return next(iter(self._keys_below(key)), None) is not None
             return True
+
+    def missing(self, paths: Collection[str]) -> tuple[str, ...]:
+        """See `FileIO.missing`; the requests run side by side."""
+        if len(paths) < 2:  # which is most often so, and a thread costs as much as a request
+            return tuple(path for path in paths if not self.exists(path))
+        with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
+            found = list(pool.map(self.exists, paths))
+        return tuple(path for path, is_there in zip(paths, found, strict=True) if not is_there)
 
     def size(self, path: str) -> int:
         """See `FileIO.size`."""
@@ -211,9 +228,23 @@ class ObjectFileIO:
             raise PathNotAllowedError(path=path, reason=f"it lies outside of {self.root!r}")
         return path[len(self._bucket) :].strip("/")
 
+    def _delete_keys(self, keys: Sequence[str]) -> None:
+        for start in range(0, len(keys), _DELETE_BATCH):
+            batch = keys[start : start + _DELETE_BATCH]
+            try:
+                self._store.delete(batch)
+            except FileNotFoundError:  # Google and Azure stop at an absent one
+                for key in batch:
+                    with suppress(FileNotFoundError):
+                        self._store.delete(key)
+
     def _keys_below(self, key: str) -> Iterator[str]:
         for batch in self._store.list(key or None):
             yield from (item["path"] for item in batch)
+
+    def _write(self, path: str, data: bytes) -> None:
+        with _translated(path, "write"):
+            self._store.put(self._key(path), data)
 
     def _put_new(self, path: str, data: object) -> bool:
         with _translated(path, "create"):
@@ -311,4 +342,9 @@ def _translated(path: str, operation: str) -> Iterator[None]:
     except (_obstore().exceptions.BaseError, OSError) as error:
         # The first line says what happened; the rest is the client's internal structure.
         reason = str(error).strip().split("\n", 1)[0]
-        raise FileAccessError(path=path, operation=operation, reason=reason) from error
+        raise FileAccessError(
+            path=path,
+            operation=operation,
+            reason=reason,
+            may_have_happened=operation not in HARMLESS,
+        ) from error

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.data_file import DataFile
 from table_store.storage.file_store.live_files import LiveFiles, manifests_of, read_delta
 from table_store.storage.file_store.manifest_entry import FileKind
@@ -18,7 +19,7 @@ from table_store.storage.file_store.manifest_file import MetadataReader
 from table_store.storage.file_store.pruning import prune
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.snapshot import Snapshot
-from table_store.storage.file_store.snapshot_store import SnapshotStore
+from table_store.storage.file_store.snapshot_files import SnapshotFiles
 from table_store.storage.kernel.predicate import Predicate
 
 ARCHIVE_FOLDER: Final = "log"
@@ -31,9 +32,10 @@ class ChangeArchive:
     metadata: MetadataReader
 
     @property
-    def snapshots(self) -> SnapshotStore:
+    def snapshots(self) -> SnapshotFiles:
         """The snapshots whose changes are kept."""
-        return SnapshotStore(self.metadata.file_io, self.metadata.table_path, folder=ARCHIVE_FOLDER)
+        folder = join_path(self.metadata.table_path, ARCHIVE_FOLDER)
+        return SnapshotFiles(self.metadata.file_io, folder)
 
     def ids(self) -> range:
         """Return the newest ids that follow each other without a gap; one listing."""

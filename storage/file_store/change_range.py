@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from table_store.storage.file_store.change_archive import ChangeArchive
@@ -12,6 +13,7 @@ from table_store.storage.kernel.clock import time_text
 from table_store.storage.kernel.errors import (
     ChangesNotAvailableError,
     InvalidChangeRangeError,
+    MissingFileError,
     SnapshotNotFoundError,
     UntrackedChangesError,
 )
@@ -82,9 +84,10 @@ class ChangeHistory:
         try:
             return self.snapshots.get(snapshot_id)
         except SnapshotNotFoundError:
-            if self.archive is None or snapshot_id not in self.archive.ids():
-                raise
-            return self.archive.snapshots.get(snapshot_id)
+            if self.archive is not None and snapshot_id in self.archive.ids():
+                with suppress(MissingFileError):  # it is kept no longer
+                    return self.archive.snapshots.get(snapshot_id)
+            raise
 
     def resolve(self, start: ChangeBound | None, end: ChangeBound | None) -> ChangeRange:
         """Return the snapshots between two bounds; None is the history's own end.
@@ -110,7 +113,7 @@ class ChangeHistory:
         Raises:
             SnapshotNotFoundError: one has expired meanwhile.
         """
-        return tuple(self.snapshots.get(i) for i in range(changes.first_id, changes.last_id + 1))
+        return self.snapshots.between(changes.first_id, changes.last_id)
 
     def _of_empty_table(self, start: ChangeBound | None, end: ChangeBound | None) -> ChangeRange:
         for bound in (start, end):

@@ -1,21 +1,24 @@
 """Committing to a table: one attempt, and the loop that repeats attempts.
 
 Protocol (seeds 002, "Write Process"; put-if-absent as in Delta's and Paimon's file commits):
-read the latest snapshot i, write new manifests, make them durable, then create `snapshot-(i+1)`
-only if it is absent. The creation is the commit. Losing the race costs another attempt.
+read the latest snapshot i, write new manifests, make them durable, create `snapshot-(i+1)` only if
+it is absent, and see that i+1 has not expired meanwhile. The creation is the commit. Losing the
+race costs another attempt. tests/property/test_commit_protocol.py is the proof.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_store.catalog_lock import TableLock
+from table_store.storage.file_store.commit_attempt import CommitAttempt
 from table_store.storage.file_store.commit_listener import NO_LISTENER, CommitListener
 from table_store.storage.file_store.commit_outcome import Committed, LostRace, NoChange, Unknown
-from table_store.storage.file_store.commit_plan import Changes, CommitPlanner, Delta
+from table_store.storage.file_store.commit_plan import Changes, CommitPlanner
 from table_store.storage.file_store.conflict import Conflict
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.manifest_file import (
@@ -24,18 +27,17 @@ from table_store.storage.file_store.manifest_file import (
     MetadataReader,
 )
 from table_store.storage.file_store.manifest_writer import ManifestWriter
+from table_store.storage.file_store.pin import Pins
 from table_store.storage.file_store.retry_policy import RetryPolicy
-from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
-from table_store.storage.file_store.snapshot_store import LATEST_HINT, SnapshotStore
+from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import (
     CommitConflictError,
     CommitStateUnknownError,
     CorruptFileError,
-    FileAccessError,
     SnapshotNotFoundError,
     TableStoreError,
 )
@@ -72,8 +74,15 @@ class TableCommit:
         self._listener = listener
         self._snapshots = SnapshotStore(file_io, table_path)
         reader = MetadataReader(file_io=file_io, table_path=table_path, cache=cache)
-        self._planner = CommitPlanner(reader=reader, snapshots=self._snapshots)
-        self._manifests = ManifestWriter(reader=reader, ids=ids)
+        self._pins = Pins(file_io, table_path)
+        self._attempt = CommitAttempt(
+            schemas=schema_store,
+            snapshots=self._snapshots,
+            planner=CommitPlanner(reader=reader, snapshots=self._snapshots),
+            manifests=ManifestWriter(reader=reader, ids=ids),
+            listener=listener,
+            clock=clock,
+        )
 
     def commit(
         self,
@@ -168,63 +177,28 @@ class TableCommit:
             SnapshotNotFoundError: the snapshot does not exist, or expires meanwhile.
             CommitStateUnknownError: see `commit`.
         """
-        return self._run(
-            Changes(
-                messages=(),
-                kind=CommitKind.OVERWRITE,
-                commit_user=commit_user,
-                commit_identifier=commit_identifier,
-                rollback_to=snapshot_id,
-                allow_empty=self._is_newest_damaged(),
-                track_changes=track_changes,
-                operation="ROLLBACK",
-            ),
-            since=None,
+        changes = Changes(
+            messages=(),
+            kind=CommitKind.OVERWRITE,
+            commit_user=commit_user,
+            commit_identifier=commit_identifier,
+            rollback_to=snapshot_id,
+            allow_empty=self._is_newest_damaged(),
+            track_changes=track_changes,
+            operation="ROLLBACK",
         )
-
-    def attempt(
-        self, base: Snapshot | None, changes: Changes
-    ) -> Committed | NoChange | Conflict | LostRace | Unknown:
-        """Try once to publish `changes` as the snapshot after `base`.
-
-        Raises:
-            FileAccessError: the store refused before publishing; nothing is visible.
-        """
-        schema = self._schemas.latest()
-        delta = self._planner.plan(base, changes, schema)
-        if isinstance(delta, Conflict):
-            return delta
-        if not (delta.entries.num_rows or changes.allow_empty or delta.content != base):
-            return NoChange(snapshot=base)
-        if changes.kind is not CommitKind.COMPACT and changes.are_tracked(schema):
-            self._listener.before_commit(schema)
-        written = self._manifests.write(delta.content, delta.entries, schema)
-        snapshot = self._next_snapshot(base, changes, delta, schema, *written.lists)
-        try:
-            if changes.rollback_to is not None:
-                # The last look at it: an expiry waits before it deletes the files.
-                self._snapshots.get(changes.rollback_to)
-            if self._snapshots.publish(snapshot):
-                return Committed(snapshot=snapshot)
-        except SnapshotNotFoundError:
-            self._manifests.discard(written)
-            raise
-        except FileAccessError as error:
-            if not error.may_have_happened:
-                self._manifests.discard(written)
-                raise
-            return Unknown(reason=error.reason)
-        # Not deleted yet: on a store that repeats requests the winner may be ourselves.
-        if self._own(self._snapshots.get(snapshot.id), changes):
-            return Committed(snapshot=snapshot)
-        self._manifests.discard(written)
-        return LostRace()
+        # Each attempt looks again whether the snapshot, pinned by now, still counts.
+        with self._pins.pinned(self._snapshots.get(snapshot_id), self._ids.unique()):
+            return self._run(changes, since=None)
 
     def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
         outcome = self._outcome(changes, since=since)
         if isinstance(outcome, Committed):
-            schema = self._schemas.get(outcome.snapshot.schema_id)
-            self._listener.on_commit(outcome.snapshot, schema)
+            with suppress(
+                TableStoreError
+            ):  # of the schema: it has happened, and the log catches up
+                schema = self._schemas.get(outcome.snapshot.schema_id)
+                self._listener.on_commit(outcome.snapshot, schema)
         return outcome
 
     def _outcome(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
@@ -232,36 +206,68 @@ class TableCommit:
         done = self._earlier_commit(latest, changes, since)
         if done is not None:
             return done
-        unknown: Unknown | None = None
+        doubts: list[Unknown] = []
+        try:
+            return self._repeated(latest, changes, doubts)
+        except TableStoreError as error:
+            if not doubts:
+                raise
+            # What a later attempt met says nothing about the earlier one, which may still land.
+            raise self._unknown_error(changes, doubts[0].reason) from error
+
+    def _repeated(
+        self, latest: Snapshot | None, changes: Changes, doubts: list[Unknown]
+    ) -> Committed | NoChange:
+        """Attempt until it is known what has happened; attempts in doubt are added to `doubts`."""
         for number in range(self._retry.max_retries + 1):
-            base = latest
-            result = self._attempt_locked(base, changes)
-            if isinstance(result, Committed | NoChange):
+            result = self._attempt_locked(latest, changes)
+            if isinstance(result, Committed) or (isinstance(result, NoChange) and not doubts):
                 return result
             if isinstance(result, Conflict):
                 raise self._conflict_error(result)
-            if isinstance(result, Unknown):
-                unknown = result
             self._clock.sleep_ms(
                 self._retry.wait_ms(number, zlib.crc32(self._ids.unique().encode()))
             )
-            try:
-                latest = self._base(changes)
-                own = self._find_own(latest, changes, 0 if base is None else base.id)
-            except TableStoreError as error:
-                raise self._unknown_error(changes, unknown, str(error)) from error
-            if own is not None:
-                # Its name may not be durable yet: this write synchronises the same folder.
-                self._snapshots.write_hint(LATEST_HINT, own.id, durable=True)
-                return Committed(snapshot=own)
-        if unknown is not None:
-            raise self._unknown_error(changes, unknown, unknown.reason)
+            if isinstance(result, Unknown):
+                doubts.append(result)
+            latest = self._base(changes)
+            done = self._settled(result, latest, changes)
+            if done is not None:
+                return done
         raise self._conflict_error(
             Conflict(
                 reason=f"others committed first in all {self._retry.max_retries + 1} attempts",
                 snapshot=latest,
             )
         )
+
+    def _settled(
+        self, result: NoChange | LostRace | Unknown, latest: Snapshot | None, changes: Changes
+    ) -> Committed | NoChange | None:
+        """Return what an attempt in doubt has come to; None where another attempt does no harm.
+
+        That is so when it lost, and also while its snapshot id is free: the next attempt is at
+        the same id, and of the two only one can ever be there.
+
+        Raises:
+            SnapshotNotFoundError: it has expired, and so nobody knows.
+        """
+        if not isinstance(result, Unknown) or latest is None or latest.id < result.snapshot_id:
+            return None
+        if changes.commit_identifier != BATCH_IDENTIFIER:
+            last = latest.commit_identifiers.get(changes.commit_user)
+            if last is None or last < changes.commit_identifier:
+                return None
+            own = self._find_own(latest, changes, result.snapshot_id - 1)
+            if own is None:
+                return NoChange(snapshot=latest)
+        else:
+            own = self._snapshots.get(result.snapshot_id)
+            if not changes.made(own):
+                return None
+        # Its name may not be durable yet: this write synchronises the same folder.
+        self._snapshots.write_hint(own.id, durable=True)
+        return Committed(snapshot=own)
 
     def _is_newest_damaged(self) -> bool:
         try:
@@ -276,23 +282,23 @@ class TableCommit:
         For a rollback, which leads out of damage, that is the newest snapshot that can be read,
         under the id of the newest.
         """
-        newest = self._snapshots.latest_id()
-        if newest is None:
-            return None
+        try:
+            return self._snapshots.latest()
+        except CorruptFileError:
+            if changes.rollback_to is None:
+                raise
+        newest = self._snapshots.latest_id() or 0
         for snapshot_id in range(newest, 0, -1):
-            try:
+            with suppress(CorruptFileError):
                 return replace(self._snapshots.get(snapshot_id), id=newest)
-            except CorruptFileError:
-                if changes.rollback_to is None:
-                    raise
         return None
 
     def _attempt_locked(
         self, base: Snapshot | None, changes: Changes
     ) -> Committed | NoChange | Conflict | LostRace | Unknown:
         if self._lock is None:
-            return self.attempt(base, changes)
-        return self._lock.run(lambda: self.attempt(base, changes))
+            return self._attempt.run(base, changes)
+        return self._lock.run(lambda: self._attempt.run(base, changes))
 
     def _earlier_commit(
         self, latest: Snapshot | None, changes: Changes, since: int | None
@@ -319,7 +325,7 @@ class TableCommit:
     ) -> Snapshot | None:
         if latest is None or latest.id <= after_id:
             return None
-        if self._own(latest, changes):
+        if changes.made(latest):
             return latest
         for snapshot_id in range(latest.id - 1, after_id, -1):
             try:
@@ -328,55 +334,9 @@ class TableCommit:
                 return None
             except CorruptFileError:
                 continue  # whoever wrote it: a rollback has passed over it
-            if self._own(snapshot, changes):
+            if changes.made(snapshot):
                 return snapshot
         return None
-
-    @staticmethod
-    def _own(snapshot: Snapshot, changes: Changes) -> bool:
-        return (snapshot.commit_user, snapshot.commit_identifier) == (
-            changes.commit_user,
-            changes.commit_identifier,
-        )
-
-    def _next_snapshot(
-        self,
-        base: Snapshot | None,
-        changes: Changes,
-        delta: Delta,
-        schema: TableSchema,
-        base_list: str,
-        delta_list: str,
-    ) -> Snapshot:
-        number = 1 if base is None else base.id + 1
-        offsets = FrozenMap() if base is None else base.log_offsets
-        last_rollback = 0 if base is None else base.last_rollback
-        watermark = changes.watermark
-        if watermark is None and base is not None:
-            watermark = base.watermark
-        return Snapshot(
-            id=number,
-            schema_id=schema.id,
-            base_manifest_list=base_list,
-            delta_manifest_list=delta_list,
-            commit_user=changes.commit_user,
-            commit_identifier=changes.commit_identifier,
-            commit_kind=changes.kind,
-            # Never before the snapshot it follows, so that time travel can search by halves.
-            time_ms=max(self._clock.now_ms(), 0 if base is None else base.time_ms),
-            log_offsets={**offsets, **self._listener.log_offsets(schema), **changes.log_offsets},
-            total_record_count=delta.total_record_count,
-            delta_record_count=delta.record_count,
-            next_sequence=delta.next_sequence,
-            change_tracking=changes.are_tracked(schema),
-            watermark=watermark,
-            operation=changes.operation,
-            commit_identifiers=Snapshot.identifiers_after(
-                base, changes.commit_user, changes.commit_identifier
-            ),
-            last_rollback=last_rollback if changes.rollback_to is None else number,
-            properties=changes.properties,
-        )
 
     def _conflict_error(self, conflict: Conflict) -> CommitConflictError:
         other = conflict.snapshot
@@ -388,12 +348,10 @@ class TableCommit:
             reason=conflict.reason,
         )
 
-    def _unknown_error(
-        self, changes: Changes, unknown: Unknown | None, reason: str
-    ) -> TableStoreError:
+    def _unknown_error(self, changes: Changes, reason: str) -> CommitStateUnknownError:
         return CommitStateUnknownError(
             table=self._table_path,
             commit_user=changes.commit_user,
             commit_identifier=changes.commit_identifier,
-            reason=reason if unknown is None else unknown.reason,
+            reason=reason,
         )

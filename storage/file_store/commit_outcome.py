@@ -27,8 +27,9 @@ class LostRace:
     """Another commit took the snapshot id; nothing is left of this attempt."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """The store failed while publishing; the snapshot may be there or not."""
+    """Whether the attempt has become, or will become, snapshot `snapshot_id` is not known."""
 
+    snapshot_id: int
     reason: str

@@ -58,6 +58,13 @@ class Changes:
     log_offsets: Mapping[int, int] = field(default_factory=FrozenMap)
     properties: Mapping[str, str] = field(default_factory=FrozenMap)
 
+    def made(self, snapshot: Snapshot) -> bool:
+        """Return whether the snapshot is the commit of these changes."""
+        return (snapshot.commit_user, snapshot.commit_identifier) == (
+            self.commit_user,
+            self.commit_identifier,
+        )
+
     def are_tracked(self, schema: TableSchema) -> bool:
         """Return whether readers of changes shall see the commit."""
         if self.track_changes is not None:
@@ -133,15 +140,14 @@ class CommitPlanner:
     def _check_reads(
         self, base: Snapshot | None, changes: Changes, schema: TableSchema
     ) -> tuple[Conflict | None, tuple[LaterCommit, ...]]:
-        if changes.read_snapshot_id is None or base is None:
+        read_id = changes.read_snapshot_id
+        if read_id is None or base is None or base.id <= read_id:
             return None, ()
         try:
+            snapshots = (*self.snapshots.between(read_id + 1, base.id - 1), base)
             later = tuple(
                 LaterCommit(snapshot=s, entries=read_delta(self.reader, s, schema))
-                for s in (
-                    base if i == base.id else self.snapshots.get(i)
-                    for i in range(changes.read_snapshot_id + 1, base.id + 1)
-                )
+                for s in snapshots
             )
         except SnapshotNotFoundError:
             return Conflict(reason="snapshots between its read and its commit have expired"), ()

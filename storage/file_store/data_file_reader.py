@@ -340,7 +340,9 @@ def _damage(path: str, snapshot_id: int | None) -> Iterator[None]:
     except (ValueError, OSError, pa.ArrowException) as error:
         if isinstance(error, OSError) and error.errno is not None:
             name = errno.errorcode.get(error.errno, str(error.errno))
-            raise FileAccessError(path=path, operation="read", reason=name) from error
+            raise FileAccessError(
+                path=path, operation="read", reason=name, may_have_happened=False
+            ) from error
         if isinstance(error, MemoryError):
             raise
         raise CorruptFileError(path=path, reason=str(error), snapshot_id=snapshot_id) from error

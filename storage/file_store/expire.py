@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,20 +26,16 @@ from table_store.storage.file_store.manifest_file import (
     MetadataReader,
 )
 from table_store.storage.file_store.partition_path import data_file_path
+from table_store.storage.file_store.pin import Pins
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.file_store.snapshot import Snapshot
-from table_store.storage.file_store.snapshot_store import EARLIEST_HINT, SnapshotStore
-from table_store.storage.kernel.clock import Clock
+from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     MissingFileError,
     SnapshotNotFoundError,
 )
-
-ROLLBACK_GRACE_MS: Final = 500
-"""Pause between removing snapshots and removing files: a rollback that saw its target just
-before publishes within it, and its files are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +92,10 @@ def first_retained(snapshots: SnapshotStore, options: ExpireOptions) -> int | No
 
 
 def _time_ms(snapshots: SnapshotStore, snapshot_id: int, latest: int) -> int:
-    """Return when the snapshot was committed; of a damaged one, when the one after it was."""
+    """Return when the snapshot was committed; of a lost one, when the one after it was."""
     try:
         return snapshots.get(snapshot_id).time_ms
-    except CorruptFileError:
+    except (CorruptFileError, MissingFileError):
         if snapshot_id == latest:
             raise
         return _time_ms(snapshots, snapshot_id + 1, latest)
@@ -108,9 +104,10 @@ def _time_ms(snapshots: SnapshotStore, snapshot_id: int, latest: int) -> int:
 class SnapshotExpiry:
     """Expires snapshots of one table.
 
-    Order of deletion: snapshot files from the oldest on, then data files, then manifests. A
-    crash in between leaves files that nobody refers to, for the orphan cleaner; never a
-    snapshot whose files are gone.
+    Order: the floor is raised, so that nobody finds the snapshots any more; their files go; pins
+    and what was published meanwhile are read; data files go, then manifests. A crash in between
+    leaves files that nobody refers to, for the orphan cleaner; never a snapshot whose files are
+    gone. tests/property/test_commit_protocol.py is the proof.
     """
 
     def __init__(
@@ -118,15 +115,14 @@ class SnapshotExpiry:
         file_io: FileIO,
         table_path: str,
         schema_store: SchemaStore,
-        clock: Clock,
         *,
         cache: ManifestCache = PROCESS_CACHE,
     ) -> None:
         self._file_io = file_io
         self._table_path = table_path
         self._schemas = schema_store
-        self._clock = clock
         self._snapshots = SnapshotStore(file_io, table_path)
+        self._pins = Pins(file_io, table_path)
         self._reader = MetadataReader(file_io=file_io, table_path=table_path, cache=cache)
 
     def expire(
@@ -158,19 +154,18 @@ class SnapshotExpiry:
         gone = self._deleted_entries([*after_first, retained], schema)
         metadata = self._unneeded_metadata(expired, retained)
 
-        self._snapshots.write_hint(EARLIEST_HINT, first)
-        for snapshot_id in range(earliest, first):
-            self._snapshots.delete(snapshot_id)
-        self._clock.sleep_ms(ROLLBACK_GRACE_MS)
-        gone = self._not_needed(gone, retained, schema)
+        self._snapshots.expire_before(first)
+        pinned = self._pins.all()
+        gone = self._not_pinned(self._not_needed(gone, retained, schema), pinned, schema)
+        metadata -= self._metadata_of([*pinned, *self._since_rollback(retained)])
         files = {
             data_file_path(self._table_path, schema.partition_keys, file)
             for file in files_from_entries(gone, schema)
         }
-        for path in sorted(files):
-            self._file_io.delete(path)
-        for name in sorted(metadata):
-            self._file_io.delete(join_path(self._table_path, MANIFEST_FOLDER, name))
+        self._file_io.delete_files(sorted(files))
+        self._file_io.delete_files(
+            [join_path(self._table_path, MANIFEST_FOLDER, name) for name in sorted(metadata)]
+        )
         return ExpireResult(
             snapshot_ids=tuple(range(earliest, first)),
             data_files=len(files),
@@ -186,10 +181,10 @@ class SnapshotExpiry:
         return self._snapshots.get(newest)
 
     def _readable(self, snapshot_id: int) -> Snapshot | None:
-        """Return the snapshot; None for a damaged one, whose files the orphan cleaner finds."""
+        """Return the snapshot; None if damaged or lost: the orphan cleaner finds its files."""
         try:
             return self._snapshots.get(snapshot_id)
-        except CorruptFileError:
+        except (CorruptFileError, MissingFileError):
             return None
 
     def _deleted_entries(self, snapshots: list[Snapshot], schema: TableSchema) -> pa.Table:
@@ -209,10 +204,10 @@ class SnapshotExpiry:
             try:
                 needed = self._live_names(retained, schema)
             except (MissingFileError, SnapshotNotFoundError):
-                earliest = self._snapshots.earliest()
-                if earliest is None or earliest.id <= retained.id:
+                earliest_id = self._snapshots.earliest_id() or 0
+                if earliest_id <= retained.id:
                     raise
-                retained = earliest  # another process has expired those before it
+                retained = self._first_readable(earliest_id)  # others have expired those before it
                 continue
             return gone.filter(pc.invert(pc.is_in(gone["name"], needed)))
         return gone
@@ -242,6 +237,27 @@ class SnapshotExpiry:
             [chunk for column in needed for chunk in column.chunks], pa.string()
         )
 
+    def _not_pinned(
+        self, gone: pa.Table, pinned: Sequence[Snapshot], schema: TableSchema
+    ) -> pa.Table:
+        for snapshot in pinned if gone.num_rows else ():
+            # Where its metadata is gone, it had expired before it was pinned.
+            with suppress(MissingFileError):
+                live = read_live_files(self._reader, snapshot, schema).entries["name"]
+                gone = gone.filter(pc.invert(pc.is_in(gone["name"], live)))
+        return gone
+
+    def _since_rollback(self, retained: Snapshot) -> list[Snapshot]:
+        """Return the snapshots after `retained` if they may hold what had gone before it."""
+        latest = self._snapshots.latest()
+        if latest is None or latest.last_rollback <= retained.id:
+            return []
+        found: list[Snapshot] = []
+        for snapshot_id in range(retained.id + 1, latest.id + 1):
+            with suppress(SnapshotNotFoundError, MissingFileError, CorruptFileError):
+                found.append(self._snapshots.get(snapshot_id))
+        return found
+
     def _unneeded_metadata(self, expired: list[Snapshot], retained: Snapshot) -> set[str]:
         """Return the names of lists and manifests that only `expired` snapshots refer to.
 
@@ -249,17 +265,18 @@ class SnapshotExpiry:
         snapshot does not need, no later one does. Where its own lists cannot be read, nobody knows
         what that is; the orphan cleaner finds the rest.
         """
-        names: set[str] = set()
-        for snapshot in expired:
-            names |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
-            with suppress(MissingFileError, CorruptFileError):
-                names |= self._manifest_names(snapshot)
-        lists = {retained.base_manifest_list, retained.delta_manifest_list}
         try:
-            return names - lists - self._manifest_names(retained)
+            needed = self._metadata_of([retained], strict=True)
         except (MissingFileError, CorruptFileError):
             return set()
+        return self._metadata_of(expired) - needed
 
-    def _manifest_names(self, snapshot: Snapshot) -> set[str]:
-        base, delta = manifests_of(self._reader, snapshot)
-        return {manifest.name for manifest in (*base, *delta)}
+    def _metadata_of(self, snapshots: Sequence[Snapshot], *, strict: bool = False) -> set[str]:
+        """Return the names of lists and manifests; unless `strict`, of those that can be read."""
+        names: set[str] = set()
+        for snapshot in snapshots:
+            names |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
+            with suppress(*() if strict else (MissingFileError, CorruptFileError)):
+                base, delta = manifests_of(self._reader, snapshot)
+                names |= {manifest.name for manifest in (*base, *delta)}
+        return names

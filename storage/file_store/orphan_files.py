@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 import pyarrow as pa
@@ -17,11 +18,13 @@ from table_store.storage.file_store.manifest_file import (
     ManifestCache,
     MetadataReader,
 )
+from table_store.storage.file_store.pin import PIN_FOLDER, Pins
 from table_store.storage.file_store.schema_store import SCHEMA_FOLDER, SchemaStore
 from table_store.storage.file_store.snapshot_store import SNAPSHOT_FOLDER, SnapshotStore
+from table_store.storage.kernel.errors import MissingFileError
 
 _BUCKET = re.compile(r"bucket-\d+")
-_METADATA_FOLDERS: Final = frozenset({SCHEMA_FOLDER, SNAPSHOT_FOLDER, MANIFEST_FOLDER})
+_METADATA_FOLDERS: Final = frozenset({SCHEMA_FOLDER, SNAPSHOT_FOLDER, MANIFEST_FOLDER, PIN_FOLDER})
 
 
 def find_orphan_files(
@@ -29,9 +32,10 @@ def find_orphan_files(
 ) -> tuple[FileStatus, ...]:
     """Return the files below `table_path` that no snapshot needs, by path.
 
-    Candidates are data files in bucket folders, manifests, and temporary files anywhere; other
-    files are not ours to judge. Only files last modified before `older_than_ms` (a time since
-    1970) count: a running statement's files are not in a snapshot yet.
+    Candidates are data files in bucket folders, manifests, pins, and temporary files anywhere;
+    other files are not ours to judge. Only files last modified before `older_than_ms` (a time
+    since 1970) count: a running statement's files are not in a snapshot yet. Older pins are those
+    of statements that died, and keep nothing.
 
     Raises:
         CorruptFileError: metadata is damaged, so that what is needed is not known.
@@ -45,7 +49,8 @@ def find_orphan_files(
     ]
     if not candidates:
         return ()
-    needed = _needed_names(file_io, table_path, schema_store)
+    needed = _pinned_names(file_io, table_path, schema_store, since_ms=older_than_ms)
+    needed |= _needed_names(file_io, table_path, schema_store)
     return tuple(
         status
         for status in candidates
@@ -71,7 +76,8 @@ def remove_orphan_files(
 
 def _candidates(file_io: FileIO, table_path: str, folder: str) -> Iterator[FileStatus]:
     folder_name = folder.rsplit("/", 1)[-1]
-    ours = folder_name == MANIFEST_FOLDER or _BUCKET.fullmatch(folder_name) is not None
+    holds_ours = folder_name in (MANIFEST_FOLDER, PIN_FOLDER)
+    ours = holds_ours or _BUCKET.fullmatch(folder_name) is not None
     for status in file_io.list(folder):
         if status.is_dir:
             is_metadata = folder == table_path and status.name in _METADATA_FOLDERS
@@ -83,6 +89,21 @@ def _candidates(file_io: FileIO, table_path: str, folder: str) -> Iterator[FileS
 
 def _holds_data(folder_name: str) -> bool:
     return "=" in folder_name or _BUCKET.fullmatch(folder_name) is not None
+
+
+def _pinned_names(
+    file_io: FileIO, table_path: str, schema_store: SchemaStore, *, since_ms: int
+) -> set[str]:
+    """Return the names of the files that pins from `since_ms` on keep."""
+    reader = MetadataReader(file_io=file_io, table_path=table_path, cache=ManifestCache())
+    needed: set[str] = set()
+    for snapshot in Pins(file_io, table_path).all(since_ms=since_ms):
+        with suppress(MissingFileError):  # it had expired before it was pinned
+            base, delta = manifests_of(reader, snapshot)
+            needed |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
+            needed |= {manifest.name for manifest in (*base, *delta)}
+            needed |= set(read_live_files(reader, snapshot, schema_store.latest()).names())
+    return needed
 
 
 def _needed_names(file_io: FileIO, table_path: str, schema_store: SchemaStore) -> set[str]:

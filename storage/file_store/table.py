@@ -393,7 +393,7 @@ class FileStoreTable:
         schema = self.schema
         kept = options or StorageSettings.of(schema).expiry(self.clock.now_ms())
         kept = kept.needing(self.consumers.needed_from_id())
-        expiry = SnapshotExpiry(self.file_io, self.path, self.schema_store, self.clock)
+        expiry = SnapshotExpiry(self.file_io, self.path, self.schema_store)
         return expiry.expire(kept, heard_by(self.listener, schema, self.path))
 
     def file_reader(self, schema: TableSchema) -> DataFileReader:

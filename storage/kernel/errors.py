@@ -359,10 +359,14 @@ class FileAccessError(TableStoreError):
         self.operation = operation
         self.may_have_happened = may_have_happened
         self.reason = reason
-        super().__init__(
-            f"Could not {operation} {path!r}: {reason}. The table is as it was before the "
-            "statement; see to the file system (space, permissions) and run it again."
-        )
+        remedy = "see to the file system (space, permissions)"
+        if may_have_happened:
+            state = (
+                f"Whether it took effect is not known: {remedy}, and look before running it again"
+            )
+        else:
+            state = f"The table is as it was before the statement; {remedy} and run it again"
+        super().__init__(f"Could not {operation} {path!r}: {reason}. {state}.")
 
 
 class FormatVersionError(TableStoreError):

@@ -34,7 +34,6 @@ from table_store.storage.kernel.errors import (
     CorruptFileError,
     InvalidSchemaError,
     MissingFileError,
-    SnapshotNotFoundError,
 )
 from table_store.storage.log_store.log_settings import kept_ms
 from table_store.storage.log_store.log_store import is_told
@@ -70,10 +69,11 @@ class KeptChanges:
         stop_ms = self.table.clock.now_ms() - (retention_ms or 0)
         kept = self.archive.snapshots
         for snapshot_id in kept.ids():
-            snapshot = kept.get(snapshot_id)
-            if retention_ms is not None and snapshot.time_ms >= stop_ms:
-                break
-            self._remove(snapshot)
+            with suppress(MissingFileError):  # another expiry has removed it
+                snapshot = kept.get(snapshot_id)
+                if retention_ms is not None and snapshot.time_ms >= stop_ms:
+                    break
+                self._remove(snapshot)
 
     def _write_up_to(self, last_id: int) -> None:
         earliest = self.table.snapshot_store.earliest_id() or 1
@@ -99,7 +99,7 @@ class KeptChanges:
         written = manifests.write(None, entries, schema)
         base_list, delta_list = written.lists
         kept = replace(snapshot, base_manifest_list=base_list, delta_manifest_list=delta_list)
-        if not (self.archive.snapshots.publish(kept) or self._is_there(kept)):
+        if not (self.archive.snapshots.create(kept) or self._is_there(kept)):
             manifests.discard(written)
             delete_files(self.table.writer_context(schema), (*brought, *taken))
 
@@ -107,7 +107,7 @@ class KeptChanges:
         """Whether what was there was ours: a store may repeat the request that created it."""
         try:
             found = self.archive.snapshots.get(kept.id)
-        except SnapshotNotFoundError:
+        except MissingFileError:
             return False
         return found.delta_manifest_list == kept.delta_manifest_list
 
@@ -140,7 +140,7 @@ class KeptChanges:
             for files in self.archive.delta(snapshot, schema):
                 paths += [data_file_path(table.path, schema.partition_keys, f) for f in files]
             names += [m.name for of_list in manifests_of(table.metadata, snapshot) for m in of_list]
-        self.archive.snapshots.delete(snapshot.id)
+        self.archive.snapshots.delete([snapshot.id])
         for path in (*paths, *(join_path(table.path, MANIFEST_FOLDER, name) for name in names)):
             table.file_io.delete(path)
 

@@ -23,9 +23,8 @@ from table_store.storage.file_store.orphan_files import remove_orphan_files
 from table_store.storage.file_store.schema_evolution import change_options
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.snapshot import CommitKind
-from table_store.storage.kernel.errors import SnapshotNotFoundError, TableStoreError
+from table_store.storage.kernel.errors import TableStoreError
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
-from tests.fakes.manual_clock import ManualClock
 from tests.fakes.metadata_table import MetadataTable, add, make_file
 
 pytestmark = pytest.mark.crash
@@ -174,42 +173,3 @@ def test_any_fault_leaves_before_or_after(
         assert_clean(path)
         shutil.rmtree(path)
     assert fail_at > 3, "the operations were counted"
-
-
-class RememberingFileIO(FailingFileIO):
-    """Still sees the snapshot files that it has read once: the reader was a moment earlier."""
-
-    def __init__(self, inner: LocalFileIO) -> None:
-        super().__init__(inner)
-        self._seen: dict[str, bytes] = {}
-
-    def read_bytes(self, path: str) -> bytes:
-        if path not in self._seen:
-            self._seen[path] = super().read_bytes(path)
-        return self._seen[path]
-
-
-class InterruptedClock(ManualClock):
-    """Runs something else while its owner sleeps."""
-
-    def __init__(self, meanwhile: Callable[[], object]) -> None:
-        super().__init__()
-        self._meanwhile = meanwhile
-
-    def sleep_ms(self, duration_ms: int) -> None:
-        self._meanwhile()
-
-
-def test_a_rollback_that_meets_an_expiry_keeps_its_files(tmp_path: Path) -> None:
-    """The expiry pauses between removing snapshots and files; a rollback gets in there."""
-    prepare(tmp_path, 6)
-    rolling = MetadataTable(str(tmp_path), file_io=RememberingFileIO(LocalFileIO(str(tmp_path))))
-    target = rolling.names(2)
-    clock = InterruptedClock(lambda: rolling.commit.rollback(2, commit_user="r"))
-    expire(MetadataTable(str(tmp_path), clock=clock))
-    fresh = MetadataTable(str(tmp_path))
-    assert fresh.names() == target
-    with pytest.raises(SnapshotNotFoundError):
-        fresh.snapshots.get(2)
-    for file in fresh.live().files():
-        assert Path(fresh.file_path(file)).exists(), file.name

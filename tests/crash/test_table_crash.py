@@ -30,7 +30,6 @@ from table_store.storage.file_store.table_writer import TableWriter
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import INTEGER, LONG, STRING
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
-from tests.fakes.manual_clock import ManualClock
 
 pytestmark = pytest.mark.crash
 
@@ -131,7 +130,7 @@ def compact(table: FileStoreTable, case: Case) -> None:
 
 
 def expire(table: FileStoreTable, case: Case) -> None:
-    expiry = SnapshotExpiry(table.file_io, table.path, table.schema_store, ManualClock())
+    expiry = SnapshotExpiry(table.file_io, table.path, table.schema_store)
     expiry.expire(ExpireOptions(older_than_ms=FAR_FUTURE_MS, retain_min=1))
 
 

@@ -8,7 +8,7 @@ called: a request that a network has kept back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from enum import Enum
 from typing import TypeVar
@@ -144,6 +144,16 @@ class FailingFileIO:
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
         self.run(path, lambda: self._inner.delete(path, recursive=recursive))
+
+    def delete_files(self, paths: Collection[str], *, durable: bool = False) -> None:
+        def delete(path: str) -> None:
+            self.run(path, lambda: self._inner.delete_files((path,), durable=durable))
+
+        for path in paths:  # each may be the last
+            delete(path)
+
+    def missing(self, paths: Collection[str]) -> tuple[str, ...]:
+        return self.run(next(iter(paths), ""), lambda: self._inner.missing(paths))
 
     def exists(self, path: str) -> bool:
         return self.run(path, lambda: self._inner.exists(path))

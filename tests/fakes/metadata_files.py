@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -34,11 +35,14 @@ from table_store.storage.file_store.consumer import ConsumerStore
 from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.live_files import manifests_of
 from table_store.storage.file_store.manifest_file import ManifestCache, MetadataReader
+from table_store.storage.file_store.pin import Pins
 from table_store.storage.file_store.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.schema_store import SchemaStore
+from table_store.storage.file_store.snapshot_files import SnapshotFiles
 from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import Clock
+from table_store.storage.kernel.errors import CommitStateUnknownError
 from table_store.storage.kernel.types import (
     LONG,
     STRING,
@@ -154,7 +158,7 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
 
     def snapshot_in(folder: str, snapshot_id: int) -> MetadataFile:
         def read(file_io: FileIO) -> object:
-            return SnapshotStore(file_io, table.path, folder=folder).get(snapshot_id)
+            return SnapshotFiles(file_io, f"{table.path}/{folder}").get(snapshot_id)
 
         path = f"{table.path}/{folder}/snapshot-{snapshot_id}"
         return MetadataFile(path=path, read=read, is_versioned=True)
@@ -171,6 +175,8 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
     table.consumers.note("bills", 3)
     positions = PositionFile(table.file_io, table.path)
     positions.write(LogPosition(snapshot_id=3, foreign_records=1, offsets={0: 17, 1: 4}))
+    with suppress(CommitStateUnknownError), Pins(table.file_io, table.path).pinned(snapshot, "x"):
+        raise CommitStateUnknownError(table="", commit_user="", commit_identifier=0, reason="")
     _, (written,) = manifests_of(table.metadata, snapshot)
     return {
         "schema": MetadataFile(
@@ -182,6 +188,11 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
         "kept snapshot": snapshot_in(ARCHIVE_FOLDER, 2),
         "LATEST": MetadataFile(
             path=f"{table.path}/snapshot/LATEST", read=latest_id, is_versioned=None
+        ),
+        "pin": MetadataFile(
+            path=f"{table.path}/pin/pin-x",
+            read=lambda file_io: Pins(file_io, table.path).all(),
+            is_versioned=True,
         ),
         "manifest list": manifest(snapshot.delta_manifest_list, ContentKind.MANIFEST_LIST),
         "manifest": manifest(written.name, ContentKind.MANIFEST),

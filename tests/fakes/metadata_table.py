@@ -6,11 +6,14 @@ Tests of commits, expiry and pruning build their histories with it and compare w
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.commit import TableCommit
+from table_store.storage.file_store.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.data_file import ColumnStats, CommitMessage, DataFile
 from table_store.storage.file_store.expire import SnapshotExpiry
 from table_store.storage.file_store.live_files import LiveFiles, read_live_files
@@ -23,6 +26,7 @@ from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.kernel.types import LONG, STRING
 from table_store.storage.kernel.values import Value
 from tests.fakes.counting_ids import CountingIds
+from tests.fakes.failing_file_io import FailingFileIO
 from tests.fakes.manual_clock import ManualClock
 
 # Writers of one table hand out different ids, as random ones would be.
@@ -99,7 +103,7 @@ class MetadataTable:
         self.snapshots = SnapshotStore(self.io, self.path)
         self.cache = ManifestCache()
         self.reader = MetadataReader(file_io=self.io, table_path=self.path, cache=self.cache)
-        self.commit = TableCommit(
+        self.commit = _WritingCommit(
             self.io,
             self.path,
             self.schemas,
@@ -108,7 +112,7 @@ class MetadataTable:
             cache=self.cache,
             retry=self.retry,
         )
-        self.expiry = SnapshotExpiry(self.io, self.path, self.schemas, self.clock, cache=self.cache)
+        self.expiry = SnapshotExpiry(self.io, self.path, self.schemas, cache=self.cache)
 
     def create(self) -> MetadataTable:
         """Publish the first schema."""
@@ -134,3 +138,17 @@ class MetadataTable:
         names = self.live(snapshot_id).names()
         assert len(names) == len(set(names)), names
         return set(names)
+
+
+class _WritingCommit(TableCommit):
+    """Makes the data files of which its messages only tell."""
+
+    def commit(self, messages: Sequence[CommitMessage], **arguments: Any) -> Committed | NoChange:
+        schema = self._schemas.latest()
+        for file in (file for message in messages for file in message.added):
+            path = data_file_path(self._table_path, schema.partition_keys, file)
+            file_io = self._attempt.planner.reader.file_io
+            plain = file_io._inner if isinstance(file_io, FailingFileIO) else file_io
+            if not plain.exists(path):
+                plain.write_files({path: file.name.encode()})
+        return super().commit(messages, **arguments)

@@ -27,8 +27,11 @@ WRITERS = {
     "catalog/temporary_tables.py": {"session"},
     "storage/file_store/consumer.py": {"consumer"},
     "storage/file_store/manifest_writer.py": {"manifest", "manifest list"},
+    "storage/file_store/pin.py": {"pin"},
+    "storage/file_store/retention_floor.py": set(),  # the name of an empty file
     "storage/file_store/schema_store.py": {"schema"},
-    "storage/file_store/snapshot_store.py": {"snapshot", "kept snapshot", "LATEST"},
+    "storage/file_store/snapshot_files.py": {"snapshot", "kept snapshot"},
+    "storage/file_store/snapshot_store.py": {"LATEST"},
     "storage/log_store/log_position.py": {"log position"},
 }
 """The modules that write whole files, with what they write."""

@@ -40,7 +40,7 @@ def table_of(path: Path, *, commits: int) -> FileStoreTable:
 
 
 def expired(table: FileStoreTable, *, left: int) -> FileStoreTable:
-    SnapshotExpiry(table.file_io, table.path, table.schema_store, table.clock).expire(
+    SnapshotExpiry(table.file_io, table.path, table.schema_store).expire(
         ExpireOptions(older_than_ms=T0 * 2, retain_min=left, retain_max=left, expire_max=99)
     )
     return table

@@ -1,0 +1,67 @@
+"""A process that stands still at one of its file operations, while others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.kernel.errors import FileAccessError
+from tests.fakes.failing_file_io import FailingFileIO
+
+Result = TypeVar("Result")
+
+
+class PausingFileIO(FailingFileIO):
+    """Runs `meanwhile` once, before an operation.
+
+    Args:
+        root: of the files.
+        meanwhile: what others do.
+        at: the operation's number from 1; 0 to go by the path.
+        path_part: it is the first creation of a file, if absent, whose path holds this.
+    """
+
+    def __init__(
+        self, root: str, meanwhile: Callable[[], object], *, at: int = 0, path_part: str = ""
+    ) -> None:
+        super().__init__(LocalFileIO(root))
+        self._meanwhile = meanwhile
+        self._at = at
+        self._path_part = path_part
+        self.has_paused = False
+
+    def run(
+        self,
+        path: str,
+        action: Callable[[], Result],
+        torn: Callable[[], object] | None = None,
+    ) -> Result:
+        if self.operations + 1 == self._at:
+            self._pause()
+        return super().run(path, action, torn)
+
+    def write_new(self, path: str, data: bytes) -> bool:
+        if self._path_part and self._path_part in path:
+            self._pause()
+        return super().write_new(path, data)
+
+    def _pause(self) -> None:
+        if not self.has_paused:
+            self.has_paused = True
+            self._meanwhile()
+
+
+class LatePutFileIO(FailingFileIO):
+    """The first creation of a file whose path holds `path_part` times out, and lands later."""
+
+    def __init__(self, root: str, path_part: str) -> None:
+        super().__init__(LocalFileIO(root))
+        self._path_part = path_part
+        self.late_put: Callable[[], bool] | None = None
+
+    def write_new(self, path: str, data: bytes) -> bool:
+        if self.late_put is None and self._path_part in path:
+            self.late_put = lambda: self._inner.write_new(path, data)
+            raise FileAccessError(path=path, operation="create", reason="timeout")
+        return super().write_new(path, data)
