@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from table_store.catalog.bridge.bridge_jar import BridgeBuildError, java_command
@@ -13,17 +15,55 @@ from table_store.storage.kernel.errors import TableStoreError
 
 DELTA_VERSION = "4.4.0"
 _UNITY_CATALOG_VERSION = "0.6.0"
+
+
+@dataclass(frozen=True, slots=True)
+class _Artifact:
+    """A jar of Maven Central, which never changes what a version is."""
+
+    organisation: str
+    name: str
+    version: str
+    size_bytes: int
+    sha256: str
+
+    @property
+    def jar(self) -> str:
+        return f"{self.name}-{self.version}.jar"
+
+
 # Everything delta-spark asks for at run time that Spark does not have itself.
 _ARTIFACTS = (
-    ("io.delta", "delta-spark_4.2_2.13", DELTA_VERSION),
-    ("io.delta", "delta-storage", DELTA_VERSION),
-    ("io.delta", "delta-kernel-api", DELTA_VERSION),
-    ("io.delta", "delta-kernel-defaults", DELTA_VERSION),
-    ("io.delta", "delta-kernel-unitycatalog", DELTA_VERSION),
-    ("io.unitycatalog", "unitycatalog-client", _UNITY_CATALOG_VERSION),
-    ("io.unitycatalog", "unitycatalog-hadoop", _UNITY_CATALOG_VERSION),
+    _Artifact(
+        *("io.delta", "delta-spark_4.2_2.13", DELTA_VERSION, 9_515_916),
+        "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",
+    ),
+    _Artifact(
+        *("io.delta", "delta-storage", DELTA_VERSION, 113_863),
+        "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
+    ),
+    _Artifact(
+        *("io.delta", "delta-kernel-api", DELTA_VERSION, 2_838_619),
+        "ee9b5a14ac3b7efdff4d61a58478fe8eb0e5a3fbca43889dca7290795fe79a11",
+    ),
+    _Artifact(
+        *("io.delta", "delta-kernel-defaults", DELTA_VERSION, 227_185),
+        "225c975199e4718b38ee5b7e6da7f19e9585024262b2cec2656b32151a856b0b",
+    ),
+    _Artifact(
+        *("io.delta", "delta-kernel-unitycatalog", DELTA_VERSION, 43_048),
+        "cea22dfb4ac562b3cd27bf652697750e8336009d73fb06631363aaaad5345ffa",
+    ),
+    _Artifact(
+        *("io.unitycatalog", "unitycatalog-client", _UNITY_CATALOG_VERSION, 564_136),
+        "48257499a86b801a3e2372cec55ac226ca1c1c7eabe5c118e7302f29a1fdbc19",
+    ),
+    _Artifact(
+        *("io.unitycatalog", "unitycatalog-hadoop", _UNITY_CATALOG_VERSION, 78_389),
+        "c47b63c961c87102b9e1d63809a0915ba4c86b7652f57c8d39ca3a05b441a150",
+    ),
 )
-JAR_NAMES = tuple(f"{name}-{version}.jar" for _, name, version in _ARTIFACTS)
+JAR_NAMES = tuple(artifact.jar for artifact in _ARTIFACTS)
 _TIMEOUT_S = 300
 
 
@@ -43,6 +83,23 @@ class DeltaNotFetchedError(TableStoreError):
         )
 
 
+class ForeignJarError(TableStoreError):
+    """A repository gave another jar than Delta's."""
+
+    condition = "TABLE_STORE_DELTA_CHECKSUM"
+    sql_state = "42501"
+
+    def __init__(self, *, jar: str, size_bytes: int, sha256: str, expected: str) -> None:
+        self.jar = jar
+        self.size_bytes = size_bytes
+        self.sha256 = sha256
+        super().__init__(
+            f"What was fetched as {jar} ({size_bytes} bytes) has the SHA-256 {sha256}, not "
+            f"{expected} as in Maven Central; nothing was installed. Find out who changed it: the "
+            "repository (--ivy-settings names another) or Ivy's local cache, ~/.ivy2/cache."
+        )
+
+
 def missing(jars: Path) -> tuple[str, ...]:
     """Return the names of the jars that are not in a folder."""
     return tuple(name for name in JAR_NAMES if not (jars / name).exists())
@@ -58,6 +115,7 @@ def fetch(home: SparkHome, target: Path, ivy_settings: Path | None = None) -> No
 
     Raises:
         DeltaNotFetchedError: Not all of them could be had.
+        ForeignJarError: One of them is not what it is called.
     """
     ivy = next(iter(sorted(home.jars.glob("ivy-*.jar"))), None)
     if ivy is None:
@@ -71,13 +129,25 @@ def fetch(home: SparkHome, target: Path, ivy_settings: Path | None = None) -> No
     absent = missing(target)
     if absent:
         raise DeltaNotFetchedError(reason=f"not found: {', '.join(absent)}")
+    for artifact in _ARTIFACTS:
+        _check(artifact, target / artifact.jar)
+
+
+def _check(artifact: _Artifact, path: Path) -> None:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if (size, digest) != (artifact.size_bytes, artifact.sha256):
+        raise ForeignJarError(
+            jar=artifact.jar, size_bytes=size, sha256=digest, expected=artifact.sha256
+        )
 
 
 def _wanted() -> str:
     rows = "".join(
-        f'<dependency org="{org}" name="{name}" rev="{version}" transitive="false" '
-        'conf="default->master"/>'
-        for org, name, version in _ARTIFACTS
+        f'<dependency org="{a.organisation}" name="{a.name}" rev="{a.version}" '
+        'transitive="false" conf="default->master"/>'
+        for a in _ARTIFACTS
     )
     return (
         '<ivy-module version="2.0"><info organisation="table-store" module="delta"/>'
