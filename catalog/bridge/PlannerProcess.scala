@@ -36,6 +36,7 @@ private class PlannerProcess(session: SparkSession) {
     new SecureRandom().nextBytes(bytes)
     Base64.getUrlEncoder.withoutPadding.encodeToString(bytes)
   }
+  private val log = PlannerLog.of(context.getConf)
   private val process = start()
   private val stdin = process.getOutputStream // stays open: its end tells the planner that this JVM is gone
   private val stdout = new BufferedReader(new InputStreamReader(process.getInputStream, UTF_8))
@@ -50,7 +51,7 @@ private class PlannerProcess(session: SparkSession) {
   server.startServer(true)
   // Whoever takes a port of a dead planner may be shown the token, which then opens nothing.
   process.onExit.thenRun(() => close())
-  say(("java_port" -> server.getJavaServer.getListeningPort) ~ ("log" -> PlannerProcess.log(session).getPath))
+  say(("java_port" -> server.getJavaServer.getListeningPort) ~ ("log" -> log.getPath))
   heard(Option(_).filter(_ == "ready"))
   val planner: Planner =
     server.getPythonServerEntryPoint(Array[Class[_]](classOf[Planner])).asInstanceOf[Planner]
@@ -61,7 +62,7 @@ private class PlannerProcess(session: SparkSession) {
   private def start(): Process = {
     val builder = new ProcessBuilder(PlannerProcess.python(session), "-P", "-m", "table_store.planner")
     PlannerProcess.memory.foreach { case (name, value) => builder.environment.putIfAbsent(name, value) }
-    builder.redirectError(ProcessBuilder.Redirect.appendTo(PlannerProcess.log(session)))
+    builder.redirectError(ProcessBuilder.Redirect.appendTo(log))
     builder.start()
   }
 
@@ -73,7 +74,7 @@ private class PlannerProcess(session: SparkSession) {
     Option(stdout.readLine()).flatMap(meaning).getOrElse {
       process.destroyForcibly()
       if (server != null) close()
-      throw Errors.plannerFailed(PlannerProcess.python(session), PlannerProcess.log(session))
+      throw Errors.plannerFailed(PlannerProcess.python(session), log)
     }
 
   def isAlive: Boolean = process.isAlive
@@ -103,13 +104,6 @@ object PlannerProcess {
   private def besideSpark: Option[String] = sys.env.get("SPARK_HOME")
     .map(home => new File(home).toPath.resolve("../../../../bin/python3").normalize.toFile)
     .filter(_.canExecute).map(_.getPath)
-
-  private def log(session: SparkSession): File = {
-    val folder = session.sparkContext.getConf.get("spark.tablestore.planner.log.dir",
-      System.getProperty("java.io.tmpdir") + "/table-store-" + System.getProperty("user.name"))
-    new File(folder).mkdirs()
-    new File(folder, s"planner-${ProcessHandle.current().pid()}.log")
-  }
 
   private def current(session: SparkSession): PlannerProcess = synchronized {
     if (running == null || !running.serves(session)) {

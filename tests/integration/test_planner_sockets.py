@@ -6,19 +6,16 @@ A real JVM connects to a socket of the test's, which stands at the port of a pla
 from __future__ import annotations
 
 import hmac
-import os
 import socket
-import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
-from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JJavaError
-from pyspark.java_gateway import launch_gateway
+
+from tests.integration.plain_jvm import plain_jvm
 
 pytestmark = pytest.mark.spark
 
@@ -28,13 +25,8 @@ _CHALLENGE_BYTES = 32
 
 @pytest.fixture(scope="module")
 def jvm() -> Iterator[Any]:
-    """A JVM with Spark's classes, and no Spark running."""
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    gateway: JavaGateway = launch_gateway()  # type: ignore[no-untyped-call]
-    yield gateway.jvm
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait(60)
+    with plain_jvm() as started:
+        yield started
 
 
 @pytest.fixture
