@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from table_store.storage.file_store.live_files import PartitionSummary
@@ -12,6 +13,7 @@ from table_store.storage.file_store.partition_path import partition_folders
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.watermark import is_wall_time
 from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
 from table_store.storage.kernel.options import Scope as OptionScope
 from table_store.storage.kernel.secrets import shown_value
@@ -24,6 +26,8 @@ from table_store.storage.log_options import (
 )
 from table_store.storage.log_store.log_settings import log_system
 from table_store.storage.table_options import BUCKET, CHANGE_TRACKING, FILE_FORMAT, TABLE_OPTIONS
+
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +58,14 @@ def describe_rows(
     """
     schema = table.schema
     snapshot = table.latest_snapshot()
-    watermark = None if snapshot is None else snapshot.watermark
     live = table.live_files(snapshot, schema)
     zone = ZoneInfo(time_zone)
-    rows = _option_rows(schema)
-    rows["watermark"] = DescribeRow(
-        "watermark",
-        None if watermark is None else _time_text(watermark, zone),
-        "watermark of the latest written rows",
-    )
+    watermark = None if snapshot is None else snapshot.watermark
     if partition:
         values = _partition_values(schema, partition)
         found = live.in_scope(Scope(spec=dict(zip(schema.partition_keys, values, strict=True))))
         summaries = found.partitions()
+        watermark = summaries[0].watermark if summaries else None
         folders = partition_folders(schema.partition_keys, values)
         if not summaries:
             raise NotFoundError(kind="partition", name="/".join(folders))
@@ -75,8 +74,10 @@ def describe_rows(
         first: tuple[DescribeRow, ...] = (spec,)
     else:
         summaries, path, first = live.partitions(), table.path, ()
-    path_row = DescribeRow("file.path", path, "where the files are")
-    ordered = [rows[key] if key != "file.path" else path_row for key in _ORDER]
+    rows = _option_rows(schema)
+    rows["file.path"] = DescribeRow("file.path", path, "where the files are")
+    rows["watermark"] = _watermark_row(watermark, ZoneInfo("UTC") if is_wall_time(schema) else zone)
+    ordered = [rows[key] for key in _ORDER]
     return (*first, *ordered, *_file_rows(summaries, zone))
 
 
@@ -117,6 +118,11 @@ def _option_rows(schema: TableSchema) -> dict[str, DescribeRow]:
     }
 
 
+def _watermark_row(watermark: int | None, zone: ZoneInfo) -> DescribeRow:
+    text = None if watermark is None else _time_text(watermark, zone)
+    return DescribeRow("watermark", text, "watermark of the latest written rows")
+
+
 def _file_rows(summaries: tuple[PartitionSummary, ...], zone: ZoneInfo) -> tuple[DescribeRow, ...]:
     last_ms = max((summary.last_modified_ms for summary in summaries), default=None)
     is_compacted = all(summary.compacted for summary in summaries)
@@ -142,5 +148,8 @@ def _partition_values(schema: TableSchema, partition: Mapping[str, Value]) -> tu
 
 
 def _time_text(time_ms: int, zone: ZoneInfo) -> str:
-    moment = dt.datetime.fromtimestamp(time_ms / 1000, zone)
-    return moment.strftime("%Y-%m-%d %H:%M:%S") + f".{time_ms % 1000:03d}"
+    try:
+        moment = (_EPOCH + dt.timedelta(milliseconds=time_ms)).astimezone(zone)
+    except OverflowError:
+        return f"{time_ms} ms"  # a year that Python does not have
+    return moment.replace(tzinfo=None).isoformat(" ", "milliseconds")

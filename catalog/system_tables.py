@@ -278,6 +278,7 @@ _PARTITIONS: Final = _schema(
     ("file_count", _LONG),
     ("last_update_time", _TIME),
     ("total_buckets", _INT),
+    ("watermark", _LONG),
 )
 
 
@@ -294,6 +295,7 @@ def _partition_rows(table: FileStoreTable, snapshot: Snapshot | None) -> pa.Tabl
             "file_count": summary.file_count,
             "last_update_time": summary.last_modified_ms * 1000,
             "total_buckets": bucket_count,
+            "watermark": summary.watermark,
         }
         for summary in table.live_files(snapshot, schema).partitions()
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from table_store.storage.file_store.bag_place import bags, moves_rows
 from table_store.storage.file_store.bag_reader import BagReader
 from table_store.storage.file_store.bucket import bucket_columns, bucket_ids
 from table_store.storage.file_store.compaction_picker import CompactionUnit
@@ -26,6 +27,7 @@ from table_store.storage.file_store.data_file_writer import DataFileWriter
 from table_store.storage.file_store.interval_partition import interval_partition
 from table_store.storage.file_store.key_cuts import key_ranges, meets
 from table_store.storage.file_store.key_range import KeyRange
+from table_store.storage.file_store.levels import Levels, levels_of
 from table_store.storage.file_store.live_files import LiveFiles
 from table_store.storage.file_store.merge import newest_per_key
 from table_store.storage.file_store.merge_slices import RunRows, merge_slices
@@ -212,6 +214,33 @@ class CompactionTask:
             clock=self.context.clock,
             ids=self.context.ids,
         )
+
+
+def picked_tasks(
+    live: LiveFiles,
+    pick: Callable[[Levels], CompactionUnit | None],
+    *,
+    files: DataFileReader,
+    context: WriterContext,
+    moved: Collection[int],
+) -> tuple[CompactionTask, ...]:
+    """Return what `pick` finds to compact among the buckets of `live`.
+
+    `moved` are ids of the schemas under which rows had other buckets than today.
+    """
+    picked = ((bucket, pick(levels_of(bucket.files))) for bucket in bags(live.by_bucket(), moved))
+    return tuple(
+        CompactionTask(
+            partition=bucket.partition,
+            bucket=bucket.bucket,
+            unit=unit.described_by(live.with_stats((*unit.files, *unit.raised_files))),
+            files=files,
+            context=context,
+            moves_rows=moves_rows(unit.files, moved),
+        )
+        for bucket, unit in picked
+        if unit is not None
+    )
 
 
 def _only_file(sections: Sequence[Sequence[SortedRun]]) -> DataFile | None:

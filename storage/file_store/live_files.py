@@ -24,6 +24,7 @@ from table_store.storage.file_store.manifest_list import ManifestMeta, list_from
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.snapshot import Snapshot
+from table_store.storage.file_store.watermark import greatest_times, watermark_at
 from table_store.storage.kernel.values import Value
 
 
@@ -41,7 +42,7 @@ class PartitionSummary:
     """What one partition holds.
 
     `record_count` counts stored rows, deletions included; `last_modified_ms` is when its newest
-    file was written.
+    file was written. `watermark` is that of the rows in its files, in milliseconds.
     """
 
     partition: tuple[Value, ...]
@@ -51,6 +52,7 @@ class PartitionSummary:
     size_bytes: int
     last_modified_ms: int
     compacted: bool
+    watermark: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +144,13 @@ class LiveFiles:
         keys = [f"partition_{i}" for i in range(len(self.schema.partition_keys))]
         if not self.file_count:
             return ()
-        grouped = self.entries.group_by([*keys, "bucket"], use_threads=False).aggregate(
+        times = greatest_times(self.schema, self.entries)
+        if times is None:
+            times = pa.nulls(self.file_count, pa.int64())
+        entries = self.entries.append_column("time", times)
+        grouped = entries.group_by([*keys, "bucket"], use_threads=False).aggregate(
             [
+                ("time", "max"),
                 ("row_count", "sum"),
                 ("size_bytes", "sum"),
                 ("name", "count"),
@@ -170,6 +177,7 @@ class LiveFiles:
                     ("size_bytes_sum", "sum"),
                     ("created_ms_max", "max"),
                     ("single", "all"),
+                    ("time_max", "max"),
                 ]
             )
         )
@@ -185,6 +193,7 @@ class LiveFiles:
                 size_bytes=row["size_bytes_sum_sum"],
                 last_modified_ms=row["created_ms_max_max"],
                 compacted=row["single_all"],
+                watermark=watermark_at(self.schema, row["time_max_max"]),
             )
             for partition, row in zip(
                 partitions, per_partition.drop_columns(keys).to_pylist(), strict=True

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
-from table_store.storage.file_store.bag_place import bags, moved_schemas, moves_rows
+from table_store.storage.file_store.bag_place import moved_schemas
 from table_store.storage.file_store.catalog_lock import TableLock
 from table_store.storage.file_store.change_archive import ChangeArchive
 from table_store.storage.file_store.change_labels import CHANGE_LABELS
@@ -25,12 +25,16 @@ from table_store.storage.file_store.compaction_picker import (
     pick_compaction,
     pick_full_compaction,
 )
-from table_store.storage.file_store.compaction_task import CompactionResult, CompactionTask
+from table_store.storage.file_store.compaction_task import (
+    CompactionResult,
+    CompactionTask,
+    picked_tasks,
+)
 from table_store.storage.file_store.consumer import ConsumerStore
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.data_file_reader import DataFileReader
 from table_store.storage.file_store.expire import ExpireOptions, ExpireResult, SnapshotExpiry
-from table_store.storage.file_store.levels import Levels, levels_of
+from table_store.storage.file_store.levels import Levels
 from table_store.storage.file_store.live_files import LiveFiles, read_live_files
 from table_store.storage.file_store.manifest_file import PROCESS_CACHE, MetadataReader
 from table_store.storage.file_store.partition_pruning import read_pruned
@@ -43,6 +47,7 @@ from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table_writer import TableWriter, WriterContext
 from table_store.storage.file_store.unpublished_files import all_written, commit_or_delete
+from table_store.storage.file_store.watermark import watermark_after
 from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.ids import IdSource, RandomIds
@@ -256,9 +261,9 @@ class FileStoreTable:
         """Return a writer under the latest schema."""
         return TableWriter(self.writer_context())
 
-    def committer(self) -> TableCommit:
-        """Return what publishes changes of this table, and tells its log if it has one."""
-        schema = self.schema
+    def committer(self, schema: TableSchema | None = None) -> TableCommit:
+        """Return what publishes changes (`schema` is the latest) and tells the log of them."""
+        schema = schema or self.schema
         return TableCommit(
             self.file_io,
             self.path,
@@ -275,14 +280,16 @@ class FileStoreTable:
     ) -> Committed | NoChange:
         """Publish appended rows as one snapshot, under a user name of its own.
 
-        What cannot be committed stays, so that the same messages may be tried again.
+        After an error the files stay, so that the same messages may be tried again.
         `track_changes` says whether readers of changes shall see it; None: as the table's option.
         """
-        return self.committer().commit(
+        schema = self.schema
+        return self.committer(schema).commit(
             messages,
             kind=CommitKind.APPEND,
             commit_user=self.ids.unique(),
             track_changes=track_changes,
+            watermark=watermark_after(schema, messages, self.latest_snapshot),
         )
 
     def upsert(self, rows: pa.Table) -> Committed | NoChange:
@@ -293,14 +300,16 @@ class FileStoreTable:
         """Add rows; in a table with key they take the place of rows with the same key."""
         with self.writer() as writer:
             writer.write(rows)
-            messages = writer.prepare_commit()
-        return commit_or_delete(writer.context, messages, lambda: self.commit(messages))
+            return self._committed(writer)
 
     def delete(self, rows: pa.Table) -> Committed | NoChange:
         """Take rows away: by key, other columns may be absent; without key one equal row each."""
         with self.writer() as writer:
             writer.delete(rows)
-            messages = writer.prepare_commit()
+            return self._committed(writer)
+
+    def _committed(self, writer: TableWriter) -> Committed | NoChange:
+        messages = writer.prepare_commit()
         return commit_or_delete(writer.context, messages, lambda: self.commit(messages))
 
     def overwrite(self, rows: pa.Table) -> Committed | NoChange:
@@ -319,6 +328,7 @@ class FileStoreTable:
                 overwrite=WHOLE_TABLE,
                 read_snapshot_id=0 if latest is None else latest.id,
                 operation="OVERWRITE",
+                watermark=watermark_after(writer.context.schema, messages, self.latest_snapshot),
             ),
         )
 
@@ -327,21 +337,12 @@ class FileStoreTable:
     ) -> tuple[CompactionTask, ...]:
         """Return what `pick` finds to compact among the buckets of `live`, to be run anywhere."""
         options = StorageSettings.of(schema).picker
-        context = self.writer_context(schema)
-        files = self.file_reader(schema)
-        moved = moved_schemas(self.schema_store, live.schema_ids, schema)
-        picked = ((b, pick(levels_of(b.files), options)) for b in bags(live.by_bucket(), moved))
-        return tuple(
-            CompactionTask(
-                partition=bucket.partition,
-                bucket=bucket.bucket,
-                unit=unit.described_by(live.with_stats((*unit.files, *unit.raised_files))),
-                files=files,
-                context=context,
-                moves_rows=moves_rows(unit.files, moved),
-            )
-            for bucket, unit in picked
-            if unit is not None
+        return picked_tasks(
+            live,
+            lambda levels: pick(levels, options),
+            files=self.file_reader(schema),
+            context=self.writer_context(schema),
+            moved=moved_schemas(self.schema_store, live.schema_ids, schema),
         )
 
     def commit_compaction(
@@ -350,8 +351,7 @@ class FileStoreTable:
         """Publish compactions that were run.
 
         Raises:
-            CommitConflictError: a file that they replace is gone. What they wrote is deleted; to
-                compact again is safe.
+            CommitConflictError: a file that they replace is gone; what they wrote is deleted.
         """
         return commit_or_delete(
             self.writer_context(schema),

@@ -172,6 +172,41 @@ def test_computed_columns_and_watermark(shell: StockShell) -> None:
     assert shell.ok("SELECT day FROM cc WHERE id = 1") == (("2025-01-01",),)
 
 
+def test_watermark(shell: StockShell) -> None:
+    """It is of the greatest row that any statement wrote, and stays when that is gone."""
+
+    def described(table: str) -> list[str]:
+        return [row[1] for row in shell.ok(f"DESCRIBE EXTENDED {table}") if row[0] == "watermark"]
+
+    shell.ok("SET TIME ZONE 'UTC'")
+    shell.ok(
+        "CREATE TABLE wm (id INT, day STRING, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL '5' "
+        "SECOND, PRIMARY KEY (id, day) NOT ENFORCED) PARTITIONED BY (day) WITH ('bucket' = '2')"
+    )
+    assert described("wm") == [""]
+    shell.ok("INSERT INTO wm VALUES (1, 'a', TIMESTAMP '2024-01-02 03:04:05')")
+    assert described("wm") == ["2024-01-02 03:04:00.000"]
+    shell.ok("INSERT INTO wm SELECT id, 'b', TIMESTAMP '2024-01-01 00:00:05' FROM range(3)")
+    assert described("wm") == ["2024-01-02 03:04:00.000"]
+    assert described("wm PARTITION (day = 'b')") == ["2024-01-01 00:00:00.000"]
+    shell.ok("UPDATE wm SET ts = TIMESTAMP '2025-01-01 00:00:05.25' WHERE id = 2")
+    assert described("wm") == ["2025-01-01 00:00:00.250"]
+    assert described("wm PARTITION (day = 'a')") == ["2024-01-02 03:04:00.000"]
+    shell.ok("DELETE FROM wm WHERE day = 'b'")
+    shell.ok("ALTER TABLE wm COMPACT")
+    shell.ok("TRUNCATE TABLE wm")
+    shell.ok("INSERT OVERWRITE wm VALUES (1, 'a', TIMESTAMP '2024-06-01 00:00:05')")
+    assert described("wm") == ["2025-01-01 00:00:00.250"]
+    assert shell.ok("SELECT DISTINCT watermark FROM wm.snapshots ORDER BY 1") == (
+        ("1704164640000",),
+        ("1735689600250",),
+    )
+    assert shell.ok("SELECT partition, watermark FROM wm.partitions") == (
+        ("day=a", "1717200000000"),
+    )
+    shell.ok("RESET spark.sql.session.timeZone")
+
+
 def test_schema_changes(shell: StockShell) -> None:
     """Old files read correctly under the new schema."""
     shell.ok("CREATE TABLE ev (id INT, a INT, b STRING, PRIMARY KEY (id) NOT ENFORCED)")

@@ -118,6 +118,17 @@ def test_complete(spark: SparkSession, stream: Stream) -> None:
     assert rows(spark, "SELECT * FROM c") == [(1, 2), (2, 2)]
 
 
+def test_watermark_of_what_a_stream_writes(spark: SparkSession, stream: Stream) -> None:
+    """The table's, by its own definition; the stream's does not matter."""
+    spark.sql("CREATE TABLE wm_in (k INT, at TIMESTAMP)")
+    spark.sql("CREATE TABLE wm (k INT, at TIMESTAMP, WATERMARK FOR at AS at - INTERVAL 1 MINUTE)")
+    for second in (30, 10, 40):
+        spark.sql(f"INSERT INTO wm_in VALUES (1, timestamp_seconds({second})), (2, NULL)")
+        stream.run(spark.readStream.table("wm_in"), "wm", "append")
+    found = rows(spark, "SELECT watermark FROM wm.snapshots ORDER BY snapshot_id")
+    assert found == [(-30_000,), (-30_000,), (-20_000,)]
+
+
 def test_a_batch_that_runs_again(spark: SparkSession, stream: Stream) -> None:
     """It is not written twice; the state that a query keeps goes on from it all the same."""
     spark.sql("CREATE TABLE g_in (k INT, at TIMESTAMP)")

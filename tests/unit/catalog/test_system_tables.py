@@ -21,7 +21,14 @@ from table_store.storage.kernel.errors import (
     NotFoundError,
     SnapshotNotFoundError,
 )
-from table_store.storage.kernel.types import BINARY, INTEGER, STRING
+from table_store.storage.kernel.types import (
+    BINARY,
+    INTEGER,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+)
 
 T = Identifier("default", "t")
 PARTITIONED = TableDefinition(
@@ -184,3 +191,40 @@ def test_describe_a_partition(table: FileStoreTable) -> None:
         describe_rows(table, partition={"p": "absent"})
     with pytest.raises(InvalidSchemaError, match="k"):
         describe_rows(table, partition={"k": "1"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [(TIMESTAMP, "2024-01-02 13:00:05.250"), (TIMESTAMP_NTZ, "2024-01-02 12:00:05.250")],
+    ids=["timestamp", "wall time"],
+)
+def test_watermarks(lifecycle: TableLifecycle, kind: DataType, shown: str) -> None:
+    """Of a time in UTC, shown in a zone one hour ahead; a time without zone is shown as it is."""
+    definition = TableDefinition(
+        columns=(Field(id=0, name="p", type=STRING), Field(id=0, name="ts", type=kind)),
+        partition_keys=("p",),
+        watermark=("ts", "ts - INTERVAL '5' SECOND"),
+    )
+    table = FileStoreTable.open(lifecycle.create(T, definition).location)
+
+    def described(**partition: str) -> str | None:
+        found = describe_rows(table, partition=partition, time_zone="Europe/Zurich")
+        return {row.name: row.value for row in found}["watermark"]
+
+    assert described() is None
+    for name, second, microsecond in (("a", 10, 250_999), ("b", 7, 0)):
+        moment = dt.datetime(2024, 1, 2, 12, 0, second, microsecond, dt.UTC)
+        times = pa.array([moment], pa.timestamp("us", "UTC"))
+        table.append(pa.table({"p": [name], "ts": times.cast(table_type(table))}))
+    assert described() == described(p="a") == shown
+    assert described(p="b") == shown.replace("05.250", "02.000")
+    at_noon = 1_704_196_800_000
+    assert [row["watermark"] for row in rows("snapshots", table)] == [at_noon + 5250] * 2
+    assert {row["partition"]: row["watermark"] for row in rows("partitions", table)} == {
+        "p=a": at_noon + 5250,
+        "p=b": at_noon + 2000,
+    }
+
+
+def table_type(table: FileStoreTable) -> pa.DataType:
+    return table.scan().to_arrow().schema.field("ts").type
