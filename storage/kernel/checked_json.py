@@ -8,9 +8,9 @@
 
 The digits are the CRC-32 of all bytes in front of the last 28, which are always the same but for
 the digits. So a change of any byte is seen, white space included, and so is a file that was cut
-off, lengthened or emptied. Files of version 1 have no checksum, and many no version either. No
-damaged file passes as one of them: its version is still the one it was written with, unless it was
-hit there too, and its checksum is still called so.
+off, lengthened or emptied. Files of version 1 have no checksum, and many no version either. A
+damaged file does not pass as one of them, even where both its version and the name of its checksum
+are hit: it ends with a text of eight characters all the same.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ UNCHECKED_VERSION: Final = 1
 _CLOSING: Final = "\n}"
 _TRAILER: Final = b',\n  "checksum": "%08x"\n}'
 _TRAILER_SIZE: Final = len(_TRAILER % 0)
+_DIGITS: Final = 8
 
 _NOT_AS_WRITTEN: Final = (
     ArithmeticError,
@@ -78,13 +79,14 @@ def from_checked_json(
     """
     is_checked = data.endswith(_trailer(data[:-_TRAILER_SIZE]))
     try:
-        item = json.loads(data)
+        item = json.loads(data.decode("utf-8", "surrogatepass"))
         found = _version_of(item)
-        is_whole = is_checked or (found == UNCHECKED_VERSION and "checksum" not in item)
+        is_whole = is_checked or (found == UNCHECKED_VERSION and not _had_checksum(item))
         if is_whole and found <= version:
             return build(item)
     except _NOT_AS_WRITTEN as error:
-        reason = f"not a {noun} ({error!r})"
+        # The text, as some errors have all of the content in their `repr`.
+        reason = f"not a {noun} ({type(error).__name__}: {error})"
         raise CorruptFileError(path=path, reason=reason, remedy=remedy) from error
     if is_whole:
         raise FormatVersionError(path=path, found=found, supported=version)
@@ -99,6 +101,15 @@ def _version_of(item: object) -> int:
     if type(found) is not int or found < UNCHECKED_VERSION:
         raise ValueError(f"its version is {found!r}")
     return found
+
+
+def _had_checksum(item: dict[str, object]) -> bool:
+    """Whether the object ends with a checksum, if only with one whose name is damaged.
+
+    No kind of file had a text of that length at its end in version 1.
+    """
+    last = next(reversed(item.values()), None)
+    return "checksum" in item or (isinstance(last, str) and len(last) == _DIGITS)
 
 
 def _trailer(body: bytes) -> bytes:

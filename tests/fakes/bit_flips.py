@@ -9,6 +9,7 @@ readers that go through a `FileIO`.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -59,6 +60,34 @@ def torn(content: bytes, *, step: int = 1) -> Iterator[Damage]:
         yield Damage(f"zeros from {start} on", content[:start] + bytes(len(content) - start))
     for more in (b"\0", b"\n", b" ", content[-1:], content):
         yield Damage(f"{len(more)} bytes more, {more[:1]!r}", content + more)
+
+
+def random_damages(content: bytes, chance: random.Random, count: int) -> Iterator[Damage]:
+    """Yield the content with bits, stretches and digits changed, moved, left out or put in."""
+    for _ in range(count):
+        damaged = bytearray(content)
+        start, other = (chance.randrange(len(content)) for _ in range(2))
+        size = chance.randint(1, 64)
+        stretch = content[start : start + size]
+        how = chance.choice(("bits", "noise", "copied", "left out", "put in", "digits"))
+        match how:
+            case "bits":
+                for _ in range(chance.randint(2, 5)):
+                    damaged[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+            case "noise":
+                damaged[start : start + size] = chance.randbytes(len(stretch))
+            case "copied":
+                damaged[other : other + size] = stretch
+            case "left out":
+                del damaged[start : start + size]
+            case "put in":
+                damaged[other:other] = stretch
+            case "digits":
+                digits = [at for at, byte in enumerate(content) if chr(byte).isdecimal()]
+                for at in chance.sample(digits, min(len(digits), chance.randint(1, 3))):
+                    damaged[at] = ord(chance.choice("0123456789"))
+        if damaged != content:
+            yield Damage(f"{how}, {size} bytes of {start} and at {other}", bytes(damaged))
 
 
 def survey(

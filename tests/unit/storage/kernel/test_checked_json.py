@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from table_store.storage.kernel.errors import (
     FormatVersionError,
     UnsupportedTypeError,
 )
-from tests.fakes.bit_flips import flipped_bits, survey, torn
+from tests.fakes.bit_flips import flipped_bits, random_damages, survey, torn
 
 GOLDEN = '{\n  "version": 2,\n  "name": "é\\n",\n  "items": [\n    1\n  ]'
 # Surrogates of their own too, as Python has them in the names of files.
@@ -35,6 +36,10 @@ def whole(item: dict[str, Any]) -> dict[str, Any]:
 
 def read(data: bytes, *, version: int = 2) -> dict[str, Any]:
     return from_checked_json(data, whole, path="/w/file", version=version, noun="thing")
+
+
+def read_id(data: bytes) -> object:
+    return from_checked_json(data, lambda item: item["id"], path="/w/file", version=2, noun="thing")
 
 
 def test_layout() -> None:
@@ -64,6 +69,14 @@ def test_every_flipped_bit_and_every_cut_is_refused(item: dict[str, Any]) -> Non
         assert (outcome.silent, outcome.unnamed, outcome.harmless) == ([], [], 0)
 
 
+def test_damages_at_several_places_are_refused() -> None:
+    """In a small file they often hit both its version and its checksum's name."""
+    data = to_checked_json({"id": "0123456"}, version=2)
+    damages = random_damages(data, random.Random(1), 20_000)
+    outcome = survey(data, damages, read_id, name="/w/file")
+    assert (outcome.silent, outcome.unnamed, outcome.harmless) == ([], [], 0)
+
+
 def test_zeros_and_white_space_are_refused() -> None:
     data = to_checked_json({"a": " "}, version=2)
     for damaged in (
@@ -88,6 +101,8 @@ def test_version_1_has_no_checksum(text: str) -> None:
     [
         '{"version": 1, "a": 1, "checksum": "00000000"}',
         '{"a": 1, "checksum": "00000000"}',
+        '{"a": 1, "checksun": "00000000"}',
+        '{"versioo": 2, "a": 1, "checksun": "00000000"}',
         '{"version": 2, "a": 1}',
         '{"version": 3, "a": 1}',
         '{"version": 0, "a": 1}',
@@ -104,6 +119,13 @@ def test_version_1_has_no_checksum(text: str) -> None:
 def test_nothing_else_goes_without(text: str) -> None:
     with pytest.raises(CorruptFileError, match=r"'/w/file' is damaged: (not a thing|its checksum)"):
         read(text.encode("utf-8", "surrogatepass"))
+
+
+@pytest.mark.parametrize("content", [b'{"password": "hunter2", "a": "\xff"}', b'{"a": "hunter2'])
+def test_no_error_shows_the_content(content: bytes) -> None:
+    with pytest.raises(CorruptFileError) as caught:
+        read(content)
+    assert "hunter2" not in str(caught.value)
 
 
 def test_newer_versions_are_refused() -> None:
