@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.campaign.damaged_metadata import DAMAGED_METADATA
 from tests.campaign.nth_fault import NTH_FAULT, SECOND_FAULT
 from tests.campaign.technique import Technique
 
-TECHNIQUES: Final[tuple[Technique, ...]] = (NTH_FAULT, SECOND_FAULT)
+TECHNIQUES: Final[tuple[Technique, ...]] = (NTH_FAULT, SECOND_FAULT, DAMAGED_METADATA)
