@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.identifier import Identifier
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
+from table_store.storage.kernel.secrets import holds_secret
 
 RECORD_VERSION: Final = 2
 """Written into every record; a reader refuses a greater one."""
@@ -195,6 +196,11 @@ class NameRecord:
     def with_target(self, target: Target) -> NameRecord:
         """Return the same name standing for something else."""
         return replace(self, target=target)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether there is a secret in it, as in the options of a JDBC table."""
+        return not isinstance(self.target, TableTarget) and holds_secret(self.target.properties)
 
     def to_bytes(self) -> bytes:
         """Return the content of the record's file."""

@@ -61,11 +61,12 @@ class NameRegistry:
         old = self._read(path)
         if old is not None and self._has_moved(old):
             self.file_io.delete(path)
-        return self.file_io.write_new(path, record.to_bytes())
+        return self.file_io.write_new(path, record.to_bytes(), private=record.is_private)
 
     def replace(self, record: NameRecord) -> None:
         """Let a name that exists stand for what the record holds, in one step."""
-        self.file_io.write_bytes(self._path(record.identifier), record.to_bytes())
+        path = self._path(record.identifier)
+        self.file_io.write_bytes(path, record.to_bytes(), private=record.is_private)
 
     def delete(self, record: NameRecord) -> None:
         """Take the name away, and first what an interrupted rename may have left of it."""

@@ -27,6 +27,7 @@ from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import FileAccessError, MissingFileError
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.secrets import holds_secret
 
 NAMESPACE_FILE: Final = "_namespace.json"
 NAMESPACE_VERSION: Final = 2
@@ -112,7 +113,8 @@ class NamespaceStore:
         self._check_location(properties)
         is_default = name_key(name) == name_key(DEFAULT_NAMESPACE)
         content = _to_bytes(Namespace(name, properties))
-        if is_default or not self._file_io.write_new(self._path(name), content):
+        path, private = self._path(name), holds_secret(properties)
+        if is_default or not self._file_io.write_new(path, content, private=private):
             raise NamespaceAlreadyExistsError(namespace=name)
 
     def alter(self, name: str, *, changed: Mapping[str, str], removed: Collection[str]) -> None:
@@ -126,8 +128,9 @@ class NamespaceStore:
         path = self._path(name)
         namespace = self._read(path) or Namespace(self.require(name).name, FrozenMap())
         kept = {key: value for key, value in namespace.properties.items() if key not in removed}
-        content = _to_bytes(Namespace(namespace.name, {**kept, **changed}))
-        self._file_io.write_bytes(path, content)
+        properties = {**kept, **changed}
+        content = _to_bytes(Namespace(namespace.name, properties))
+        self._file_io.write_bytes(path, content, private=holds_secret(properties))
 
     def drop(self, name: str) -> None:
         """Remove an empty namespace.

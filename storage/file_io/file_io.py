@@ -92,10 +92,13 @@ class FileIO(Protocol):
         """
         ...
 
-    def write_bytes(self, path: str, data: bytes, *, durable: bool = True) -> None:
+    def write_bytes(
+        self, path: str, data: bytes, *, durable: bool = True, private: bool = False
+    ) -> None:
         """Write or replace a file in one step; readers see the old or the new content.
 
-        Not durable costs no waiting for the disk: only for hints that may be lost.
+        Not durable costs no waiting for the disk: only for hints that may be lost. Private: see
+        `write_new`; the content that is replaced does not count.
         """
         ...
 
@@ -107,10 +110,12 @@ class FileIO(Protocol):
         """
         ...
 
-    def write_new(self, path: str, data: bytes) -> bool:
+    def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
         """Create a file, durable, only if it is absent; return whether this call created it.
 
-        Of any number of callers at once, on any machines, exactly one gets True.
+        Of any number of callers at once, on any machines, exactly one gets True. Private: at no
+        moment can another user of the file system read it. An object store knows no users of
+        single objects; there the rights to the bucket say who reads.
         """
         ...
 

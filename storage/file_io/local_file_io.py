@@ -65,11 +65,13 @@ class LocalFileIO:
         with _translated(path, "open"):
             return pa.OSFile(self._checked(path), mode="r")
 
-    def write_bytes(self, path: str, data: bytes, *, durable: bool = True) -> None:
+    def write_bytes(
+        self, path: str, data: bytes, *, durable: bool = True, private: bool = False
+    ) -> None:
         """See `FileIO.write_bytes`."""
         target = self._checked(path)
         with _translated(path, "replace"):
-            temp = _write_temp(target, data, durable=durable)
+            temp = _write_temp(target, data, durable=durable, mode=_mode(private))
             try:
                 os.replace(temp, target)
             except OSError:
@@ -96,13 +98,13 @@ class LocalFileIO:
             for folder in sorted({os.path.dirname(target) for target in targets}):
                 _sync_directory(folder)
 
-    def write_new(self, path: str, data: bytes) -> bool:
+    def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
         """See `FileIO.write_new`."""
         target = self._checked(path)
         with _translated(path, "write"):
             if os.path.lexists(target):
                 return False
-            temp = _write_temp(target, data, durable=True)
+            temp = _write_temp(target, data, durable=True, mode=_mode(private))
         with _translated(path, "create"):
             try:
                 os.link(temp, target)
@@ -265,20 +267,24 @@ def _translated(path: str, operation: str) -> Iterator[None]:
         ) from error
 
 
-def _open_new(target: str) -> int:
+def _mode(private: bool) -> int:
+    return 0o600 if private else 0o666
+
+
+def _open_new(target: str, mode: int = 0o666) -> int:
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
     try:
-        return os.open(target, flags, 0o666)
+        return os.open(target, flags, mode)
     except FileNotFoundError:
         _make_directories(os.path.dirname(target))
-        return os.open(target, flags, 0o666)
+        return os.open(target, flags, mode)
 
 
-def _write_temp(target: str, data: bytes, *, durable: bool) -> str:
+def _write_temp(target: str, data: bytes, *, durable: bool, mode: int) -> str:
     folder, name = os.path.split(target)
     # The name may be cut: what counts is the prefix and that nobody else has it.
     temp = os.path.join(folder, f"{TEMP_PREFIX}{uuid.uuid4().hex}-{name[:100]}")
-    handle = _open_new(temp)
+    handle = _open_new(temp, mode)
     try:
         _write_all(handle, data)
         if durable:

@@ -102,6 +102,7 @@ class ObjectFileIO:
         data: bytes,
         *,
         durable: bool = True,  # noqa: ARG002 - a put always is
+        private: bool = False,  # noqa: ARG002 - an object is as private as its bucket
     ) -> None:
         """See `FileIO.write_bytes`."""
         with _translated(path, "replace"):
@@ -114,7 +115,13 @@ class ObjectFileIO:
         with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
             list(pool.map(self._write, files.keys(), files.values()))
 
-    def write_new(self, path: str, data: bytes) -> bool:
+    def write_new(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        private: bool = False,  # noqa: ARG002 - an object is as private as its bucket
+    ) -> bool:
         """See `FileIO.write_new`."""
         return self._put_new(path, data)
 

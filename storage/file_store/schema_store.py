@@ -17,6 +17,7 @@ from table_store.storage.kernel.errors import (
     MissingFileError,
     NotFoundError,
 )
+from table_store.storage.kernel.secrets import holds_secret
 
 SCHEMA_FOLDER: Final = "schema"
 _PREFIX: Final = "schema-"
@@ -111,12 +112,18 @@ class SchemaStore:
     def publish(self, schema: TableSchema) -> bool:
         """Create the file of `schema`; return False when another schema has its id already.
 
+        One with a secret in its options is read by its owner alone.
+
         Raises:
             InvalidSchemaError: the schema breaks a rule.
             FileAccessError: whether the schema is there is not known; `latest` tells.
         """
         schema.validate()
-        return self._file_io.write_new(self.path(schema.id), schema.to_json().encode("utf-8"))
+        return self._file_io.write_new(
+            self.path(schema.id),
+            schema.to_json().encode("utf-8"),
+            private=holds_secret(schema.options),
+        )
 
     def evolve(self, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         """Publish `change(latest)` as the next schema and return it.

@@ -6,6 +6,7 @@ What Spark prints follows the same words: `conf/spark-defaults.conf` has both pa
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 REDACTED: Final = "*********(redacted)"
@@ -44,6 +45,11 @@ _NOT_IN_VARIABLES: Final = re.compile(r"[^A-Z0-9]+")
 def is_secret(key: str, value: str = "") -> bool:
     """Whether a value is for nobody's eyes, by its option's name or by what it has inside."""
     return reference(value) is None and bool(_IN_NAME.search(key) or _IN_VALUE.search(value))
+
+
+def holds_secret(options: Mapping[str, str]) -> bool:
+    """Whether a file with these options is for its owner's eyes alone."""
+    return any(is_secret(key, value) for key, value in options.items())
 
 
 def shown_value(key: str, value: str | None) -> str | None:

@@ -97,6 +97,17 @@ def test_write_new_creates_once_and_never_replaces(store: Store) -> None:
     assert io.read_bytes(f"{root}/s/1") == b"first"
 
 
+def test_private_files_are_files_like_others(store: Store) -> None:
+    io, root = store
+    assert io.write_new(f"{root}/s/1", b"first", private=True)
+    assert not io.write_new(f"{root}/s/1", b"second", private=True)
+    io.write_bytes(f"{root}/s/2", b"one", private=True)
+    io.write_bytes(f"{root}/s/2", b"two", durable=False, private=True)
+    assert io.read_bytes(f"{root}/s/1") == b"first"
+    assert io.read_bytes(f"{root}/s/2") == b"two"
+    assert [status.name for status in io.list(f"{root}/s")] == ["1", "2"]
+
+
 def test_of_many_creators_exactly_one_wins(store: Store) -> None:
     io, root = store
     for round_number in range(10):

@@ -144,10 +144,12 @@ class DamagedFile(LocalFileIO):
     def open_input(self, path: str) -> pa.NativeFile:
         return pa.BufferReader(self.content) if path == self.path else super().open_input(path)
 
-    def write_bytes(self, path: str, data: bytes, *, durable: bool = True) -> None:
+    def write_bytes(
+        self, path: str, data: bytes, *, durable: bool = True, private: bool = False
+    ) -> None:
         raise FileAccessError(path=path, operation="write", reason="only read here")
 
-    def write_new(self, path: str, data: bytes) -> bool:
+    def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
         return False  # another one has always been quicker
 
     def delete(self, path: str, *, recursive: bool = False) -> None:

@@ -109,8 +109,12 @@ class FailingFileIO:
     def open_input(self, path: str) -> pa.NativeFile:
         return self.run(path, lambda: self._inner.open_input(path))
 
-    def write_bytes(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        self.run(path, lambda: self._inner.write_bytes(path, data, durable=durable))
+    def write_bytes(
+        self, path: str, data: bytes, *, durable: bool = True, private: bool = False
+    ) -> None:
+        self.run(
+            path, lambda: self._inner.write_bytes(path, data, durable=durable, private=private)
+        )
 
     def write_files(self, files: Mapping[str, bytes]) -> None:
         def torn() -> None:
@@ -122,8 +126,8 @@ class FailingFileIO:
 
         self.run(next(iter(files)), lambda: self._inner.write_files(files), torn)
 
-    def write_new(self, path: str, data: bytes) -> bool:
-        return self.run(path, lambda: self._inner.write_new(path, data))
+    def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
+        return self.run(path, lambda: self._inner.write_new(path, data, private=private))
 
     def create_output(self, path: str) -> OutputFile:
         opened: list[OutputFile] = []

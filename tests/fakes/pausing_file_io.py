@@ -41,10 +41,10 @@ class PausingFileIO(FailingFileIO):
             self._pause()
         return super().run(path, action, torn)
 
-    def write_new(self, path: str, data: bytes) -> bool:
+    def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
         if self._path_part and self._path_part in path:
             self._pause()
-        return super().write_new(path, data)
+        return super().write_new(path, data, private=private)
 
     def _pause(self) -> None:
         if not self.has_paused:
@@ -60,8 +60,8 @@ class LatePutFileIO(FailingFileIO):
         self._path_part = path_part
         self.late_put: Callable[[], bool] | None = None
 
-    def write_new(self, path: str, data: bytes) -> bool:
+    def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
         if self.late_put is None and self._path_part in path:
-            self.late_put = lambda: self._inner.write_new(path, data)
+            self.late_put = lambda: self._inner.write_new(path, data, private=private)
             raise FileAccessError(path=path, operation="create", reason="timeout")
-        return super().write_new(path, data)
+        return super().write_new(path, data, private=private)

@@ -32,6 +32,35 @@ def test_links_that_leave_the_root_are_refused(tmp_path: Path) -> None:
     assert os.listdir(outside) == ["secret"]
 
 
+@pytest.mark.parametrize("way", ["create", "replace"])
+def test_private_files_are_the_writers_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """From their first byte on, whatever the umask; and only those."""
+    modes: list[int] = []
+    write = os.write
+
+    def looked_at(handle: int, data: bytes) -> int:
+        modes.append(os.fstat(handle).st_mode & 0o777)
+        return write(handle, data)
+
+    monkeypatch.setattr(os, "write", looked_at)
+    io = LocalFileIO(str(tmp_path))
+    umask = os.umask(0o022)
+    try:
+        for private, mode in ((True, 0o600), (False, 0o644), (True, 0o600)):
+            path = tmp_path / ("one" if way == "replace" else f"new{len(modes)}")
+            if way == "replace":
+                io.write_bytes(str(path), b"x", private=private)
+            else:
+                assert io.write_new(str(path), b"x", private=private)
+            assert path.stat().st_mode & 0o777 == mode
+            assert modes.pop() == mode
+            modes.append(mode)
+    finally:
+        os.umask(umask)
+
+
 def test_links_within_the_root_are_followed(tmp_path: Path) -> None:
     (tmp_path / "t" / "real").mkdir(parents=True)
     (tmp_path / "t" / "alias").symlink_to(tmp_path / "t" / "real")

@@ -348,9 +348,9 @@ def test_an_unknown_publish_is_looked_up_first(tmp_path: Path, fault: Fault) -> 
     append(plain, "a")
 
     class FailingPublish(FailingFileIO):
-        def write_new(self, path: str, data: bytes) -> bool:
+        def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
             self._fail_at = self.operations + 1 if not self.reached else self._fail_at
-            return super().write_new(path, data)
+            return super().write_new(path, data, private=private)
 
     table = MetadataTable(
         str(tmp_path), file_io=FailingPublish(LocalFileIO(str(tmp_path)), fault=fault)
@@ -364,9 +364,9 @@ def test_a_store_that_stays_broken_leaves_the_state_unknown(tmp_path: Path) -> N
     plain = MetadataTable(str(tmp_path)).create()
 
     class DyingPublish(FailingFileIO):
-        def write_new(self, path: str, data: bytes) -> bool:
+        def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
             self._fail_at = self._fail_at or self.operations + 1
-            return super().write_new(path, data)
+            return super().write_new(path, data, private=private)
 
     io = DyingPublish(LocalFileIO(str(tmp_path)), fault=Fault.ERROR_FOREVER)
     with pytest.raises(CommitStateUnknownError, match="EIO") as caught:
@@ -383,11 +383,11 @@ class RacingFileIO(FailingFileIO):
         self._other = MetadataTable(path)
         self.races = races
 
-    def write_new(self, path: str, data: bytes) -> bool:
+    def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
         if self.races:
             self.races -= 1
             append(self._other, f"other-{self.races}")
-        return super().write_new(path, data)
+        return super().write_new(path, data, private=private)
 
 
 def test_a_lost_race_is_tried_again(tmp_path: Path) -> None:

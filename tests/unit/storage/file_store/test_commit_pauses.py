@@ -120,8 +120,8 @@ def test_a_snapshot_put_back_by_a_dead_writer_is_none(tmp_path: Path) -> None:
     slow = MetadataTable(str(tmp_path), file_io=io)
     create = io.write_new
 
-    def dies_after(path: str, data: bytes) -> bool:
-        create(path, data)
+    def dies_after(path: str, data: bytes, *, private: bool = False) -> bool:
+        create(path, data, private=private)
         raise Killed
 
     io.write_new = dies_after  # type: ignore[method-assign]
