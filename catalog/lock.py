@@ -27,7 +27,7 @@ from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.catalog_lock import CatalogLock
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import MissingFileError
+from table_store.storage.kernel.errors import FileAccessError, MissingFileError
 
 LOCK_FOLDER: Final = "_locks"
 TIMEOUT_MS: Final = 60_000
@@ -60,10 +60,10 @@ class LocalCatalogLock:
 
         Raises:
             LockTimeoutError: another holder kept it for `timeout_ms`.
+            FileAccessError: the file of the lock cannot be made; `action` did not run.
         """
         path = os.path.join(self.folder, _lock_name(database, table))
-        os.makedirs(self.folder, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = _opened(path)
         try:
             for _ in _waits(self.clock, self.timeout_ms):
                 try:
@@ -74,6 +74,19 @@ class LocalCatalogLock:
             raise LockTimeoutError(lock=path, holder="a process", waited_ms=self.timeout_ms)
         finally:
             os.close(handle)
+
+
+def _opened(path: str) -> int:
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise FileAccessError(
+            path=path,
+            operation="lock",
+            reason=error.strerror or str(error),
+            may_have_happened=False,
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from table_store.catalog.process_identity import ProcessIdentity, identity_of
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.catalog_lock import CatalogLock
 from table_store.storage.kernel.clock import SystemClock
+from table_store.storage.kernel.errors import FileAccessError
 
 MakeLock = Callable[[int], CatalogLock]
 
@@ -107,3 +108,12 @@ def test_a_lease_of_another_machine_is_respected(tmp_path: Path) -> None:
     file_io.write_new(f"{folder}/db@t/{7:012d}", json.dumps(entry).encode())
     with pytest.raises(LockTimeoutError, match="elsewhere"):
         lock.run_with_lock("db", "t", lambda: None)
+
+
+def test_a_lock_that_cannot_be_made(tmp_path: Path) -> None:
+    """As on a full or read-only device: an error for users, before anything is done."""
+    in_the_way = tmp_path / "locks"
+    in_the_way.touch()
+    lock = LocalCatalogLock(folder=str(in_the_way), clock=SystemClock())
+    with pytest.raises(FileAccessError, match=rf"Could not lock '{in_the_way}/.*'"):
+        lock.run_with_lock("db", "t", lambda: pytest.fail("it ran without the lock"))
