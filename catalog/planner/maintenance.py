@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 
 from table_store.catalog.planner.opened_table import OpenedTable
 from table_store.catalog.planner.session import PlannerSession
@@ -30,7 +32,7 @@ from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.unpublished_files import all_written, delete_files
-from table_store.storage.kernel.errors import CommitConflictError, MissingFileError
+from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.values import Value
 
 _log = logging.getLogger(__name__)
@@ -71,7 +73,8 @@ def compact_after_write(
     """Compact the buckets just written where one of the three triggers asks for it.
 
     Without key that is for streams alone, which never stop to add small files. The rows are
-    committed already; if another compaction was faster, there is nothing to do.
+    committed already, so whatever fails here is no failure of the statement, which nobody may
+    run again: the next write tries to compact.
     """
     settings = StorageSettings.of(opened.schema)
     has_key = bool(opened.schema.primary_key)
@@ -82,13 +85,13 @@ def compact_after_write(
         buckets=tuple({message.bucket for message in written}),
     )
     table = opened.table
-    live = table.live_files(table.latest_snapshot(), opened.schema).in_scope(scope)
     pick = pick_compaction if has_key else pick_small_files
-    tasks = table.compaction_tasks(live, opened.schema, pick)
     try:
+        live = table.live_files(table.latest_snapshot(), opened.schema).in_scope(scope)
+        tasks = table.compaction_tasks(live, opened.schema, pick)
         _run_and_commit(session, table, opened.schema, tasks)
-    except (CommitConflictError, MissingFileError) as error:
-        _log.warning("the compaction after a write gave way: %s", error)
+    except (TableStoreError, PySparkException, Py4JJavaError, OSError) as error:
+        _log.warning("the compaction of %s after a write failed: %s", table.path, error)
 
 
 def _run_and_commit(
