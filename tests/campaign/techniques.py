@@ -6,6 +6,12 @@ from typing import Final
 
 from tests.campaign.damaged_metadata import DAMAGED_METADATA
 from tests.campaign.nth_fault import NTH_FAULT, SECOND_FAULT
+from tests.campaign.spark_techniques import SPARK_TECHNIQUES
 from tests.campaign.technique import Technique
 
-TECHNIQUES: Final[tuple[Technique, ...]] = (NTH_FAULT, SECOND_FAULT, DAMAGED_METADATA)
+TECHNIQUES: Final[tuple[Technique, ...]] = (
+    NTH_FAULT,
+    SECOND_FAULT,
+    DAMAGED_METADATA,
+    *SPARK_TECHNIQUES,
+)

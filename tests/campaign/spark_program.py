@@ -1,0 +1,46 @@
+"""The one Spark of a campaign's process, started by the first technique that needs it."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import shutil
+import tempfile
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests.integration.spark_session import spark_session
+
+_ending = ExitStack()
+atexit.register(_ending.close)
+
+
+@lru_cache(maxsize=1)
+def spark_program() -> SparkSession:
+    """Return the session; its warehouse is a temporary folder, and ends with the process."""
+    folder = Path(tempfile.mkdtemp(prefix="campaign-spark-"))
+    _ending.callback(shutil.rmtree, folder, ignore_errors=True)
+    session = _ending.enter_context(spark_session(folder, {}))
+    session.sparkContext.setLogLevel("OFF")
+    # PySpark's own, which prints the JVM's trace of each statement that fails.
+    logging.getLogger("SQLQueryContextLogger").disabled = True
+    return session
+
+
+def end_spark_program() -> None:
+    """Let the process's Spark end now; the next who needs one starts another."""
+    _ending.close()
+    spark_program.cache_clear()
+
+
+def session_with_warehouse(name: str, folder: Path) -> SparkSession:
+    """Return a new session whose current catalog, of this name, has its warehouse in `folder`."""
+    session = spark_program().newSession()
+    catalog = "org.apache.spark.sql.tablestore.TableStoreCatalog"
+    session.conf.set(f"spark.sql.catalog.{name}", catalog)
+    session.conf.set(f"spark.sql.catalog.{name}.warehouse", str(folder))
+    session.sql(f"USE {name}")
+    return session

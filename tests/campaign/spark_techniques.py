@@ -1,0 +1,16 @@
+"""The techniques that run statements in Spark."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.campaign.spark_devices import SPARK_DEVICES
+from tests.campaign.spark_missing_files import SPARK_MISSING_FILES
+from tests.campaign.spark_sessions import SPARK_SESSIONS
+from tests.campaign.technique import Technique
+
+SPARK_TECHNIQUES: Final[tuple[Technique, ...]] = (
+    SPARK_SESSIONS,
+    SPARK_DEVICES,
+    SPARK_MISSING_FILES,
+)
