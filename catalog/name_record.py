@@ -21,7 +21,7 @@ from table_store.storage.kernel.secrets import holds_secret
 RECORD_VERSION: Final = 2
 """Written into every record; a reader refuses a greater one."""
 
-_REMEDY: Final = "It says what the name stands for: restore it from a copy"
+RECORD_REMEDY: Final = "It says what the name stands for: restore it from a copy"
 
 JsonObject: TypeAlias = Mapping[str, object]
 
@@ -249,7 +249,12 @@ def record_from_bytes(content: bytes, path: str) -> NameRecord:
         FormatVersionError: a newer version of this project wrote it.
     """
     return from_checked_json(
-        content, _record, path=path, version=RECORD_VERSION, noun="name's record", remedy=_REMEDY
+        content,
+        _record,
+        path=path,
+        version=RECORD_VERSION,
+        noun="name's record",
+        remedy=RECORD_REMEDY,
     )
 
 

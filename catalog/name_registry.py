@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from table_store.catalog.identifier import Identifier, file_name_of, name_key
-from table_store.catalog.name_record import NameRecord, record_from_bytes
+from table_store.catalog.name_record import RECORD_REMEDY, NameRecord, record_from_bytes
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
-from table_store.storage.kernel.errors import MissingFileError
+from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 
 NAMES_FOLDER: Final = "_names"
 NAMESPACE_SUFFIX: Final = ".db"
@@ -38,8 +38,17 @@ class NameRegistry:
     root: str
 
     def find(self, identifier: Identifier) -> NameRecord | None:
-        """Return what the name stands for (case does not count), None where nothing."""
-        record = self._read(self._path(identifier))
+        """Return what the name stands for (case does not count), None where nothing.
+
+        Raises:
+            CorruptFileError: its file is damaged, or is that of another name.
+        """
+        path = self._path(identifier)
+        record = self._read(path)
+        if record is not None and record.identifier.key != identifier.key:
+            raise CorruptFileError(
+                path=path, reason=f"it holds the name {record.identifier}", remedy=RECORD_REMEDY
+            )
         return None if record is None or self._has_moved(record) else record
 
     def records(self, namespace: str) -> tuple[NameRecord, ...]:

@@ -25,7 +25,7 @@ from table_store.catalog.table_place import AllowedPlaces
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
-from table_store.storage.kernel.errors import FileAccessError, MissingFileError
+from table_store.storage.kernel.errors import CorruptFileError, FileAccessError, MissingFileError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.secrets import holds_secret
 
@@ -78,8 +78,16 @@ class NamespaceStore:
         return tuple(found[key] for key in sorted(found))
 
     def find(self, name: str) -> Namespace | None:
-        """Return the namespace of this name, case aside, or None."""
-        namespace = self._read(self._path(name))
+        """Return the namespace of this name, case aside, or None.
+
+        Raises:
+            CorruptFileError: its file is damaged, or is that of another namespace.
+        """
+        path = self._path(name)
+        namespace = self._read(path)
+        if namespace is not None and name_key(namespace.name) != name_key(name):
+            reason = f"it holds the namespace {namespace.name}"
+            raise CorruptFileError(path=path, reason=reason, remedy=_REMEDY)
         if namespace is None and name_key(name) == name_key(DEFAULT_NAMESPACE):
             namespace = Namespace(DEFAULT_NAMESPACE, FrozenMap())
         if namespace is None:

@@ -15,7 +15,7 @@ from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import MissingFileError
+from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 
 CONSUMER_FOLDER: Final = "consumer"
 _PREFIX: Final = "consumer-"
@@ -93,9 +93,13 @@ class ConsumerStore:
             data = self.file_io.read_bytes(path)
         except MissingFileError:
             return None
-        return from_checked_json(
+        found = from_checked_json(
             data, _consumer, path=path, version=_VERSION, noun="consumer", remedy=_REMEDY
         )
+        if self._file(found.id) != path:
+            reason = f"it holds consumer {found.id!r}"
+            raise CorruptFileError(path=path, reason=reason, remedy=_REMEDY)
+        return found
 
 
 def _consumer(item: Mapping[str, Any]) -> Consumer:

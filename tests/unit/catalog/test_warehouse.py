@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -438,6 +439,22 @@ def test_a_damaged_record_is_named(warehouse: Warehouse) -> None:
     rewrite(path, version=3)
     with pytest.raises(FormatVersionError, match="version 3"):
         warehouse.find(T)
+
+
+def test_a_file_of_another_name_is_named(warehouse: Warehouse) -> None:
+    """It has its checksum, and would show the other table's rows."""
+    create_table(warehouse)
+    folder = Path(warehouse.root, "default.db")
+    shutil.copy(folder / "_names" / "t.json", folder / "_names" / "u.json")
+    with pytest.raises(CorruptFileError, match=r"u\.json.*it holds the name `default`\.`t`"):
+        warehouse.find(Identifier("default", "u"))
+    assert warehouse.find(Identifier("DEFAULT", "T")) is not None
+    warehouse.create_namespace("n", {})
+    warehouse.create_namespace("m", {})
+    names = "_namespace.json"
+    shutil.copy(Path(warehouse.root, "n.db", names), Path(warehouse.root, "m.db", names))
+    with pytest.raises(CorruptFileError, match=r"m\.db.*it holds the namespace n\."):
+        warehouse.find_namespace("m")
 
 
 def test_a_record_cannot_lead_out_of_the_warehouse(warehouse: Warehouse) -> None:

@@ -78,3 +78,13 @@ def test_bad_names_and_files(table: FileStoreTable) -> None:
         table.expire_snapshots(ALL_BUT_ONE)
     assert table.consumers.remove("a")
     assert table.consumers.needed_from_id() is None
+
+
+def test_a_file_of_another_consumer(table: FileStoreTable) -> None:
+    for name in "ab":
+        table.consumers.note(name, 1)
+    one, other = (Path(table.path, "consumer", f"consumer-{name}") for name in "ab")
+    one.write_bytes(other.read_bytes())
+    for use in (table.consumers.all, lambda: table.consumers.note("a", 2)):
+        with pytest.raises(CorruptFileError, match=r"consumer-a.*it holds consumer 'b'"):
+            use()
