@@ -12,9 +12,12 @@ from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.retention_floor import RetentionFloor
 from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.file_store.snapshot_files import SnapshotFiles
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import time_text
 from table_store.storage.kernel.errors import (
+    CorruptFileError,
     FileAccessError,
+    FormatVersionError,
     MissingFileError,
     SnapshotNotFoundError,
     TableStoreError,
@@ -22,6 +25,7 @@ from table_store.storage.kernel.errors import (
 
 SNAPSHOT_FOLDER: Final = "snapshot"
 LATEST_HINT: Final = "LATEST"
+_HINT_VERSION: Final = 2
 
 
 class Publication(Enum):
@@ -36,9 +40,9 @@ class SnapshotStore:
     """Reads and publishes `snapshot/snapshot-N`; N ascends by 1 without gaps.
 
     Ids below the table's `RetentionFloor` have expired, whether there is a file or not. The file
-    LATEST holds an id where to start looking. It may be old or absent: it is checked against the
-    snapshot it names, and a listing replaces it. LATEST is written after its snapshot, so one
-    that is ahead of all snapshots says that the newest is lost.
+    LATEST holds an id where to start looking. It may be old, absent or damaged: it is checked
+    against the snapshot it names, and a listing replaces it. LATEST is written after its snapshot,
+    so one that is ahead of all snapshots says that the newest is lost.
     """
 
     def __init__(self, file_io: FileIO, table_path: str) -> None:
@@ -183,16 +187,22 @@ class SnapshotStore:
         Durable: the names in the folder survive a power cut, too, and a failure is an error.
         """
         path = join_path(self._folder, LATEST_HINT)
+        data = to_checked_json({"id": snapshot_id}, version=_HINT_VERSION)
         with suppress(*() if durable else (TableStoreError,)):
-            self._file_io.write_bytes(path, str(snapshot_id).encode(), durable=durable)
+            self._file_io.write_bytes(path, data, durable=durable)
 
     def hint(self) -> int | None:
-        """Return the id that LATEST holds, None where it is absent or holds none."""
+        """Return the id that LATEST holds, None where it is absent or damaged."""
+        path = join_path(self._folder, LATEST_HINT)
         try:
-            text = self._file_io.read_bytes(join_path(self._folder, LATEST_HINT))
-        except MissingFileError:
+            data = self._file_io.read_bytes(path)
+            if data.isdigit() and len(data) < 20:  # the whole file in version 1
+                return int(data)
+            return from_checked_json(
+                data, lambda item: int(item["id"]), path=path, version=_HINT_VERSION, noun="hint"
+            )
+        except (MissingFileError, CorruptFileError, FormatVersionError):
             return None
-        return int(text) if text.isdigit() and len(text) < 20 else None
 
     def has_expired(self, snapshot_id: int) -> bool:
         """Return whether the id counts no more; it never will again."""

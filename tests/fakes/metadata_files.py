@@ -163,9 +163,6 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
         path = f"{table.path}/{folder}/snapshot-{snapshot_id}"
         return MetadataFile(path=path, read=read, is_versioned=True)
 
-    def latest_id(file_io: FileIO) -> object:
-        return SnapshotStore(file_io, table.path).latest_id()
-
     def consumers(file_io: FileIO) -> object:
         return ConsumerStore(
             file_io=file_io, path=table.path, clock=table.clock, expiration_ms=DAY_MS
@@ -187,7 +184,10 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
         "snapshot": snapshot_in("snapshot", 3),
         "kept snapshot": snapshot_in(ARCHIVE_FOLDER, 2),
         "LATEST": MetadataFile(
-            path=f"{table.path}/snapshot/LATEST", read=latest_id, is_versioned=None
+            path=f"{table.path}/snapshot/LATEST",
+            read=lambda file_io: SnapshotStore(file_io, table.path).hint() or 0,
+            is_versioned=None,
+            nothing=0,
         ),
         "pin": MetadataFile(
             path=f"{table.path}/pin/pin-x",
