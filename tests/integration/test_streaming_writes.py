@@ -125,8 +125,8 @@ def test_watermark_of_what_a_stream_writes(spark: SparkSession, stream: Stream) 
     for second in (30, 10, 40):
         spark.sql(f"INSERT INTO wm_in VALUES (1, timestamp_seconds({second})), (2, NULL)")
         stream.run(spark.readStream.table("wm_in"), "wm", "append")
-    found = rows(spark, "SELECT watermark FROM wm.snapshots ORDER BY snapshot_id")
-    assert found == [(-30_000,), (-30_000,), (-20_000,)]
+    found = rows(spark, "SELECT snapshot_id, watermark FROM wm.snapshots")
+    assert found == [(1, -30_000), (2, -30_000), (3, -20_000)]
 
 
 def test_a_batch_that_runs_again(spark: SparkSession, stream: Stream) -> None:
