@@ -134,7 +134,7 @@ def _schema_rows(table: FileStoreTable, _: Snapshot | None) -> pa.Table:
     found = [
         {
             "schema_id": schema.id,
-            "fields": json.dumps(json.loads(schema.to_json())["fields"], ensure_ascii=False),
+            "fields": json.dumps(json.loads(schema.to_bytes())["fields"], ensure_ascii=False),
             "partition_keys": json.dumps(schema.partition_keys, ensure_ascii=False),
             "primary_keys": json.dumps(schema.primary_key, ensure_ascii=False),
             "options": json.dumps(_shown_options(schema), ensure_ascii=False),

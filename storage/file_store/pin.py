@@ -44,7 +44,7 @@ class Pins:
             FileAccessError: the store refused; the snapshot may be pinned.
         """
         path = join_path(self.table_path, PIN_FOLDER, f"{_PREFIX}{unique}")
-        self.file_io.write_new(path, snapshot.to_json().encode("utf-8"))
+        self.file_io.write_new(path, snapshot.to_bytes())
         try:
             yield
         except CommitStateUnknownError:
@@ -68,7 +68,7 @@ class Pins:
             if status.name.startswith(_PREFIX) and status.modified_ms >= since_ms:
                 with suppress(MissingFileError):  # removed meanwhile
                     data = self.file_io.read_bytes(status.path)
-                    found.append(Snapshot.from_json(data, path=status.path))
+                    found.append(Snapshot.from_bytes(data, path=status.path))
         return tuple(found)
 
     def _remove(self, path: str) -> None:

@@ -142,8 +142,8 @@ class TableSchema:
         if self.watermark is not None:
             self.field_named(self.watermark[0])
 
-    def to_json(self) -> str:
-        """Return the text of the schema file; `from_json` is its inverse."""
+    def to_bytes(self) -> bytes:
+        """Return the content of the schema file; `from_bytes` is its inverse."""
         item = {
             "id": self.id,
             "fields": [_field_to_json(f) for f in self.fields],
@@ -158,14 +158,14 @@ class TableSchema:
             "comment": self.comment,
             "timeMillis": self.time_ms,
         }
-        return to_checked_json(item, version=SCHEMA_VERSION).decode("utf-8")
+        return to_checked_json(item, version=SCHEMA_VERSION)
 
     @classmethod
-    def from_json(cls, data: bytes, *, path: str = "schema") -> TableSchema:
-        """Return the schema that `to_json` wrote; `path` only names the file in errors.
+    def from_bytes(cls, data: bytes, *, path: str = "schema") -> TableSchema:
+        """Return the schema that `to_bytes` wrote; `path` only names the file in errors.
 
         Raises:
-            CorruptFileError: the text is not a schema, or not as it was written.
+            CorruptFileError: it is not a schema, or not as it was written.
             FormatVersionError: it was written by a newer version.
         """
         return from_checked_json(

@@ -121,7 +121,7 @@ class SchemaStore:
         schema.validate()
         return self._file_io.write_new(
             self.path(schema.id),
-            schema.to_json().encode("utf-8"),
+            schema.to_bytes(),
             private=holds_secret(schema.options),
         )
 
@@ -151,4 +151,4 @@ class SchemaStore:
 
 @lru_cache(maxsize=256)
 def _parsed(text: bytes, path: str) -> TableSchema:
-    return TableSchema.from_json(text, path=path)
+    return TableSchema.from_bytes(text, path=path)

@@ -73,8 +73,8 @@ class Snapshot:
             users[user] = identifier
         return FrozenMap(list(users.items())[-COMMIT_USERS_MAX:])
 
-    def to_json(self) -> str:
-        """Return the text of the snapshot file; `from_json` is its inverse."""
+    def to_bytes(self) -> bytes:
+        """Return the content of the snapshot file; `from_bytes` is its inverse."""
         item = {
             "id": self.id,
             "schemaId": self.schema_id,
@@ -96,14 +96,14 @@ class Snapshot:
             "lastRollback": self.last_rollback,
             "properties": dict(self.properties),
         }
-        return to_checked_json(item, version=SNAPSHOT_VERSION).decode("utf-8")
+        return to_checked_json(item, version=SNAPSHOT_VERSION)
 
     @classmethod
-    def from_json(cls, data: bytes, *, path: str = "snapshot") -> Snapshot:
-        """Return the snapshot that `to_json` wrote; `path` only names the file in errors.
+    def from_bytes(cls, data: bytes, *, path: str = "snapshot") -> Snapshot:
+        """Return the snapshot that `to_bytes` wrote; `path` only names the file in errors.
 
         Raises:
-            CorruptFileError: the text is not a snapshot, or not as it was written.
+            CorruptFileError: it is not a snapshot, or not as it was written.
             FormatVersionError: it was written by a newer version.
         """
         return from_checked_json(

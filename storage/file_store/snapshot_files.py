@@ -50,7 +50,7 @@ class SnapshotFiles:
         path = self.path(snapshot_id)
         data = self.file_io.read_bytes(path)
         try:
-            snapshot = Snapshot.from_json(data, path=path)
+            snapshot = Snapshot.from_bytes(data, path=path)
         except CorruptFileError as error:
             raise CorruptFileError(
                 path=path, reason=error.reason, snapshot_id=snapshot_id
@@ -67,7 +67,7 @@ class SnapshotFiles:
         Raises:
             FileAccessError: whether the file is there is not known, if it may have happened.
         """
-        return self.file_io.write_new(self.path(snapshot.id), snapshot.to_json().encode("utf-8"))
+        return self.file_io.write_new(self.path(snapshot.id), snapshot.to_bytes())
 
     def delete(self, snapshot_ids: Collection[int]) -> None:
         """Delete the files of these ids; they stay deleted after a power cut."""
