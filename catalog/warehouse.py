@@ -191,14 +191,16 @@ class Warehouse:
         stored = target.location if timestamp_ms is None else target.location_at(timestamp_ms)
         return self.places.absolute(stored)
 
-    def define(self, identifier: Identifier, target: Target, mode: DefineMode) -> NameRecord:
+    def define(
+        self, identifier: Identifier, target: Target, mode: DefineMode, known: Target | None = None
+    ) -> NameRecord:
         """Let a name stand for a view or foreign table.
 
         Raises:
             InvalidIdentifierError: it cannot be called that.
             NamespaceNotFoundError: there is no such namespace.
             AlreadyExistsError: CREATE, and the name is taken, by whatever kind.
-            NotFoundError: REPLACE, and the name stands for nothing.
+            NotFoundError: REPLACE, and the name stands for nothing, or not for what was `known`.
             WrongRelationKindError: what would be replaced is of another kind.
         """
 
@@ -206,9 +208,11 @@ class Warehouse:
             is_new = self._names.find(identifier) is None
             if mode is DefineMode.CREATE or (is_new and mode is DefineMode.CREATE_OR_REPLACE):
                 return self._create(identifier, target, self.ids.unique())
-            record = self.require(identifier, kind_of(target)).with_target(target)
-            self._names.replace(record)
-            return record
+            record = self.require(identifier, kind_of(target))
+            if known is not None and record.target != known:
+                raise NotFoundError(kind=record.kind.noun, name=f"{identifier} as it was")
+            self._names.replace(record.with_target(target))
+            return record.with_target(target)
 
         return self._locked(change)
 

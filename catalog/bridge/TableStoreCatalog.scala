@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.analysis._
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.internal.SQLConf
@@ -187,7 +188,11 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
       .withQueryColumnNames((view \ "queryColumnNames").extract[Array[String]])
     builder.withColumns(Json.toColumns(view \ "columns"))
     builder.withProperties(Json.toStrings(view \ "properties"))
-    builder.build()
+    new View(builder) {
+      /** As a query is analysed by: with CHAR and VARCHAR as the strings that Spark has made of them below. */
+      override def columns(): Array[Column] =
+        CatalogV2Util.structTypeToV2Columns(CharVarcharUtils.replaceCharVarcharWithStringInSchema(schema()))
+    }
   }
 
   private def fromView(ident: Identifier, view: View): JObject = Json.ident(ident) ~ ("view" ->
@@ -209,6 +214,12 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def replaceView(ident: Identifier, view: View): View = viewWritten("replace_view", ident, view)
   override def createOrReplaceView(ident: Identifier, view: View): View =
     viewWritten("create_or_replace_view", ident, view)
+  /** Other columns for a view, unless its query is no longer that text. */
+  def noteViewColumns(ident: Identifier, query: String, columns: Array[Column]): Unit = {
+    change("note_view_columns", Json.ident(ident) ~ ("queryText" -> query) ~
+      ("columns" -> Json.columns(columns)))
+    SessionCatalogMirror.follow(catalog, ident)
+  }
   override def dropView(ident: Identifier): Boolean =
     followed(ident)(change("drop_view", Json.ident(ident)).extract[Boolean])
   override def renameView(from: Identifier, to: Identifier): Unit = renamed("rename_view", from, to) match {

@@ -49,6 +49,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     view_requests.create_view,
     view_requests.replace_view,
     view_requests.create_or_replace_view,
+    view_requests.note_view_columns,
     view_requests.drop_view,
     view_requests.rename_view,
     partition_requests.list_partitions,

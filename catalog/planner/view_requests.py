@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 from table_store.catalog.errors import NamespaceNotFoundError
 from table_store.catalog.name_record import RelationKind, ViewDefinition
 from table_store.catalog.planner.catalog_access import CatalogAccess, identifier_of
@@ -30,6 +33,20 @@ def replace_view(session: PlannerSession, argument: Argument) -> str:
 def create_or_replace_view(session: PlannerSession, argument: Argument) -> str:
     """The word "written", or the one for what is in the way."""
     return _written(session, argument, DefineMode.CREATE_OR_REPLACE)
+
+
+def note_view_columns(session: PlannerSession, argument: Argument) -> None:
+    """Give a view the columns that its query has now; not one that was redefined meanwhile."""
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    record = None if identifier is None else access.warehouse.find(identifier)
+    if identifier is None or record is None or not isinstance(record.target, ViewDefinition):
+        return
+    known = record.target
+    view = replace(known, columns=argument["columns"])
+    if known.query_text == argument["queryText"] and view != known:
+        with suppress(NotFoundError):
+            access.warehouse.define(identifier, view, DefineMode.REPLACE, known=known)
 
 
 def drop_view(session: PlannerSession, argument: Argument) -> bool:

@@ -76,6 +76,24 @@ def test_altered(named: tuple[str, StockShell]) -> None:
     assert "42P01" in shell.run("ALTER VIEW w AS SELECT 1").error
 
 
+def test_schema_modes(named: tuple[str, StockShell]) -> None:
+    """What WITH SCHEMA … lets through of a table's changes; all that Spark does is tested apart."""
+    _, shell = named
+    shell.ok("CREATE TABLE moving (a INT, b VARCHAR(5))")
+    shell.ok("INSERT INTO moving VALUES (1, 'b')")
+    for name, mode in (("bound", "BINDING"), ("typed", "TYPE EVOLUTION"), ("free", "EVOLUTION")):
+        shell.ok(f"CREATE VIEW {name} WITH SCHEMA {mode} AS SELECT * FROM moving")
+    shell.ok("ALTER TABLE moving ADD COLUMN c INT")
+    assert shell.ok("SELECT * FROM bound") == (("1", "b"),)
+    shell.ok("ALTER TABLE moving ALTER COLUMN a TYPE BIGINT")
+    assert "[CANNOT_UP_CAST_DATATYPE]" in shell.run("SELECT * FROM bound").error
+    assert shell.ok("SELECT typeof(a), b FROM typed") == (("bigint", "b"),)
+    assert shell.ok("SELECT typeof(a), c FROM free") == (("bigint", "NULL"),)
+    types = [("a", "bigint"), ("b", "varchar(5)"), ("c", "int")]
+    assert [row[:2] for row in shell.ok("DESCRIBE typed")] == types[:2]
+    assert [row[:2] for row in shell.ok("DESCRIBE free")] == types
+
+
 def test_refused(named: tuple[str, StockShell]) -> None:
     """A statement on tables says that it met a view, and the other way round."""
     _, shell = named

@@ -263,6 +263,9 @@ def test_views_are_replaced_in_place(warehouse: Warehouse) -> None:
     assert second.id == first.id
     assert warehouse.find(T) == second
     assert second.target == changed
+    with pytest.raises(NotFoundError, match="as it was"):
+        warehouse.define(T, VIEW, DefineMode.REPLACE, known=VIEW)
+    assert warehouse.define(T, changed, DefineMode.REPLACE, known=changed) == second
     with pytest.raises(WrongRelationKindError):
         warehouse.define(T, FOREIGN, DefineMode.CREATE_OR_REPLACE)
     warehouse.drop(second)
