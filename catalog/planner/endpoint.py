@@ -67,6 +67,20 @@ class PlannerEndpoint:
             conf=SparkConf(_jconf=java_context.getConf()),
         )
         self._context.environment.update(WORKER_ENVIRONMENT)
+        self._keep_default_session(self._context)
+
+    def _keep_default_session(self, context: SparkContext) -> None:
+        """Attach to the JVM's default session, which PySpark would take another one for.
+
+        It makes the first session that it sees the default one: threads of the JVM without a
+        session, which serve all of them, would use the settings of some client's.
+        """
+        sessions = SparkSession._get_j_spark_session_module(context._jvm)
+        default, active = sessions.getDefaultSession(), sessions.getActiveSession()
+        if default.isDefined() and not default.get().sparkContext().isStopped():
+            SparkSession(context, jsparkSession=default.get())
+            if active.isDefined():
+                sessions.setActiveSession(active.get())
 
     def handle(
         self, java_session: Any, session_id: str, request: str, argument: str, data: Any, reply: Any

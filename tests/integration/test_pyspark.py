@@ -301,6 +301,23 @@ def test_plain_select_never_asks_the_parser(spark: SparkSession) -> None:
     assert planner.requests().getOrDefault("parse", 0) == asked
 
 
+def test_no_other_session_becomes_the_default_one(spark: SparkSession) -> None:
+    """Not even the first that a new planner hears of: its settings are nobody else's."""
+    if is_remote():
+        pytest.skip("a client of Connect cannot look into the server")
+    spark.sql("SET 'table-storage.bucket'").collect()
+    assert spark._jvm is not None
+    children = spark._jvm.java.lang.ProcessHandle.current().children().toArray()
+    (planner,) = [c for c in children if "table_store.planner" in c.info().commandLine().orElse("")]
+    planner.destroyForcibly()
+    planner.onExit().get()
+    other = spark.newSession()
+    other.sql("SET 'table-storage.bucket' = '7'").collect()
+    sessions = SparkSession._get_j_spark_session_module(spark._jvm)
+    assert sessions.getDefaultSession().get().sessionUUID() == spark._jsparkSession.sessionUUID()
+    assert spark.sql("SET 'table-storage.bucket'").collect()[0].value == "<undefined>"
+
+
 def test_changes(spark: SparkSession) -> None:
     """The reader of changes takes Spark's own options; its rows can be written elsewhere."""
     spark.sql("CREATE TABLE ch (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)")
