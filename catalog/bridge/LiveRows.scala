@@ -1,12 +1,8 @@
 package org.apache.spark.sql.tablestore
 
-import java.lang.ref.SoftReference
 import java.nio.{ByteBuffer, ByteOrder}
-import java.util.{LinkedHashMap, Map => JMap}
 
 import scala.jdk.CollectionConverters._
-
-import org.apache.parquet.hadoop.metadata.ParquetMetadata
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.PartitionReader
@@ -60,44 +56,17 @@ object LiveRows {
 
   /** Those of splits that were read in this process, least recently used out first: a bit for each stored row. Never
     * stale, since a split's name says which files it has, and files do not change. */
-  private val known = new LinkedHashMap[String, Array[LiveFile]](16, 0.75f, true)
-  private val limitBytes = math.min(256L << 20, Runtime.getRuntime.maxMemory / 32)
-  private var heldBytes = 0L
-  private def bytes(rows: Array[LiveFile]): Long = 200 + rows.map(_.sizeBytes).sum
+  private val known = new BoundedCache[Array[LiveFile]](math.min(256L << 20, Runtime.getRuntime.maxMemory / 32),
+    files => 200 + files.map(_.sizeBytes).sum)
 
-  def get(split: String): Option[Array[LiveFile]] = known.synchronized(Option(known.get(split)))
-  def put(split: String, rows: Array[LiveFile]): Unit = known.synchronized {
-    Option(known.put(split, rows)).foreach(heldBytes -= bytes(_))
-    heldBytes += bytes(rows)
-    val oldest = known.entrySet.iterator
-    while (heldBytes > limitBytes && oldest.hasNext) {
-      val entry: JMap.Entry[String, Array[LiveFile]] = oldest.next()
-      heldBytes -= bytes(entry.getValue)
-      oldest.remove()
-    }
-  }
+  def get(split: String): Option[Array[LiveFile]] = known.get(split)
+  def put(split: String, rows: Array[LiveFile]): Unit = known.put(split, rows)
 }
 
 /** The row groups of a file that have live rows. */
 class LiveFile(val path: String, val groups: Seq[LiveRows]) {
   def count: Long = groups.map(_.count).sum
   def sizeBytes: Long = groups.map(_.sizeBytes).sum + 200
-}
-
-object LiveFile {
-  private val footersMax = 1000
-  /** Those of files that were read in this process, least recently used out first, as long as there is memory for them:
-    * other files of a later snapshot are the same, and files do not change. */
-  private val footers = new LinkedHashMap[String, SoftReference[ParquetMetadata]](16, 0.75f, true) {
-    override def removeEldestEntry(eldest: JMap.Entry[String, SoftReference[ParquetMetadata]]): Boolean = size > footersMax
-  }
-
-  def footer(path: String)(read: => ParquetMetadata): ParquetMetadata =
-    footers.synchronized(Option(footers.get(path)).flatMap(known => Option(known.get))).getOrElse {
-      val footer = read
-      footers.synchronized(footers.put(path, new SoftReference(footer)))
-      footer
-    }
 }
 
 /** The live rows of a file, whose reader gives all rows of these row groups. */

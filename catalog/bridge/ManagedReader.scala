@@ -31,12 +31,11 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
   override def createColumnarReader(split: InputPartition): PartitionReader[ColumnarBatch] = {
     val counts = new ReadCounts
     new CountedReader(split match {
-      case raw: RawSplit => opened(raw.files.iterator, counts)(parquet.buildColumnarReader)
+      case raw: RawSplit => opened(raw.files.iterator, counts)(_.path)(new DataFiles(parquet).batches)
       case merge: MergeSplit => liveRows(merge, counts) match {
         case Some(rows) if schema.isEmpty => new LengthReader(rows.map(_.count).sum)
         case Some(files) =>
-          val groups = new LiveRowGroups(parquet)
-          new ConcatReader(files.iterator.map { file => counts.files += 1; guarded(file.path)(groups.open(file)) })
+          opened(files.iterator, counts)(_.path)(new DataFiles(parquet).batches)
         case None => merged(merge, counts)
       }
     }, counts)
@@ -45,15 +44,13 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
   override def createReader(split: InputPartition): PartitionReader[InternalRow] = {
     val counts = new ReadCounts
     new CountedReader(split match {
-      case raw: RawSplit => opened(raw.files.iterator, counts)(parquet.buildReader)
+      case raw: RawSplit => opened(raw.files.iterator, counts)(_.path)(new DataFiles(parquet).rows)
       case merge: MergeSplit => new RowReader(merged(merge, counts))
     }, counts)
   }
 
-  private def opened[T](files: Iterator[FileRange], counts: ReadCounts)(open: PartitionedFile => PartitionReader[T]) =
-    new ConcatReader(files.map { file => counts.files += 1; guarded(file.path)(open(file.toSpark)) })
-  private def guarded[T](path: String)(open: => PartitionReader[T]): PartitionReader[T] =
-    new GuardedReader(open, Errors.unreadable(path, snapshot, _))
+  private def opened[F, T](files: Iterator[F], counts: ReadCounts)(path: F => String)(open: F => PartitionReader[T]) =
+    new ConcatReader(files.map { file => counts.files += 1; new GuardedReader(open(file), Errors.unreadable(path(file), snapshot, _)) })
 
   private def merged(split: MergeSplit, counts: ReadCounts): PartitionReader[ColumnarBatch] = {
     counts.rowMerges += 1
