@@ -23,8 +23,11 @@ from table_store.storage.kernel.values import Value
 def exact_aggregates(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
     """The one row of COUNT(*), MIN and MAX over a whole table; None where only reading can tell.
 
-    `functions` is a list of {"name": count, min or max, "column": …}.
+    `functions` is a list of {"name": count, min or max, "column": …}. An aggregate without any has
+    a row, too, which without columns nobody could see: there is no answer to it here.
     """
+    if not argument["functions"]:
+        return None
     if not argument["handle"].keys().isdisjoint(("system", "changes")):
         return None
     opened = opened_table(argument)

@@ -85,6 +85,21 @@ def test_write(spark: SparkSession) -> None:
         assert rows(spark.table(f"s_{form}")) == [(0, "v0"), (0, "v0"), (1, "v1"), (2, "v2")]
 
 
+def test_aggregates_without_functions(spark: SparkSession) -> None:
+    """One row, as of any aggregate without groups: count() leaves nothing else of a query."""
+    spark.sql("CREATE TABLE h (x INT)")
+    for inserted in (0, 3):
+        spark.range(inserted).select(sf.col("id").cast("int").alias("x")).writeTo("h").append()
+        assert spark.sql("SELECT count(*), sum(x) FROM h").count() == 1
+        assert spark.table("h").agg(sf.max("x")).count() == 1
+        for query in (
+            "SELECT 1 FROM h HAVING 1 < 2",
+            "SELECT 1 FROM h GROUP BY GROUPING SETS (())",
+            "SELECT count(*) FROM (SELECT 1 FROM h HAVING true)",
+        ):
+            assert rows(spark.sql(query)) == [(1,)], query
+
+
 def test_default_format(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -121,7 +121,9 @@ def test_count_min_max_open_no_data_file(tmp_path: Path) -> None:
 
 def test_empty_table(tmp_path: Path) -> None:
     """No rows: zero, and NULL bounds."""
-    assert _asked(_table(tmp_path), ("count", None), ("min", "id")) == [0, None]
+    table = _table(tmp_path)
+    assert _asked(table, ("count", None), ("min", "id")) == [0, None]
+    assert _asked(table) is None
 
 
 def test_what_only_reading_can_tell(tmp_path: Path) -> None:
