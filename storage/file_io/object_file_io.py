@@ -110,10 +110,10 @@ class ObjectFileIO:
 
     def write_files(self, files: Mapping[str, bytes]) -> None:
         """See `FileIO.write_files`; the puts run side by side."""
-        for path in files:
-            self._key(path)
-        with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
-            list(pool.map(self._write, files.keys(), files.values()))
+        store, keys = self._store, [self._key(path) for path in files]
+        pool = ThreadPoolExecutor(_PARALLEL_REQUESTS)
+        with _translated(next(iter(files), ""), "write"), pool:
+            list(pool.map(store.put, keys, files.values()))
 
     def write_new(
         self,
@@ -248,10 +248,6 @@ class ObjectFileIO:
     def _keys_below(self, key: str) -> Iterator[str]:
         for batch in self._store.list(key or None):
             yield from (item["path"] for item in batch)
-
-    def _write(self, path: str, data: bytes) -> None:
-        with _translated(path, "write"):
-            self._store.put(self._key(path), data)
 
     def _put_new(self, path: str, data: object) -> bool:
         with _translated(path, "create"):

@@ -182,6 +182,21 @@ def test_delete_file_and_folder(store: Store) -> None:
     assert not io.exists(f"{root}/t/sub/b")
 
 
+@pytest.mark.parametrize("durable", [False, True])
+def test_several_files_are_deleted_or_looked_for_at_once(store: Store, *, durable: bool) -> None:
+    io, root = store
+    names = [f"{root}/t/{i}" for i in range(5)]
+    io.write_files(dict.fromkeys(names[:4], b"1"))
+    assert io.missing(names) == (names[4],)
+    assert io.missing([]) == ()
+    io.delete_files([names[0], names[4], names[2]], durable=durable)  # one of them is absent
+    io.delete_files([], durable=durable)
+    assert [e.name for e in io.list(f"{root}/t")] == ["1", "3"]
+    assert io.missing(names) == (names[0], names[2], names[4])
+    with pytest.raises(PathNotAllowedError):
+        io.delete_files([names[1], f"{root}/../x"])
+
+
 def test_rename_dir_moves_everything_and_replaces_nothing(store: Store) -> None:
     io, root = store
     io.write_bytes(f"{root}/old/x/f", b"1")

@@ -106,6 +106,29 @@ def test_the_way_out(
     assert shell.run("SELECT * FROM way_out").sorted() == [("1",), ("3",)]
 
 
+def test_a_lost_snapshot_is_named_and_repaired(shell: StockShell, tables: dict[str, Path]) -> None:
+    """LATEST points in front of the gap: the commits behind it are neither hidden nor replaced."""
+    shell.ok("CREATE TABLE gap (a INT, PRIMARY KEY (a) NOT ENFORCED)")
+    for i in range(1, 5):
+        shell.ok(f"INSERT INTO gap VALUES ({i})")
+    folder = tables["raw"].parent / "gap" / "snapshot"
+    (folder / "snapshot-2").unlink()
+    (folder / "LATEST").write_bytes(b"1")
+    named = f"[TABLE_STORE_MISSING_FILE] File '{folder}/snapshot-2'"
+    for statement in ("SELECT * FROM gap", "INSERT INTO gap VALUES (5)", "DELETE FROM gap"):
+        said = shell.run(statement).error
+        assert said.startswith(named), said
+        assert "CALL sys.repair" in said
+    told = shell.ok("CALL sys.repair(table => 'gap', dry_run => true)")
+    assert told[0][0] == "lost snapshots: 2"
+    assert shell.run("SELECT * FROM gap").error.startswith(named), "it only told"
+    assert shell.ok("CALL sys.repair('gap')") == told
+    assert shell.ok("CALL sys.repair('gap')") == ()
+    shell.ok("INSERT INTO gap VALUES (5)")
+    assert shell.run("SELECT * FROM gap").sorted() == [(str(i),) for i in range(1, 6)]
+    shell.ok("DROP TABLE gap")
+
+
 @pytest.mark.parametrize("name", ["schema/schema-0", "snapshot/snapshot-1"])
 def test_what_is_damaged_can_be_dropped(
     shell: StockShell, tables: dict[str, Path], name: str
