@@ -31,7 +31,11 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.file_store.unpublished_files import all_written, delete_files
+from table_store.storage.file_store.unpublished_files import (
+    all_written,
+    commit_or_delete,
+    delete_files,
+)
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.values import Value
 
@@ -109,7 +113,7 @@ def _run_and_commit(
         share = share_bytes(size, session.spark.sparkContext.defaultParallelism, size)
         target = max(_LOCAL_BYTES_MAX, share)
         messages = _run_in_spark(session, [part for task in tasks for part in task.split(target)])
-    table.commit_compaction(messages, schema)
+    commit_or_delete(tasks[0].context, messages, lambda: table.commit_compaction(messages, schema))
 
 
 def _run_in_spark(

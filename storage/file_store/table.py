@@ -351,18 +351,14 @@ class FileStoreTable:
         """Publish compactions that were run.
 
         Raises:
-            CommitConflictError: a file that they replace is gone; what they wrote is deleted.
+            CommitConflictError: a file that they replace is gone.
         """
-        return commit_or_delete(
-            self.writer_context(schema),
+        return self.committer().commit(
             messages,
-            lambda: self.committer().commit(
-                messages,
-                kind=CommitKind.COMPACT,
-                commit_user=self.ids.unique(),
-                operation="COMPACT",
-                expected_schema_id=schema.id,
-            ),
+            kind=CommitKind.COMPACT,
+            commit_user=self.ids.unique(),
+            operation="COMPACT",
+            expected_schema_id=schema.id,
         )
 
     def compact(self, scope: Scope | None = None, *, full: bool = True) -> CompactionResult:
@@ -376,8 +372,9 @@ class FileStoreTable:
         pick = pick_full_compaction if full else pick_compaction
         tasks = self.compaction_tasks(before, schema, pick)
         if tasks:
-            written = all_written(self.writer_context(schema), (task.run for task in tasks))
-            self.commit_compaction(written, schema)
+            context = self.writer_context(schema)
+            written = all_written(context, (task.run for task in tasks))
+            commit_or_delete(context, written, lambda: self.commit_compaction(written, schema))
         after = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
         return CompactionResult.of(before, after)
 

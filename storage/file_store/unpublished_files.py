@@ -20,7 +20,8 @@ def commit_or_delete(
     """Return what `commit` returns; where it surely did not publish `messages`, their files go.
 
     Sure are a conflict, and that the same commit had been made before, with other files. After any
-    other error the snapshot may be there, so the files stay; unneeded ones are orphans.
+    other error the snapshot may be there, and `NoChange` may mean that it was and has expired: then
+    the files stay, and unneeded ones are orphans.
 
     Args:
         context: of the table.
@@ -32,7 +33,7 @@ def commit_or_delete(
     except CommitConflictError:
         delete_files(context, messages)
         raise
-    if isinstance(outcome, NoChange) or outcome.repeated:
+    if isinstance(outcome, Committed) and outcome.repeated:
         delete_files(context, messages)
     return outcome
 

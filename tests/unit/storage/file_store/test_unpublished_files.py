@@ -96,15 +96,28 @@ def test_tasks_before_one_that_fails_leave_no_file(table: FileStoreTable) -> Non
     assert orphans(table) == []
 
 
-@pytest.mark.parametrize("is_repeated", [True, False])
-def test_a_commit_that_was_made_before_leaves_no_file(
-    table: FileStoreTable, is_repeated: bool
-) -> None:
-    messages, snapshot = written(table), table.latest_snapshot()
+def test_a_commit_that_was_made_before_leaves_no_file(table: FileStoreTable) -> None:
+    snapshot = table.latest_snapshot()
     assert snapshot is not None
-    done = Committed(snapshot=snapshot, repeated=True) if is_repeated else NoChange(snapshot=None)
-    assert commit_or_delete(table.writer_context(), messages, lambda: done) is done
+    done = Committed(snapshot=snapshot, repeated=True)
+    assert commit_or_delete(table.writer_context(), written(table), lambda: done) is done
     assert orphans(table) == []
+
+
+def test_files_stay_where_their_own_commit_may_have_expired(table: FileStoreTable) -> None:
+    messages, done = written(table), NoChange(snapshot=None)
+    assert commit_or_delete(table.writer_context(), messages, lambda: done) is done
+    assert orphans(table) == [file.name for message in messages for file in message.added]
+
+
+def test_a_compaction_that_is_committed_again_keeps_its_files(table: FileStoreTable) -> None:
+    """As after an outcome that was unknown: the second is refused, and the first was there."""
+    live = table.live_files(table.latest_snapshot(), table.schema)
+    messages = [task.run() for task in table.compaction_tasks(live, table.schema)]
+    table.commit_compaction(messages, table.schema)
+    with pytest.raises(CommitConflictError):
+        table.commit_compaction(messages, table.schema)
+    assert table.scan().to_arrow().num_rows == 2
 
 
 @pytest.mark.parametrize(
