@@ -18,6 +18,7 @@ import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning,
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.types.{DoubleType, FloatType, StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -199,8 +200,16 @@ object ManagedScan {
     configuration.setBoolean("parquet.filter.columnindex.enabled", false)
     val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
     val decided = predicates.filter(isDecidedByBounds(schema, _))
-    ParquetScan(session, configuration, null, schema, schema, StructType(Nil), PredicateUtils.toV1(decided),
+    val filters = SQLConf.withExistingConf(newTimes)(PredicateUtils.toV1(decided))
+    ParquetScan(session, configuration, null, schema, schema, StructType(Nil), filters,
       new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
+  }
+
+  /** Literals of filters become Java's new dates and times: the old ones lack the ten days before 15 October 1582. */
+  private val newTimes: SQLConf = {
+    val conf = new SQLConf
+    conf.setConf(SQLConf.DATETIME_JAVA8API_ENABLED, true)
+    conf
   }
 
   /** Whether the bounds and dictionaries of Parquet tell where a condition cannot be true. Of floating-point numbers they

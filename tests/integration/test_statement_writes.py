@@ -299,7 +299,20 @@ def test_days_that_python_does_not_have(shell: StockShell) -> None:
     assert shell.run("SELECT id FROM far").sorted() == [("1",), ("3",)]
     shell.ok("CREATE TABLE far_parts (id INT, d DATE) PARTITIONED BY (d)")
     refused = shell.run("ALTER TABLE far_parts PARTITION (d = '99999999999999999999') COMPACT")
-    assert "[TABLE_STORE_INVALID_SCHEMA]" in refused.error
+    assert "[CAST_INVALID_INPUT]" in refused.error
+
+
+def test_days_that_the_julian_calendar_skipped(shell: StockShell) -> None:
+    """Spark's calendar is Gregorian throughout: it has the ten days before 15 October 1582."""
+    shell.ok("CREATE TABLE skipped (id INT, d DATE, t TIMESTAMP)")
+    shell.ok("INSERT INTO skipped VALUES (1, DATE'1582-10-10', TIMESTAMP'1582-10-10 12:00:00')")
+    for condition in (
+        "d = DATE'1582-10-10'",
+        "d BETWEEN DATE'1582-10-09' AND DATE'1582-10-11'",
+        "t = TIMESTAMP'1582-10-10 12:00:00'",
+        "CAST(t AS DATE) = DATE'1582-10-10'",
+    ):
+        assert shell.ok(f"SELECT id FROM skipped WHERE {condition}") == (("1",),), condition
 
 
 def test_change_tracking_is_recorded(shell: StockShell, shell_folder: Path) -> None:
