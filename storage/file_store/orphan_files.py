@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
 import pyarrow as pa
 
 from table_store.storage.file_io.file_io import TEMP_PREFIX, FileIO, FileStatus
-from table_store.storage.file_store.change_archive import ChangeArchive
+from table_store.storage.file_store.change_archive import ARCHIVE_FOLDER, ChangeArchive
+from table_store.storage.file_store.consumer import CONSUMER_FOLDER
 from table_store.storage.file_store.live_files import manifests_of, read_delta, read_live_files
 from table_store.storage.file_store.manifest_entry import FileKind
 from table_store.storage.file_store.manifest_file import (
@@ -19,12 +20,25 @@ from table_store.storage.file_store.manifest_file import (
     MetadataReader,
 )
 from table_store.storage.file_store.pin import PIN_FOLDER, Pins
+from table_store.storage.file_store.retention_floor import FLOOR_FOLDER
+from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SCHEMA_FOLDER, SchemaStore
+from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.file_store.snapshot_store import SNAPSHOT_FOLDER, SnapshotStore
 from table_store.storage.kernel.errors import MissingFileError
 
 _BUCKET = re.compile(r"bucket-\d+")
-_METADATA_FOLDERS: Final = frozenset({SCHEMA_FOLDER, SNAPSHOT_FOLDER, MANIFEST_FOLDER, PIN_FOLDER})
+_METADATA_FOLDERS: Final = frozenset(
+    {
+        SCHEMA_FOLDER,
+        SNAPSHOT_FOLDER,
+        MANIFEST_FOLDER,
+        PIN_FOLDER,
+        FLOOR_FOLDER,
+        CONSUMER_FOLDER,
+        ARCHIVE_FOLDER,
+    }
+)
 
 
 def find_orphan_files(
@@ -49,8 +63,7 @@ def find_orphan_files(
     ]
     if not candidates:
         return ()
-    needed = _pinned_names(file_io, table_path, schema_store, since_ms=older_than_ms)
-    needed |= _needed_names(file_io, table_path, schema_store)
+    needed = _needed_names(file_io, table_path, schema_store, since_ms=older_than_ms)
     return tuple(
         status
         for status in candidates
@@ -91,32 +104,34 @@ def _holds_data(folder_name: str) -> bool:
     return "=" in folder_name or _BUCKET.fullmatch(folder_name) is not None
 
 
-def _pinned_names(
+def _needed_names(
     file_io: FileIO, table_path: str, schema_store: SchemaStore, *, since_ms: int
 ) -> set[str]:
-    """Return the names of the files that pins from `since_ms` on keep."""
-    reader = MetadataReader(file_io=file_io, table_path=table_path, cache=ManifestCache())
-    needed: set[str] = set()
-    for snapshot in Pins(file_io, table_path).all(since_ms=since_ms):
-        with suppress(MissingFileError):  # it had expired before it was pinned
-            base, delta = manifests_of(reader, snapshot)
-            needed |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
-            needed |= {manifest.name for manifest in (*base, *delta)}
-            needed |= set(read_live_files(reader, snapshot, schema_store.latest()).names())
-    return needed
+    """Return the names of all files that any snapshot, or any pin from `since_ms` on, refers to.
 
-
-def _needed_names(file_io: FileIO, table_path: str, schema_store: SchemaStore) -> set[str]:
-    """Return the names of all files that any snapshot refers to.
-
-    Every snapshot is read from storage anew, not through the cache of the process, so that a
-    missing manifest stops the cleaning.
+    Snapshots, then pins, then again whether a snapshot has come: whoever brings back files of one
+    that expired meanwhile has pinned it, or has published. Everything is read from storage anew,
+    not through the cache of the process, so that a missing manifest stops the cleaning.
     """
     reader = MetadataReader(file_io=file_io, table_path=table_path, cache=ManifestCache())
     schema = schema_store.latest()
+    store = SnapshotStore(file_io, table_path)
+    while True:
+        snapshots = list(store.newest_first())
+        needed = ChangeArchive(reader).file_names(schema)
+        needed |= _names_of(reader, snapshots[::-1], schema)
+        for pinned in Pins(file_io, table_path).all(since_ms=since_ms):
+            with suppress(MissingFileError):  # it had expired before it was pinned
+                needed |= _names_of(reader, [pinned], schema)
+        if store.latest_id() == (snapshots[0].id if snapshots else None):
+            return needed
+
+
+def _names_of(
+    reader: MetadataReader, snapshots: Sequence[Snapshot], schema: TableSchema
+) -> set[str]:
+    """Return the names of all files of consecutive snapshots, oldest first."""
     needed: set[str] = set()
-    needed |= ChangeArchive(reader).file_names(schema)
-    snapshots = list(reversed(list(SnapshotStore(file_io, table_path).newest_first())))
     for position, snapshot in enumerate(snapshots):
         base, delta = manifests_of(reader, snapshot)
         needed |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}

@@ -7,7 +7,9 @@ is there afterwards is compared with what each was told.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -177,6 +179,36 @@ def test_a_rollback_that_stands_still_beside_an_expiry(tmp_path: Path, *, cleans
             break
         assert not list(path.glob("pin/*"))
     assert told == {"rolled back", "expired"}
+
+
+def test_a_cleaner_that_stands_still_beside_an_expiry(tmp_path: Path) -> None:
+    """At every operation: no snapshot needs what it takes, though those it knew have expired."""
+    for at in itertools.count(1):
+        path = tmp_path / str(at)
+        a_table(path, "a", "b")
+        left_over = path / "manifest" / "manifest-left-over"
+        left_over.write_bytes(b"")
+        for file in path.rglob("*"):
+            os.utime(file, (10**8, 10**8))
+        io = PausingFileIO(str(path), others(path), at=at)
+        table = MetadataTable(str(path), file_io=io)
+        with suppress(MissingFileError):  # what it was reading has expired; nothing is deleted
+            remove_orphan_files(io, table.path, table.schemas, older_than_ms=10**12)
+            assert not left_over.exists()
+        if not io.has_paused:
+            break
+        assert check_readable(path) == {"a", "b", "x", "y", "z"}
+
+
+@pytest.mark.parametrize("folder", ["consumer", "expiry", "log", "pin", "schema", "snapshot"])
+def test_what_a_dead_writer_left_goes_with_the_orphans(tmp_path: Path, folder: str) -> None:
+    table = a_table(tmp_path, "a")
+    left_over = tmp_path / folder / ".tmp-left-over"
+    left_over.parent.mkdir(exist_ok=True)
+    left_over.write_bytes(b"")
+    remove_orphan_files(table.io, table.path, table.schemas, older_than_ms=10**15)
+    assert not left_over.exists()
+    assert check_readable(tmp_path) == {"a"}
 
 
 def test_what_a_dead_rollback_pinned_goes_with_the_orphans(tmp_path: Path) -> None:
