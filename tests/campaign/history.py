@@ -92,7 +92,8 @@ class History:
         doubts: list[Step | None] = [step for step in self.doubtful if step not in known]
         for placed in set(permutations([*doubts, *[None] * len(free)], len(free))):
             chosen = {i: step for i, step in zip(free, placed, strict=True) if step is not None}
-            yield self._states(self.acknowledged | chosen, latest)
+            if all(i > step.target for i, step in chosen.items() if step.kind == "rollback"):
+                yield self._states(self.acknowledged | chosen, latest)
 
     def _states(self, steps: dict[int, Step], latest: int) -> States:
         states = dict(self.beginning)

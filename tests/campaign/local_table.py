@@ -166,7 +166,7 @@ class LocalTable:
         needed = fresh.needed_names()
         found = {
             file.name
-            for folder in ("manifest", "bucket-0")
+            for folder in ("manifest", "pin", "bucket-0")
             for file in (self.path / folder).glob("*")
         } | {file.name for file in self.path.rglob(".tmp-*")}
         if found != needed:

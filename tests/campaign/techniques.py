@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.campaign.clock_jumps import CLOCK_JUMPS
 from tests.campaign.damaged_metadata import DAMAGED_METADATA
 from tests.campaign.interleavings import INTERLEAVINGS
+from tests.campaign.lost_file import LOST_FILE
 from tests.campaign.nth_fault import NTH_FAULT, SECOND_FAULT
+from tests.campaign.one_pause import ONE_PAUSE
+from tests.campaign.power_cut import POWER_CUT
 from tests.campaign.spark_techniques import SPARK_TECHNIQUES
+from tests.campaign.stops_and_kills import STOPS_AND_KILLS
 from tests.campaign.technique import Technique
 
 TECHNIQUES: Final[tuple[Technique, ...]] = (
     INTERLEAVINGS,
+    STOPS_AND_KILLS,
+    POWER_CUT,
     NTH_FAULT,
     SECOND_FAULT,
+    ONE_PAUSE,
+    LOST_FILE,
     DAMAGED_METADATA,
+    CLOCK_JUMPS,
     *SPARK_TECHNIQUES,
 )

@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from table_store.storage.kernel.errors import TableStoreError
+from tests.campaign import power_cut
+from tests.campaign.history import WrongRowsError
 from tests.campaign.run import Campaign, run_case
 from tests.campaign.technique import Case, Counts, Technique
 from tests.campaign.techniques import TECHNIQUES
 from tests.campaign.totals import Totals
+from tests.fakes.cut_disk import CutDisk, File, Folder
 
 SEED = 1
 PLAIN = [technique for technique in TECHNIQUES if not technique.needs_spark]
@@ -29,6 +33,41 @@ def test_the_first_cases_hold(technique: Technique, tmp_path: Path) -> None:
     for number in range(technique.suite_cases):
         counts.update(run_case(technique, SEED, number, tmp_path))
     assert counts.total(), "something was tried"
+
+
+class FoldersForgotten(CutDisk):
+    """Folders are never synchronised."""
+
+    def fsync(self, handle: int) -> None:
+        if not isinstance(self._handles[handle], Folder):
+            super().fsync(handle)
+
+
+class FilesForgotten(CutDisk):
+    """Files are never synchronised."""
+
+    def fsync(self, handle: int) -> None:
+        if not isinstance(self._handles[handle], File):
+            super().fsync(handle)
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.parametrize("disk", [FoldersForgotten, FilesForgotten])
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_power_cut_finds_what_was_not_synchronised(
+    disk: type[CutDisk], first: int, tmp_path: Path
+) -> None:
+    with pytest.raises((WrongRowsError, TableStoreError)):
+        cut_on(disk, range(first, first + 10, 2), tmp_path)
+
+
+def cut_on(disk: type[CutDisk], numbers: range, parent: Path) -> None:
+    for number in numbers:
+        folder = parent / str(number)
+        folder.mkdir()
+        case = Case(technique="cut", campaign_seed=SEED, number=number, folder=folder)
+        power_cut.run_case(case, disk)
 
 
 class Trials:
