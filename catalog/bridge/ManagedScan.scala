@@ -200,14 +200,14 @@ object ManagedScan {
     configuration.setBoolean("parquet.filter.columnindex.enabled", false)
     val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
     val decided = predicates.filter(isDecidedByBounds(schema, _))
-    val filters = SQLConf.withExistingConf(newTimes)(PredicateUtils.toV1(decided))
+    val filters = SQLConf.withExistingConf(newTimes(session))(PredicateUtils.toV1(decided))
     ParquetScan(session, configuration, null, schema, schema, StructType(Nil), filters,
       new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
   }
 
   /** Literals of filters become Java's new dates and times: the old ones lack the ten days before 15 October 1582. */
-  private val newTimes: SQLConf = {
-    val conf = new SQLConf
+  private def newTimes(session: SparkSession): SQLConf = {
+    val conf = session.sessionState.conf.clone()
     conf.setConf(SQLConf.DATETIME_JAVA8API_ENABLED, true)
     conf
   }
