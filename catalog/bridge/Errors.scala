@@ -22,12 +22,13 @@ object Errors {
       (error \ "sqlState").extract[String])
   }
 
-  private val own = """\[(TABLE_STORE_[A-Z_]+)\] .*? SQLSTATE: (\w{5})""".r.unanchored
+  private val own = """(?s)\[(TABLE_STORE_[A-Z_]+)\] .*? SQLSTATE: (\w{5})""".r.unanchored
 
-  /** What a Python worker said, without its trace where the error is one of ours. */
+  /** What a Python worker said, on one line, without its trace where the error is one of ours. */
   def fromWorker(error: Throwable): Throwable =
     own.findAllMatchIn(String.valueOf(error.getMessage)).toSeq.lastOption.map(found =>
-      new TableStoreException(found.matched, found.group(1), found.group(2)): Throwable).getOrElse(error)
+      new TableStoreException(found.matched.linesIterator.map(_.trim).mkString(" "), found.group(1), found.group(2)): Throwable)
+      .getOrElse(error)
 
   /** A data file that Spark's Parquet reader could not read. */
   def unreadable(path: String, snapshot: Option[Long], cause: Throwable): Throwable = {

@@ -345,4 +345,5 @@ def _damage(path: str, snapshot_id: int | None) -> Iterator[None]:
             ) from error
         if isinstance(error, MemoryError):
             raise
-        raise CorruptFileError(path=path, reason=str(error), snapshot_id=snapshot_id) from error
+        reason = str(error).rstrip(".\n")
+        raise CorruptFileError(path=path, reason=reason, snapshot_id=snapshot_id) from error

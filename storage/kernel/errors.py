@@ -2,7 +2,8 @@
 
 Every error carries a stable condition name, a SQLSTATE, whether the same statement may simply be
 run again (`retriable`), and the facts as typed attributes. `str(error)` reads as Spark's own:
-`[CONDITION] what happened, where, what to do. SQLSTATE: 40001`.
+`[CONDITION] what happened, where, what to do. SQLSTATE: 40001`. It is one line, whatever a library
+said over several.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ class TableStoreError(Exception):
     retriable: ClassVar[bool] = False
 
     def __init__(self, message: str) -> None:
-        self.message = message
-        super().__init__(f"[{self.condition}] {message} SQLSTATE: {self.sql_state}")
+        self.message = " ".join(line.strip() for line in message.splitlines())
+        super().__init__(f"[{self.condition}] {self.message} SQLSTATE: {self.sql_state}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by state: the typed constructors of the subclasses take keywords only."""

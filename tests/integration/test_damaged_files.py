@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from table_store.storage.file_store.data_file_reader import WHOLE_FILE_BYTES_MAX
 from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark
@@ -51,6 +53,24 @@ def test_data_files(shell: StockShell, tables: dict[str, Path], name: str) -> No
                 assert "\n" not in said
             file.write_bytes(content)
     assert shell.ok(f"{QUERY} {name}") == whole
+
+
+def test_page_headers(shell: StockShell, tables: dict[str, Path]) -> None:
+    """Arrow says over several lines what is wrong with one; a user reads one line, and no trace."""
+    shell.ok("CREATE TABLE pages (a INT, b STRING, PRIMARY KEY (a) NOT ENFORCED)")
+    for count in (60_000, 10_000):
+        shell.ok(f"INSERT INTO pages SELECT id, sha1(string(id)) FROM range({count})")
+    files = (tables["raw"].parent / "pages" / "bucket-0").glob("*.parquet")
+    file = max(files, key=lambda path: path.stat().st_size)
+    content = bytearray(file.read_bytes())
+    assert len(content) > WHOLE_FILE_BYTES_MAX, "it is not read at once and compared as a whole"
+    chunk = pq.read_metadata(file).row_group(0).column(2)
+    content[chunk.data_page_offset : chunk.data_page_offset + 8] = b"\xff" * 8
+    file.write_bytes(content)
+    said = shell.run("SELECT sum(length(b)) FROM pages").error
+    assert said.startswith(f"[TABLE_STORE_CORRUPT_FILE] File '{file}' of snapshot 2 is damaged: ")
+    assert said.endswith("SQLSTATE: KD001")
+    assert "\n" not in said
 
 
 @pytest.mark.parametrize(
