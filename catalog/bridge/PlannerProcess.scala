@@ -13,7 +13,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.json4s._
 import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact
-import py4j.{ClientServer, Py4JException}
+import py4j.{ClientServer, Py4JException, PythonClient}
 
 /** The Python side of the bridge. One request is one function there; see catalog/planner. */
 trait Planner {
@@ -53,9 +53,13 @@ private class PlannerProcess(session: SparkSession) {
   process.onExit.thenRun(() => close())
   say(("java_port" -> server.getJavaServer.getListeningPort) ~ ("log" -> log.getPath))
   heard(Option(_).filter(_ == "ready"))
-  val planner: Planner =
+  private val connections = new PlannerConnections(server.getPythonClient.asInstanceOf[PythonClient])
+  private val planner: Planner =
     server.getPythonServerEntryPoint(Array[Class[_]](classOf[Planner])).asInstanceOf[Planner]
-  planner.attach(new JavaSparkContext(context))
+  asked(_.attach(new JavaSparkContext(context)))
+
+  /** What the planner answers; what it calls back runs on this thread. */
+  def asked[T](request: Planner => T): T = connections.lent(request(planner))
 
   private def loopback = InetAddress.getLoopbackAddress
 
@@ -136,7 +140,7 @@ object PlannerProcess {
     val reply = new Reply
     requests.merge(request, 1, (a: Integer, b: Integer) => a + b)
     val answer =
-      try process.planner.handle(session, session.sessionUUID, request, compact(argument), data, reply)
+      try process.asked(_.handle(session, session.sessionUUID, request, compact(argument), data, reply))
       catch {
         case lost: Py4JException if !waitAlive(process) =>
           if (repeatable) return ask(request, argument, data, repeatable = false)

@@ -18,6 +18,7 @@ import pytest
 
 from table_store.catalog.planner.gateway import CHALLENGE_BYTES
 from tests.integration.catalog_conf import SMALL, arguments
+from tests.integration.spark_session import spark_session
 from tests.integration.stock_shell import StockShell
 
 pytestmark = [
@@ -272,6 +273,53 @@ def test_listeners(shell: StockShell, listening: Path) -> None:
     heard = [line for line in (listening / "heard").read_text().split() if "heard" in line]
     assert heard[:3] == ["+heard", "+heard", "-heard"]
     assert heard.count("-heard") - heard.count("+heard") == 0
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_threads_that_asked_leave_nothing(tmp_path: Path) -> None:
+    """A server's threads come and go; a job that the planner starts is that of the thread's group.
+
+    `TABLE_STORE_THREADS` says how many ask.
+    """
+    threads = int(os.environ.get("TABLE_STORE_THREADS", "300"))
+    with spark_session(tmp_path, {}) as spark:
+        spark.sql("CREATE TABLE t (id BIGINT)")
+        (planner,) = [
+            pid for pid, line in descendants(os.getpid()).items() if "table_store.planner" in line
+        ]
+        group_jobs: dict[int, int] = {}
+
+        def ask(number: int) -> None:
+            if number % 50 == 0:
+                spark.sparkContext.setJobGroup(f"group {number}", "")
+                spark.range(5).writeTo("t").append()
+                tracker = spark.sparkContext.statusTracker()
+                group_jobs[number] = len(tracker.getJobIdsForGroup(f"group {number}"))
+            assert spark.table("t").columns == ["id"]
+
+        ask(0)
+        before = held(planner)
+        for first in range(0, threads, 20):
+            together = [
+                threading.Thread(target=ask, args=(number,)) for number in range(first, first + 20)
+            ]
+            for thread in together:
+                thread.start()
+            for thread in together:
+                thread.join()
+        # As many as asked at once would be at most 20.
+        assert eventually(
+            lambda: all(now < then + 20 for now, then in zip(held(planner), before, strict=True))
+        ), held(planner)
+        assert len(group_jobs) == -(-threads // 50)
+        assert min(group_jobs.values()) > 0, group_jobs
+
+
+def held(pid: int) -> tuple[int, int]:
+    """The threads and the sockets of a process."""
+    links = [os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()]
+    sockets = sum(link.startswith("socket:") for link in links)
+    return len(list(Path(f"/proc/{pid}/task").iterdir())), sockets
 
 
 def test_ends_with_its_jvm(tmp_path: Path) -> None:
