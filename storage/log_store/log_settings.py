@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -83,7 +83,7 @@ class KafkaSettings:
         is_transactional: whether the records of a snapshot are seen all or none.
         skips_foreign: whether records that others wrote to the topic are passed over.
         timeout_ms: for each call.
-        client: further properties of the client, such as `sasl.mechanism`.
+        client: further properties of the client, such as `sasl.mechanism`; passwords among them.
     """
 
     brokers: str
@@ -97,7 +97,7 @@ class KafkaSettings:
     is_transactional: bool
     skips_foreign: bool
     timeout_ms: int
-    client: Mapping[str, str]
+    client: Mapping[str, str] = field(repr=False)
 
     @classmethod
     def of(cls, schema: TableSchema) -> KafkaSettings | None:

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from table_store.storage.file_store.schema import Field, new_schema
 from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.types import INTEGER
 from table_store.storage.log_store.kafka_client_settings import client_settings
+from table_store.storage.log_store.log_settings import KafkaSettings
 from table_store.storage.log_store.secret_reference import resolved
 
 _KEY = "log.kafka.sasl.plain.password"
@@ -51,3 +54,14 @@ def test_what_is_missing_is_named(value: str, said: str, monkeypatch: pytest.Mon
     with pytest.raises(InvalidOptionError, match=said) as caught:
         client_settings({"sasl.plain.password": value})
     assert _KEY in str(caught.value)
+
+
+def test_settings_do_not_print_the_client() -> None:
+    """As they would in the message of an error that quotes them."""
+    options = {_KEY: "s3cret", "log.kafka.bootstrap.servers": "a:1", "log.kafka.topic": "t"}
+    fields = (Field(id=0, name="a", type=INTEGER),)
+    schema = new_schema(fields=fields, options=options, time_ms=0)
+    settings = KafkaSettings.of(schema)
+    assert settings is not None
+    assert settings.client == {"sasl.plain.password": "s3cret"}
+    assert "s3cret" not in repr(settings)
