@@ -12,6 +12,7 @@ from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.kernel.errors import (
     CommitStateUnknownError,
+    CorruptFileError,
     MissingFileError,
     TableStoreError,
 )
@@ -68,9 +69,20 @@ class Pins:
             if status.name.startswith(_PREFIX) and status.modified_ms >= since_ms:
                 with suppress(MissingFileError):  # removed meanwhile
                     data = self.file_io.read_bytes(status.path)
-                    found.append(Snapshot.from_bytes(data, path=status.path))
+                    found.append(_pinned(data, status.path))
         return tuple(found)
 
     def _remove(self, path: str) -> None:
         with suppress(TableStoreError):  # then it goes with the orphans
             self.file_io.delete(path)
+
+
+def _pinned(data: bytes, path: str) -> Snapshot:
+    try:
+        return Snapshot.from_bytes(data, path=path)
+    except CorruptFileError as error:
+        raise CorruptFileError(
+            path=path,
+            reason=error.reason,
+            remedy="Delete it when no rollback of this table is running",
+        ) from error

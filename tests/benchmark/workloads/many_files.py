@@ -14,6 +14,7 @@ from table_store.storage.file_store.data_file import ColumnStats, DataFile
 from table_store.storage.file_store.table import FileStoreTable
 from tests.benchmark.bench import Bench
 from tests.benchmark.measurements import OURS
+from tests.fakes.metadata_only_file_io import MetadataOnlyFileIO
 from tests.fakes.metadata_table import add, make_file
 
 _TABLE: Final = "table_store.default.many_files"
@@ -38,7 +39,8 @@ class ManyFiles:
             "NOT ENFORCED) PARTITIONED BY (day)"
         )
         # Another process than the planner commits: what the planner knows of it, it has read.
-        table = FileStoreTable.open(self.bench.location(_TABLE))
+        location = self.bench.location(_TABLE)
+        table = FileStoreTable.open(location, MetadataOnlyFileIO(location))
         files = list(_files(table, count))
         for first in range(0, count, _COMMIT_FILES):
             table.commit(add(*files[first : first + _COMMIT_FILES]))

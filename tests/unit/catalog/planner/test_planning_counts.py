@@ -31,6 +31,7 @@ from table_store.storage.file_store.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import MissingFileError, PathNotAllowedError
 from table_store.storage.kernel.types import DOUBLE, LONG, STRING
+from tests.fakes.metadata_only_file_io import MetadataOnlyFileIO
 from tests.fakes.metadata_table import KEYLESS, make_file
 
 _OPENED: list[object] = []
@@ -174,6 +175,7 @@ def test_a_plan_opens_as_many_files_for_many_data_files_as_for_few(tmp_path: Pat
 def test_memory_of_a_plan_grows_by_little_for_each_file(tmp_path: Path) -> None:
     """Of Python, numpy and Arrow at once: a million files must not take half a gigabyte."""
     table = _table(tmp_path, ("id",))
+    table = replace(table, file_io=MetadataOnlyFileIO(table.path))
     files = [make_file(f"data-{i:032}-0.parquet", level=5, sequence=(i, i)) for i in range(_MANY)]
     files = [replace(file, key_min=(i,), key_max=(i,)) for i, file in enumerate(files)]
     table.commit([CommitMessage(partition=(), bucket=0, added=tuple(files))])
