@@ -6,6 +6,7 @@ from typing import Final
 
 from tests.campaign.spark_devices import SPARK_DEVICES
 from tests.campaign.spark_missing_files import SPARK_MISSING_FILES
+from tests.campaign.spark_random_sql import SPARK_RANDOM_SQL
 from tests.campaign.spark_sessions import SPARK_SESSIONS
 from tests.campaign.technique import Technique
 
@@ -13,4 +14,5 @@ SPARK_TECHNIQUES: Final[tuple[Technique, ...]] = (
     SPARK_SESSIONS,
     SPARK_DEVICES,
     SPARK_MISSING_FILES,
+    SPARK_RANDOM_SQL,
 )

@@ -1,39 +1,19 @@
-"""Random statements against DuckDB: after each one both hold the same rows, and the past stays.
-
-A failure prints the seed and every statement up to it; `TABLE_STORE_SQL_SEED` runs one seed,
-`TABLE_STORE_SQL_STATEMENTS` says how many statements a table gets.
-"""
+"""One table in Spark and in DuckDB: the same statements change both."""
 
 from __future__ import annotations
 
-import os
 import random
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import duckdb
-import pytest
 from pyspark.sql import SparkSession
 
-from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import spark_session
+from tests.campaign.random_queries import condition, query
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
-
-STATEMENTS = int(os.environ.get("TABLE_STORE_SQL_STATEMENTS", "50"))
-Row = tuple[object, ...]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session as a PySpark program starts it, on the environment's configuration."""
-    folder = tmp_path_factory.mktemp("random_sql")
-    # Sources of MERGE count as small, and the few rows of these tables as many.
-    settings = {**OWN_NAME, "spark.sql.autoBroadcastJoinThreshold": "1KB"}
-    with spark_session(folder, settings) as session:
-        yield session
+Row: TypeAlias = tuple[object, ...]
 
 
 @dataclass
@@ -48,6 +28,7 @@ class Twins:
     columns: list[str] = field(default_factory=lambda: ["id", "p", "v"])
     said: list[str] = field(default_factory=list)
     versions: dict[int, Counter[Row]] = field(default_factory=dict)
+    shapes: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     def create(self, options: str) -> None:
         """Make the table in both engines."""
@@ -97,27 +78,16 @@ class Twins:
             )
         self.duck.execute(f"INSERT INTO {self.name} ({names}) VALUES {_sql(rows)}")
 
-    def condition(self) -> str:
-        """A random condition on any column."""
-        return self.dice.choice(
-            [
-                f"v < {self.dice.randrange(100)}",
-                f"id IN ({self.dice.randrange(12)}, {self.dice.randrange(12)})",
-                f"p = '{self.dice.choice(['x', 'y', 'nix'])}' AND v >= {self.dice.randrange(100)}",
-                "v IS NULL",
-                f"NOT (id > {self.dice.randrange(12)} OR v IS NULL)",
-                f"id = (SELECT max(id) FROM {self.name})",
-            ]
-        )
-
     def update(self) -> None:
         """UPDATE of a column that is no key."""
         assignment = self.dice.choice(["v = v + 1", "v = NULL", "v = id * 10"])
-        self.both(f"UPDATE {self.name} SET {assignment} WHERE {self.condition()}")
+        if not self.key and self.dice.random() < 0.2:
+            assignment = "id = v, p = NULL"
+        self.both(f"UPDATE {self.name} SET {assignment} WHERE {condition(self.dice, self.name)}")
 
     def delete(self) -> None:
         """DELETE by a condition."""
-        self.both(f"DELETE FROM {self.name} WHERE {self.condition()}")
+        self.both(f"DELETE FROM {self.name} WHERE {condition(self.dice, self.name)}")
 
     def merge(self) -> None:
         """MERGE with all kinds of clause from a source without duplicates."""
@@ -171,7 +141,7 @@ class Twins:
         """A new column, with a default or without."""
         if len(self.columns) > 5:
             return
-        column = f"c{len(self.columns)}"
+        column = f"c{len(self.said)}"
         default = self.dice.choice(["", " DEFAULT 7"])
         self.both(
             f"ALTER TABLE {self.name} ADD COLUMN {column} INT{default}",
@@ -179,73 +149,82 @@ class Twins:
         )
         self.columns.append(column)
 
+    def rename_or_drop_column(self) -> None:
+        """Another name for a column that came later, or none of them any more."""
+        if len(self.columns) == 3:
+            return
+        column = self.dice.choice(self.columns[3:])
+        if self.dice.random() < 0.5:
+            self.both(f"ALTER TABLE {self.name} DROP COLUMN {column}")
+            self.columns.remove(column)
+        else:
+            name = f"d{len(self.said)}"
+            self.both(f"ALTER TABLE {self.name} RENAME COLUMN {column} TO {name}")
+            self.columns[self.columns.index(column)] = name
+
     def step(self) -> None:
         """One random statement, then the comparison."""
         kinds = [self.insert] * 4 + [self.update] * 2 + [self.delete] * 2 + [self.merge] * 2
         kinds.append(self.merge_whole_rows)
-        self.dice.choice([*kinds, self.overwrite, self.compact, self.add_column])()
+        columns = [self.add_column, self.rename_or_drop_column]
+        self.dice.choice([*kinds, self.overwrite, self.compact, *columns])()
         rows = self.compare()
+        self.ask(query(self.dice, self.name))
         newest = self.spark.sql(f"SELECT max(snapshot_id) FROM `{self.name}$snapshots`").first()
         if newest is not None and newest[0] is not None:
             self.versions.setdefault(newest[0], rows)
+            self.shapes.setdefault(newest[0], tuple(self.columns))
 
     def compare(self) -> Counter[Row]:
         """Both engines' rows are the same bag."""
-        query = f"SELECT {', '.join(self.columns)} FROM {self.name}"
-        ours = Counter(tuple(row) for row in self.spark.sql(query).collect())
-        theirs = Counter(self.duck.execute(query).fetchall())
+        text = f"SELECT {', '.join(self.columns)} FROM {self.name}"
+        ours = Counter(tuple(row) for row in self.spark.sql(text).collect())
+        theirs = Counter(self.duck.execute(text).fetchall())
         assert ours == theirs, f"only ours {ours - theirs}, only theirs {theirs - ours}"
-        count = self.spark.sql(f"SELECT count(*), max(v), min(id) FROM {self.name}").first()
-        expected = self.duck.execute(
-            f"SELECT count(*), max(v), min(id) FROM {self.name}"
-        ).fetchone()
-        assert tuple(count or ()) == expected
+        self.ask(f"SELECT count(*), max(v), min(id) FROM {self.name}")
         return ours
+
+    def ask(self, text: str) -> None:
+        """Both engines answer a query with the same bag of rows."""
+        ours = Counter(tuple(row) for row in self.spark.sql(text).collect())
+        theirs = Counter(self.duck.execute(text).fetchall())
+        assert ours == theirs, f"{text}: only ours {ours - theirs}, only theirs {theirs - ours}"
 
     def check_past(self) -> None:
         """Every snapshot still reads as it did when it was the newest."""
         for version, rows in self.versions.items():
-            query = f"SELECT * FROM {self.name} VERSION AS OF {version}"
-            assert Counter(map(tuple, self.spark.sql(query).collect())) == rows, query
+            text = f"SELECT * FROM {self.name} VERSION AS OF {version}"
+            assert Counter(map(tuple, self.spark.sql(text).collect())) == rows, text
+
+    def check_ranges(self) -> None:
+        """The changes from one snapshot to another lead from its rows to the other's."""
+        for _ in range(3):
+            first, last = sorted(self.dice.choices([*self.versions], k=2))
+            before, after = self.versions[first], self.versions[last]
+            if first == last or self.shapes[first] != self.shapes[last]:
+                continue
+            text = (
+                f"SELECT * FROM {self.name} CHANGES FROM VERSION {first} EXCLUSIVE "
+                f"TO VERSION {last} WITH ('deduplicationMode' = 'netChanges')"
+            )
+            total = Counter(before)
+            for row in map(tuple, self.spark.sql(text).collect()):
+                total[row[:-3]] += 1 if row[-3] in ("insert", "update_postimage") else -1
+            total = Counter({row: count for row, count in total.items() if count})
+            assert total == after, f"{text}: {total - after}, {after - total}"
 
     def check_changes(self) -> None:
         """Summed up to any version, the changes are as many rows as there were then."""
-        query = f"SELECT * FROM {self.name} CHANGES FROM VERSION 1 ORDER BY _commit_version"
+        text = f"SELECT * FROM {self.name} CHANGES FROM VERSION 1 ORDER BY _commit_version"
         width, total = len(self.columns), Counter[Row]()
         counts: dict[int, int] = {}
-        for change in map(tuple, self.spark.sql(query).collect()):
+        for change in map(tuple, self.spark.sql(text).collect()):
             row, kind, version = change[:width], change[width], change[width + 1]
             total[row] += 1 if kind == "insert" else -1
             counts[version] = total.total()
         assert Counter({row: count for row, count in total.items() if count}) == self.compare()
         for version, rows in self.versions.items():
             assert counts.get(version, rows.total()) == rows.total(), version
-
-
-SHAPES = {
-    "key": (("id",), "TBLPROPERTIES ('bucket' = '2')"),
-    "partitioned": (("id", "p"), "PARTITIONED BY (p) TBLPROPERTIES ('bucket' = '2')"),
-    "bag": ((), ""),
-    "partitioned_bag": ((), "PARTITIONED BY (p) TBLPROPERTIES ('bucket' = '2')"),
-}
-
-
-@pytest.mark.parametrize("shape", list(SHAPES))
-def test_random_statements(spark: SparkSession, shape: str) -> None:
-    """The rows equal DuckDB's after every statement, and at the end at every snapshot."""
-    seed = int(os.environ.get("TABLE_STORE_SQL_SEED", time.time_ns() % 1_000_000))
-    key, options = SHAPES[shape]
-    twins = Twins(spark, duckdb.connect(), random.Random(f"{seed} {shape}"), f"r_{shape}", key)
-    spark.sql(f"DROP TABLE IF EXISTS {twins.name}")
-    try:
-        twins.create(options)
-        for _ in range(STATEMENTS):
-            twins.step()
-        twins.check_past()
-        twins.check_changes()
-    except Exception:
-        print(f"TABLE_STORE_SQL_SEED={seed}", *twins.said, sep=";\n")
-        raise
 
 
 def _sql(rows: Sequence[Row]) -> str:
