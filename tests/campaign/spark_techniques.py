@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.campaign.spark_devices import SPARK_DEVICES
+from tests.campaign.spark_flipped_bits import SPARK_FLIPPED_BITS
 from tests.campaign.spark_missing_files import SPARK_MISSING_FILES
 from tests.campaign.spark_random_sql import SPARK_RANDOM_SQL
 from tests.campaign.spark_sessions import SPARK_SESSIONS
@@ -15,4 +16,5 @@ SPARK_TECHNIQUES: Final[tuple[Technique, ...]] = (
     SPARK_DEVICES,
     SPARK_MISSING_FILES,
     SPARK_RANDOM_SQL,
+    SPARK_FLIPPED_BITS,
 )
