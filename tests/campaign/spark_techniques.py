@@ -6,6 +6,7 @@ from typing import Final
 
 from tests.campaign.spark_devices import SPARK_DEVICES
 from tests.campaign.spark_flipped_bits import SPARK_FLIPPED_BITS
+from tests.campaign.spark_killed_shells import SPARK_KILLED_SHELLS
 from tests.campaign.spark_missing_files import SPARK_MISSING_FILES
 from tests.campaign.spark_random_sql import SPARK_RANDOM_SQL
 from tests.campaign.spark_sessions import SPARK_SESSIONS
@@ -17,4 +18,5 @@ SPARK_TECHNIQUES: Final[tuple[Technique, ...]] = (
     SPARK_MISSING_FILES,
     SPARK_RANDOM_SQL,
     SPARK_FLIPPED_BITS,
+    SPARK_KILLED_SHELLS,
 )

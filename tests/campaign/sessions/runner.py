@@ -131,7 +131,7 @@ def run(
         said = str(error)
     ended_ns = time.monotonic_ns()
     if said:
-        outcome = _outcome(said, one, refusing)
+        outcome = outcome_of(said, one, refusing)
     return Ended(
         session=number,
         statement=one,
@@ -191,7 +191,12 @@ def check(start: Database, ended: Sequence[Ended]) -> Counts:
     }
 
 
-def _outcome(said: str, one: Statement, refusing: Collection[str]) -> Outcome:
+def outcome_of(said: str, one: Statement, refusing: Collection[str]) -> Outcome:
+    """Return what an error says about the end of a statement.
+
+    Raises:
+        AssertionError: it is none of those, or shows what goes on inside.
+    """
     found = _CONDITION.findall(said)
     shown = said.partition("\n\nJVM stacktrace:")[0]
     if _SQLSTATE.search(said) and not any(raw in shown for raw in _RAW):
