@@ -46,7 +46,6 @@ from table_store.storage.file_store.scope import WHOLE_TABLE, Scope, partitions_
 from table_store.storage.file_store.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_store.storage.file_store.table_writer import WriterContext
 from table_store.storage.file_store.unpublished_files import commit_or_delete, delete_files
-from table_store.storage.file_store.watermark import watermark_after
 from table_store.storage.kernel.errors import DuplicateKeyError, InvalidOptionError, TableStoreError
 from table_store.storage.table_options import CHANGE_TYPE_COLUMN
 
@@ -245,7 +244,6 @@ def _commit(
         track_changes=options.is_tracked,
         operation="STREAM" if is_stream else command or _OPERATIONS[mode],
         expected_schema_id=opened.schema.id,
-        watermark=watermark_after(opened.schema, messages, opened.table.latest_snapshot),
         properties=commit_properties(argument.get("stream")),
     )
     commit_or_delete(context, messages, publish)

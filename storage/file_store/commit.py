@@ -99,7 +99,6 @@ class TableCommit:
         expected_schema_id: int | None = None,
         since_snapshot_id: int | None = None,
         allow_empty: bool = False,
-        watermark: int | None = None,
         log_offsets: Mapping[int, int] | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Committed | NoChange:
@@ -126,7 +125,6 @@ class TableCommit:
                 earlier commit of the same batch statement is looked for in all later ones;
                 without it (and without `read_snapshot_id`) in the last `BATCH_LOOKBACK` only.
             allow_empty: make a snapshot even when no file changes (a stream's checkpoint).
-            watermark: milliseconds; None keeps the one before.
             log_offsets: by bucket; buckets that are absent keep theirs.
             properties: anything the committer wants to find again.
 
@@ -148,7 +146,6 @@ class TableCommit:
                 operation=operation,
                 expected_schema_id=expected_schema_id,
                 allow_empty=allow_empty,
-                watermark=watermark,
                 log_offsets=log_offsets or FrozenMap(),
                 properties=properties or FrozenMap(),
             ),

@@ -54,7 +54,6 @@ class Changes:
     operation: str = "WRITE"
     expected_schema_id: int | None = None
     allow_empty: bool = False
-    watermark: int | None = None
     log_offsets: Mapping[int, int] = field(default_factory=FrozenMap)
     properties: Mapping[str, str] = field(default_factory=FrozenMap)
 

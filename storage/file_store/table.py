@@ -47,7 +47,6 @@ from table_store.storage.file_store.snapshot_store import SnapshotStore
 from table_store.storage.file_store.storage_settings import StorageSettings
 from table_store.storage.file_store.table_writer import TableWriter, WriterContext
 from table_store.storage.file_store.unpublished_files import all_written, commit_or_delete
-from table_store.storage.file_store.watermark import watermark_after
 from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.ids import IdSource, RandomIds
@@ -289,7 +288,6 @@ class FileStoreTable:
             kind=CommitKind.APPEND,
             commit_user=self.ids.unique(),
             track_changes=track_changes,
-            watermark=watermark_after(schema, messages, self.latest_snapshot),
         )
 
     def upsert(self, rows: pa.Table) -> Committed | NoChange:
@@ -328,7 +326,6 @@ class FileStoreTable:
                 overwrite=WHOLE_TABLE,
                 read_snapshot_id=0 if latest is None else latest.id,
                 operation="OVERWRITE",
-                watermark=watermark_after(writer.context.schema, messages, self.latest_snapshot),
             ),
         )
 

@@ -9,7 +9,7 @@ that a commit adds tells the greatest of all its rows. Other expressions say not
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import pyarrow as pa
@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from table_store.storage.file_store.data_file import CommitMessage
 from table_store.storage.file_store.schema import Field, TableSchema
-from table_store.storage.file_store.snapshot import Snapshot
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import DATE, TIMESTAMP, TIMESTAMP_NTZ
 from table_store.storage.kernel.values import order_key
@@ -37,22 +36,6 @@ _UNIT_US: Final[Mapping[str, int]] = FrozenMap(
 )
 _LESS_INTERVAL: Final = re.compile(r"(?P<column>.+?)\s*-\s*INTERVAL\b(?P<interval>.+)", re.I | re.S)
 _PART: Final = re.compile(r"\s*(\d+)(?:\.(\d{1,9}))?\s*([A-Z]+?)S?(?=\s|$)", re.I)
-
-
-def watermark_after(
-    schema: TableSchema,
-    messages: Iterable[CommitMessage],
-    latest: Callable[[], Snapshot | None],
-) -> int | None:
-    """Return the watermark that a commit of these messages moves its table to; None if it stays.
-
-    It never goes back, whatever is deleted or rolled back. Only of a table with a watermark is the
-    `latest` snapshot asked for.
-    """
-    written = watermark_of(schema, messages)
-    snapshot = None if written is None else latest()
-    before = None if snapshot is None else snapshot.watermark
-    return None if written is None or (before is not None and written <= before) else written
 
 
 def watermark_of(schema: TableSchema, messages: Iterable[CommitMessage]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_store import TableDescriptor
+from table_store.storage.file_store.commit_outcome import Committed
 from table_store.storage.file_store.scope import WHOLE_TABLE
 from table_store.storage.file_store.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.watermark import delay_us
+from tests.fakes.pausing_file_io import PausingFileIO
 
 SECOND = 1000
 NOON = dt.datetime(2024, 1, 2, 12, tzinfo=dt.UTC)
@@ -119,6 +122,15 @@ def test_it_follows_the_greatest_row_and_never_goes_back(tmp_path: Path, keyed: 
     assert watermark(table) == 40
     table.append(rows(41))
     assert watermark(table) == 41
+
+
+def test_a_commit_that_lost_a_race_does_not_take_it_back(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
+    table.append(rows(1))
+    io = PausingFileIO(table.path, lambda: table.append(rows(50)), path_part="snapshot/snapshot-2")
+    assert isinstance(replace(table, file_io=io).append(rows(20)), Committed)
+    assert io.has_paused
+    assert watermark(table) == 50
 
 
 @settings(deadline=None, max_examples=30)
