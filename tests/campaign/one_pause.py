@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count, product
 from pathlib import Path
@@ -52,7 +51,7 @@ class Encounter:
     path: Path
     step: Step
     others: tuple[Step, ...]
-    refusals: list[Step] = field(default_factory=list)
+    not_acknowledged: list[Step] = field(default_factory=list)
 
     def run(self, pause_at: int) -> bool:
         """Stop the actor before its n-th operation and check; was there one?"""
@@ -90,14 +89,14 @@ class Encounter:
 
     def _tell(self, table: LocalTable, history: History, step: Step, before_ms: int) -> None:
         if not table.tell(history, step, orphans_before_ms=before_ms):
-            self.refusals.append(step)
+            self.not_acknowledged.append(step)
 
     def _read(self, table: LocalTable, history: History) -> None:
         """Read the newest snapshot, unless it expires meanwhile."""
         try:
             seen: Rows = table.rows()
         except (MissingFileError, SnapshotNotFoundError):
-            self.refusals.append(self.step)
+            self.not_acknowledged.append(self.step)
             return
         latest = table.anew().opened().snapshot_store.latest_id() or 0
         if not any(seen in states.values() for states in history.possible_states(latest)):
@@ -109,18 +108,21 @@ def _run_case(case: Case) -> Counts:
     scenario = Scenario.make(actor, case.folder, case.random())
     step = scenario.step("stopped")
     others = tuple(_step(scenario, told, f"other{i}") for i, told in enumerate(meanwhile))
-    refusals: list[Step] = []
+    not_acknowledged: list[Step] = []
     for pause_at in count(1):
         encounter = Encounter(
             scenario=scenario,
             path=case.folder / f"n{pause_at}",
             step=step,
             others=others,
-            refusals=refusals,
+            not_acknowledged=not_acknowledged,
         )
         try:
             if not encounter.run(pause_at):
-                return Counter({"pauses": pause_at - 1, "refusals": len(refusals)})
+                return {
+                    "pauses": pause_at - 1,
+                    "steps refused or in doubt": len(not_acknowledged),
+                }
         except BaseException as error:
             error.add_note(f"{actor.name} stopped before {pause_at}: {step}; then {others}")
             raise

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -152,16 +154,16 @@ class Users:
     """Starts users, and waits for those that were killed."""
 
     def __init__(self, said: Path) -> None:
-        import subprocess
-
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.campaign.table_user"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=said.open("w"),
-            cwd=Path(__file__).resolve().parents[2],
-            text=True,
-        )
+        with said.open("w") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.campaign.table_user"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=Path(__file__).resolve().parents[2],
+                text=True,
+                start_new_session=True,  # Ctrl-C is for the campaign, which ends its users
+            )
 
     def start(self, user: User) -> int:
         """Return the process id of a new user; it stays the user's until `wait`."""
@@ -172,7 +174,7 @@ class Users:
         return self._ask({"wait": process_id})
 
     def close(self) -> None:
-        """End the process that starts users; those that live go on."""
+        """End the process that starts users, and those that live."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -188,11 +190,13 @@ class Users:
 
 
 def main() -> None:
-    """Start users and wait for them, as standard input says."""
+    """Start users and wait for them, as standard input says; its end is the end of all users."""
+    living: set[int] = set()
     for line in iter(sys.stdin.readline, ""):
         command = json.loads(line)
         if "wait" in command:
             _, answer = os.waitpid(command["wait"], 0)
+            living.remove(command["wait"])
         else:
             answer = os.fork()
             if not answer:
@@ -200,7 +204,10 @@ def main() -> None:
                     use(User(**command["start"]))
                 finally:
                     os._exit(1)
+            living.add(answer)
         print(answer, flush=True)
+    for process_id in living:
+        os.kill(process_id, signal.SIGKILL)
 
 
 if __name__ == "__main__":
