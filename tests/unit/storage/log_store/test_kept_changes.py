@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from table_store.storage.log_store.kept_changes import KeptChanges
 from table_store.storage.log_store.log_listener import LogListener
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
 from tests.fakes.manual_clock import ManualClock
+from tests.fakes.pausing_file_io import PausingFileIO
 
 HOUR_MS = 3_600_000
 NEVER_YOUNG = 1 << 50
@@ -122,6 +124,23 @@ def test_an_expiry_that_dies_anywhere_loses_no_change(tmp_path: Path, fault: Fau
         if not failing.reached:
             break
     assert fail_at > 50
+
+
+def test_an_expiry_that_stands_still_beside_another_reports_no_loss(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for at in count(21, 2):
+        clock = ManualClock()
+        table = new_table(tmp_path / str(at), clock, log_retention="9 h")
+        commit_hourly(table, clock, 2)
+        alias = tmp_path / f"{at}-alias"  # for a process that has no file in its cache
+        alias.symlink_to(table.path)
+        io = PausingFileIO(str(alias), partial(keep_newest, table), at=at)
+        keep_newest(with_clock(replace(table, file_io=io, path=str(alias)), clock))
+        assert "are lost" not in caplog.text, at
+        assert told(table, 1) == [1, 2]
+        if not io.has_paused:
+            break
 
 
 def test_changes_that_another_expiry_keeps_first_leave_no_file(tmp_path: Path) -> None:
