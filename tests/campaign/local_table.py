@@ -16,6 +16,7 @@ import pyarrow as pa
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.change_archive import ChangeArchive
+from table_store.storage.file_store.change_labels import CHANGE_TYPE
 from table_store.storage.file_store.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.expire import ExpireOptions
 from table_store.storage.file_store.live_files import manifests_of
@@ -141,6 +142,14 @@ class LocalTable:
         """Return the rows of a snapshot, by default the latest."""
         found = self.opened().scan(["k", "v"], version=version).to_arrow()
         return Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def replayed(self) -> Rows:
+        """Return what all changes since the first commit lead to; expired ones must be kept."""
+        rows: Rows = Counter()
+        for batch in self.opened().changes(1, columns=["k", "v", CHANGE_TYPE]).to_batches():
+            for key, value, change in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+                rows[key, value] += -1 if change in ("delete", "update_preimage") else 1
+        return rows
 
     def states(self) -> States:
         """Return the rows of every snapshot that is there; all of them must be readable."""

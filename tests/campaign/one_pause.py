@@ -86,6 +86,10 @@ class Encounter:
             raise WrongRowsError(f"{after} was refused when all others had ended")
         table.check_clean()
         table.check(history)
+        if self.scenario.operation.keeps_changes:
+            fresh = table.anew()
+            if fresh.replayed() != fresh.rows():
+                raise WrongRowsError(f"changes lead to {fresh.replayed()}, not {fresh.rows()}")
 
     def _tell(self, table: LocalTable, history: History, step: Step, before_ms: int) -> None:
         if not table.tell(history, step, orphans_before_ms=before_ms):
