@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import tempfile
 import threading
 import time
@@ -130,7 +131,7 @@ def _run(shell: StockShell, one: Statement, number: int) -> Ended:
             answer = _answer(one, told.rows)
     except (AssertionError, BrokenPipeError):
         ended_ns = time.monotonic_ns()
-        if shell.process.poll() != -signal.SIGKILL:
+        if not _was_killed(shell):
             raise
         outcome, said = Outcome.UNKNOWN, "killed"
     return Ended(
@@ -144,8 +145,15 @@ def _run(shell: StockShell, one: Statement, number: int) -> Ended:
     )
 
 
+def _was_killed(shell: StockShell) -> bool:
+    """Return whether it ends so; its output may have ended a moment before."""
+    with suppress(subprocess.TimeoutExpired):
+        return shell.process.wait(10) == -signal.SIGKILL
+    return False
+
+
 def _answer(one: Statement, printed: Sequence[tuple[str, ...]]) -> Answer:
-    columns = ("id", "v") if "*" in one.sql.split()[1] else ("c", "s")
+    columns = ("id", "v") if one.sql.startswith("SELECT * ") else ("c", "s")
     rows: list[Row] = [tuple(None if w == "NULL" else int(w) for w in row) for row in printed]
     return columns, tuple(sorted(rows, key=lambda row: [(v is not None, v or 0) for v in row]))
 
