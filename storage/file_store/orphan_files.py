@@ -88,14 +88,13 @@ def remove_orphan_files(
 
 
 def _candidates(file_io: FileIO, table_path: str, folder: str) -> Iterator[FileStatus]:
-    folder_name = folder.rsplit("/", 1)[-1]
-    is_metadata = folder_name in _METADATA_FOLDERS and folder != table_path
-    holds_ours = folder_name in (MANIFEST_FOLDER, PIN_FOLDER)
-    ours = holds_ours or _BUCKET.fullmatch(folder_name) is not None
+    inner = folder.removeprefix(table_path).strip("/")
+    holds_ours = inner in (MANIFEST_FOLDER, PIN_FOLDER)
+    ours = holds_ours or _BUCKET.fullmatch(inner.rsplit("/", 1)[-1]) is not None
     for status in file_io.list(folder):
         if status.is_dir:
-            is_first = folder == table_path and status.name in _METADATA_FOLDERS
-            if is_first or (_holds_data(status.name) and not is_metadata):
+            is_metadata = not inner and status.name in _METADATA_FOLDERS
+            if is_metadata or (_holds_data(status.name) and inner not in _METADATA_FOLDERS):
                 yield from _candidates(file_io, table_path, status.path)
         elif ours or status.name.startswith(TEMP_PREFIX):
             yield status

@@ -143,9 +143,9 @@ class SnapshotStore:
         return tuple(snapshot_id for snapshot_id in ids if snapshot_id >= floor)
 
     def lost_ids(self) -> tuple[int, ...]:
-        """Return the ids in the middle whose snapshots are lost; two listings, and looks."""
-        ids = self.ids()
-        missing = sorted(set(range(min(ids, default=0), max(ids, default=0))) - set(ids))
+        """Return the ids below the newest whose snapshots are lost; listings, and looks."""
+        first, ids = self._floor.read() or 1, self.ids()
+        missing = sorted(set(range(first, max(ids, default=0))) - set(ids))
         # A listing that runs beside commits may miss one; beside an expiry it may have too many.
         absent = [i for i in missing if not self._files.exists(i)]
         floor = self._floor.read() if absent else 0
@@ -251,8 +251,7 @@ class SnapshotStore:
 
     def _absent(self, snapshot_id: int) -> TableStoreError:
         """Return the error that says why an id has no file."""
-        ids = self.ids()
-        if ids and ids[0] < snapshot_id < ids[-1] and snapshot_id in self.lost_ids():
+        if snapshot_id in self.lost_ids():
             return self._lost(snapshot_id)
         return self._not_found(f"with id {snapshot_id}")
 

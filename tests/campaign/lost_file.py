@@ -126,10 +126,7 @@ def _check_restored(loss: Loss, states: States, kind: str) -> None:
         raise WrongRowsError(f"{loss.lost} came back, and the rows did not")
     if kind != "expire" and not set(states) - {0} <= set(ids):
         raise WrongRowsError(f"of {sorted(states)} only {ids} are left")
-    # Without its file the oldest snapshot counts as expired, so that its files are orphans.
-    oldest = min(set(states) - {0})
-    was_oldest = kind == "clean" and loss.lost == f"snapshot/snapshot-{oldest}"
-    for snapshot_id in set(ids) & set(states) - ({oldest} if was_oldest else set()):
+    for snapshot_id in set(ids) & set(states):
         if table.rows(snapshot_id) != states[snapshot_id]:
             raise WrongRowsError(f"{loss.lost} came back, and snapshot {snapshot_id} did not")
 
