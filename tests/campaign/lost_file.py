@@ -10,7 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from table_store.storage.kernel.errors import SnapshotNotFoundError, TableStoreError
+from table_store.storage.kernel.errors import (
+    MissingFileError,
+    SnapshotNotFoundError,
+    TableStoreError,
+)
 from tests.campaign.history import Rows, States, Step, WrongRowsError
 from tests.campaign.local_table import LocalTable
 from tests.campaign.scenario import Operation, Scenario
@@ -55,6 +59,8 @@ class Loss:
     def check_named(self, error: TableStoreError) -> None:
         """Raise unless an error says which file, or snapshot, is not there."""
         is_snapshot = isinstance(error, SnapshotNotFoundError) and "snapshot-" in self.lost
+        # Without the mark that they have expired, snapshots count as lost.
+        is_snapshot |= isinstance(error, MissingFileError) and "expiry/" in self.lost
         if self.lost.rsplit("/", 1)[-1] not in str(error) and not is_snapshot:
             raise WrongRowsError(f"without {self.lost}: {error}") from error
 
