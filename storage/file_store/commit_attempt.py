@@ -17,7 +17,7 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.schema_store import SchemaStore
 from table_store.storage.file_store.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.snapshot_store import Publication, SnapshotStore
-from table_store.storage.file_store.watermark import watermark_of
+from table_store.storage.file_store.watermark import latest_of, watermark_of
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import FileAccessError, MissingFileError, TableStoreError
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -117,9 +117,9 @@ class CommitAttempt:
         offsets = FrozenMap() if base is None else base.log_offsets
         last_rollback = 0 if base is None else base.last_rollback
         # It never goes back, whatever is deleted or rolled back.
-        watermarks = [None if base is None else base.watermark]
+        watermark = None if base is None else base.watermark
         if changes.kind is not CommitKind.COMPACT:
-            watermarks.append(watermark_of(schema, changes.messages))
+            watermark = latest_of(watermark, watermark_of(schema, changes.messages))
         return Snapshot(
             id=number,
             schema_id=schema.id,
@@ -135,7 +135,7 @@ class CommitAttempt:
             delta_record_count=delta.record_count,
             next_sequence=delta.next_sequence,
             change_tracking=changes.are_tracked(schema),
-            watermark=max((w for w in watermarks if w is not None), default=None),
+            watermark=watermark,
             operation=changes.operation,
             commit_identifiers=Snapshot.identifiers_after(
                 base, changes.commit_user, changes.commit_identifier

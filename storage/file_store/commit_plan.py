@@ -27,6 +27,7 @@ from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import WHOLE_TABLE, Scope
 from table_store.storage.file_store.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.snapshot_store import SnapshotStore
+from table_store.storage.file_store.watermark import with_carried
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     FormatVersionError,
@@ -123,6 +124,7 @@ class CommitPlanner:
         first_sequence = 1 if base is None else base.next_sequence
         if changes.rollback_to is not None:
             entries, content = self._rolled_back(base, changes.rollback_to, schema)
+            entries = with_carried(schema, entries)
             return Delta(entries=entries, next_sequence=first_sequence, content=content)
         removed = self._removed_entries(base, changes, schema, later)
         if isinstance(removed, Conflict):
@@ -134,6 +136,7 @@ class CommitPlanner:
             next_sequence += 1 + max(f.max_sequence for f in added)
             added = [f.shifted(first_sequence) for f in added]
         entries = concat_entries([removed, entries_from_files(schema, added=added)])
+        entries = with_carried(schema, entries)
         return Delta(entries=entries, next_sequence=next_sequence, content=base)
 
     def _check_reads(

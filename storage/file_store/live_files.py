@@ -24,7 +24,12 @@ from table_store.storage.file_store.manifest_list import ManifestMeta, list_from
 from table_store.storage.file_store.schema import TableSchema
 from table_store.storage.file_store.scope import Scope
 from table_store.storage.file_store.snapshot import Snapshot
-from table_store.storage.file_store.watermark import greatest_times, watermark_at
+from table_store.storage.file_store.watermark import (
+    carried_times,
+    greatest_times,
+    latest_of,
+    watermark_at,
+)
 from table_store.storage.kernel.values import Value
 
 
@@ -148,9 +153,11 @@ class LiveFiles:
         if times is None:
             times = pa.nulls(self.file_count, pa.int64())
         entries = self.entries.append_column("time", times)
+        entries = entries.append_column("carried", carried_times(self.entries))
         grouped = entries.group_by([*keys, "bucket"], use_threads=False).aggregate(
             [
                 ("time", "max"),
+                ("carried", "max"),
                 ("row_count", "sum"),
                 ("size_bytes", "sum"),
                 ("name", "count"),
@@ -178,6 +185,7 @@ class LiveFiles:
                     ("created_ms_max", "max"),
                     ("single", "all"),
                     ("time_max", "max"),
+                    ("carried_max", "max"),
                 ]
             )
         )
@@ -193,7 +201,9 @@ class LiveFiles:
                 size_bytes=row["size_bytes_sum_sum"],
                 last_modified_ms=row["created_ms_max_max"],
                 compacted=row["single_all"],
-                watermark=watermark_at(self.schema, row["time_max_max"]),
+                watermark=latest_of(
+                    watermark_at(self.schema, row["time_max_max"]), row["carried_max_max"]
+                ),
             )
             for partition, row in zip(
                 partitions, per_partition.drop_columns(keys).to_pylist(), strict=True

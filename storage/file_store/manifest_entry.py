@@ -54,6 +54,9 @@ _FIXED: Final[Mapping[str, pa.DataType]] = {
     "format": pa.string(),
 }
 
+WATERMARK_ENTRY: Final = "watermark"
+"""Column with the watermark of a file that has taken the place of others, if that is known."""
+
 _NO_STATS: Final[FrozenMap[int, ColumnStats]] = FrozenMap()
 
 
@@ -69,6 +72,7 @@ def entry_types(schema: TableSchema) -> dict[str, pa.DataType]:
             types[f"min_{f.id}"] = types[f"max_{f.id}"] = to_arrow(f.type)
             types[f"exact_{f.id}"] = pa.bool_()
         types[f"nulls_{f.id}"] = pa.int64()
+    types[WATERMARK_ENTRY] = pa.int64()
     return types
 
 

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_store.storage.file_store.data_file import CommitMessage
+from table_store.storage.file_store.manifest_entry import WATERMARK_ENTRY, FileKind, python_values
 from table_store.storage.file_store.schema import Field, TableSchema
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import DATE, TIMESTAMP, TIMESTAMP_NTZ
-from table_store.storage.kernel.values import order_key
+from table_store.storage.kernel.values import Value, order_key
 
 _SECOND_US: Final = 1_000_000
 _DAY_US: Final = 86_400 * _SECOND_US
@@ -71,6 +72,40 @@ def watermark_at(schema: TableSchema, greatest: int | None) -> int | None:
     return None if field is None or greatest is None else _watermark_ms(schema, field, greatest)
 
 
+def with_carried(schema: TableSchema, entries: pa.Table) -> pa.Table:
+    """Return a commit's entries so that the watermark of no partition goes back by it.
+
+    An added file gets that of the files which the commit deletes from its partition, where it is
+    greater than that of the file's own rows. Without deletions nothing is looked at.
+    """
+    if _timed_field(schema) is None or not pc.any(_is_deletion(entries)).as_py():
+        return entries
+    keys = [python_values(entries[f"partition_{i}"]) for i in range(len(schema.partition_keys))]
+    partitions = list(zip(*keys, strict=True)) if keys else [()] * entries.num_rows
+    own = _watermarks(schema, entries)
+    deleted = _is_deletion(entries).to_pylist()
+    greatest: dict[tuple[Value, ...], int] = {}
+    for partition, time_ms, is_deleted in zip(partitions, own, deleted, strict=True):
+        if is_deleted and time_ms is not None:
+            greatest[partition] = max(time_ms, greatest.get(partition, time_ms))
+    carried = [greatest.get(partition) for partition in partitions]
+    column = pa.array(latest_of(*times) for times in zip(own, carried, strict=True))
+    kept = entries.drop_columns([n for n in entries.column_names if n == WATERMARK_ENTRY])
+    return kept.append_column(WATERMARK_ENTRY, column.cast(pa.int64()))
+
+
+def carried_times(entries: pa.Table) -> pa.ChunkedArray:
+    """Return what `with_carried` noted of each file, in milliseconds; NULL where it did not."""
+    if WATERMARK_ENTRY in entries.column_names:
+        return entries[WATERMARK_ENTRY]
+    return pa.chunked_array([pa.nulls(entries.num_rows, pa.int64())])
+
+
+def latest_of(*times_ms: int | None) -> int | None:
+    """Return the greatest of several watermarks; None where none is known."""
+    return max((time for time in times_ms if time is not None), default=None)
+
+
 def is_wall_time(schema: TableSchema) -> bool:
     """Whether the watermark is of a column without time zone, and shown in none."""
     field = _timed_field(schema)
@@ -98,6 +133,18 @@ def _interval_us(text: str) -> int | None:
         total += int(part[1]) * unit + int(fraction or 0) * unit // 10 ** len(fraction)
         at = part.end()
     return total
+
+
+def _is_deletion(entries: pa.Table) -> pa.ChunkedArray:
+    return pc.equal(entries["kind"], FileKind.DELETE.value)
+
+
+def _watermarks(schema: TableSchema, entries: pa.Table) -> list[int | None]:
+    """Return the watermark of each file, in milliseconds; what was carried to it included."""
+    times = greatest_times(schema, entries)
+    rows = [None] * entries.num_rows if times is None else times.to_pylist()
+    carried = carried_times(entries).to_pylist()
+    return [latest_of(watermark_at(schema, r), c) for r, c in zip(rows, carried, strict=True)]
 
 
 def _timed_field(schema: TableSchema) -> Field | None:
