@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import shutil
 import tempfile
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from tests.integration.spark_session import spark_session
@@ -25,8 +25,10 @@ def spark_program() -> SparkSession:
     _ending.callback(shutil.rmtree, folder, ignore_errors=True)
     session = _ending.enter_context(spark_session(folder, {}))
     session.sparkContext.setLogLevel("OFF")
-    # PySpark's own, which prints the JVM's trace of each statement that fails.
-    logging.getLogger("SQLQueryContextLogger").disabled = True
+    # It prints the JVM's trace of each statement that fails.
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    logger.disabled = True
+    _ending.callback(setattr, logger, "disabled", False)
     return session
 
 
