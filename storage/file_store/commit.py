@@ -191,9 +191,8 @@ class TableCommit:
     def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
         outcome = self._outcome(changes, since=since)
         if isinstance(outcome, Committed):
-            with suppress(
-                TableStoreError
-            ):  # of the schema: it has happened, and the log catches up
+            # It has happened all the same; the log catches up.
+            with suppress(TableStoreError):
                 schema = self._schemas.get(outcome.snapshot.schema_id)
                 self._listener.on_commit(outcome.snapshot, schema)
         return outcome

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -20,8 +19,9 @@ from table_store.storage.kernel.errors import (
     MissingFileError,
     SnapshotNotFoundError,
 )
-from tests.fakes.failing_file_io import FailingFileIO, Result
+from tests.fakes.failing_file_io import FailingFileIO
 from tests.fakes.metadata_table import MetadataTable, make_file
+from tests.fakes.pausing_file_io import PausingFileIO
 
 P1 = ("p1",)
 FAR_FUTURE_MS = 10**15
@@ -110,26 +110,6 @@ def test_an_expiry_touches_as_many_files_with_many_snapshots_as_with_few(tmp_pat
     assert touched[0] == touched[1] > 0
 
 
-class Interrupted(FailingFileIO):
-    """Before its n-th operation something else happens, once."""
-
-    def __init__(self, inner: LocalFileIO, at: int, event: Callable[[], object]) -> None:
-        super().__init__(inner)
-        self.at = at
-        self.event = event
-
-    def run(
-        self,
-        path: str,
-        action: Callable[[], Result],
-        torn: Callable[[], object] | None = None,
-    ) -> Result:
-        if self.operations + 1 == self.at:
-            self.operations += 1
-            self.event()
-        return super().run(path, action, torn)
-
-
 @pytest.mark.parametrize(
     ("retained", "with_rollback"), [((5, 2), False), ((2, 5), False), ((5, 2), True)]
 )
@@ -153,9 +133,9 @@ def test_two_at_once_each_leave_what_is_needed(
         path = tmp_path / str(at)
         shutil.copytree(tmp_path / "whole", path)
         other = partial(MetadataTable(str(path)).expiry.expire, of_other)
-        files = Interrupted(LocalFileIO(str(path)), at, other)
+        files = PausingFileIO(str(path), other, at=at)
         MetadataTable(str(path), file_io=files).expiry.expire(of_one)
-        is_reached = files.operations >= at
+        is_reached = files.has_paused
         fresh = MetadataTable(str(path))
         left = fresh.snapshots.ids()
         stay = min(retained) if is_reached else retained[0]
