@@ -9,10 +9,9 @@ from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from tests.integration.spark_session import spark_session
+from tests.integration.spark_session import spark_session, unlogged_errors
 
 _ending = ExitStack()
 atexit.register(_ending.close)
@@ -23,12 +22,9 @@ def spark_program() -> SparkSession:
     """Return the session; its warehouse is a temporary folder, and ends with the process."""
     folder = Path(tempfile.mkdtemp(prefix="campaign-spark-"))
     _ending.callback(shutil.rmtree, folder, ignore_errors=True)
+    _ending.enter_context(unlogged_errors())
     session = _ending.enter_context(spark_session(folder, {}))
     session.sparkContext.setLogLevel("OFF")
-    # It prints the JVM's trace of each statement that fails.
-    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
-    logger.disabled = True
-    _ending.callback(setattr, logger, "disabled", False)
     return session
 
 

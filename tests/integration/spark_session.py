@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark import SparkContext
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from tests.integration.catalog_conf import SMALL, arguments
@@ -42,6 +43,20 @@ def spark_session(folder: Path, settings: dict[str, str]) -> Iterator[SparkSessi
             process.stdin.close()
             process.wait(60)
             SparkContext._gateway = SparkContext._jvm = None
+
+
+@contextmanager
+def unlogged_errors() -> Iterator[None]:
+    """Keep PySpark from printing the JVM's trace of each statement that fails.
+
+    A logger of this name that Python's own `logging` made would break every later error.
+    """
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = False
 
 
 @contextmanager

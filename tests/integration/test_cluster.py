@@ -155,8 +155,11 @@ def _lost_midway(shell: StockShell, cluster: StandaloneCluster, table: str) -> I
 def _losing(shell: StockShell, sql: str) -> tuple[tuple[str, ...], ...]:
     """The rows of a statement that succeeds, whatever Spark says about executors that it lost."""
     answer = shell.run(sql)
+    about_losses = re.compile(
+        "Lost (an )?executor|Failed to send RPC|ClosedChannelException|^\tat io.netty."
+    )
     lines = answer.error.splitlines()
-    assert all(re.search("Lost (an )?executor", line) for line in lines), answer.error
+    assert all(about_losses.search(line) for line in lines), answer.error
     return answer.rows
 
 

@@ -7,7 +7,6 @@ skip rows. `TABLE_STORE_FLIPS` says how many bits are turned in each kind of fil
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.flip_campaign import Outcome, campaign
-from tests.integration.spark_session import spark_session
+from tests.integration.spark_session import spark_session, unlogged_errors
 
 pytestmark = [
     pytest.mark.spark,
@@ -51,11 +50,8 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def spark(warehouse: Path) -> Iterator[SparkSession]:
-    # Each error is logged, with its trace, by Spark's logger for Python programs.
-    logger = logging.getLogger("SQLQueryContextLogger")
-    logger.disabled = True
     settings = {**OWN_NAME, "spark.log.level": "OFF", "spark.default.parallelism": "1"}
-    with spark_session(warehouse.parent, settings) as session:
+    with unlogged_errors(), spark_session(warehouse.parent, settings) as session:
         for name, (key, form, count) in TABLES.items():
             session.sql(
                 f"CREATE TABLE {name} (k BIGINT, v INT, s STRING, w STRING, d DECIMAL(12, 2){key}) "
@@ -68,7 +64,6 @@ def spark(warehouse: Path) -> Iterator[SparkSession]:
                     f"id / 4 FROM range({end})"
                 )
         yield session
-    logger.disabled = False
 
 
 def checked(outcome: Outcome) -> None:
