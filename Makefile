@@ -34,7 +34,7 @@ setup: jar ## jar, Delta and configuration into the environment's Spark
 	@$(BIN)/table-store setup --yes
 
 docs: venv ## write the README's table of options from the declarations
-	@$(BIN)/python -m table_store.storage.option_table README.md
+	@$(BIN)/python -m table_store.storage.options.option_table README.md
 
 format: venv ## rewrite the sources in house format
 	@$(BIN)/ruff format .

@@ -9,19 +9,19 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from table_store.catalog.describe import describe_rows
 from table_store.catalog.errors import WrongRelationKindError
-from table_store.catalog.lifecycle import ManagedTable
-from table_store.catalog.planner.arrow_answer import arrow_answer
-from table_store.catalog.planner.catalog_access import WAREHOUSE
-from table_store.catalog.planner.catalog_of import CATALOG_CLASS, require_managed
-from table_store.catalog.planner.endpoint import Argument
-from table_store.catalog.planner.maintenance import compact_table
-from table_store.catalog.planner.partition_values import stated_partition
-from table_store.catalog.planner.session import PlannerSession
-from table_store.catalog.planner.table_requests import drop_temporary, managed_table
-from table_store.sql_ext.show_create import create_statement
-from table_store.sql_ext.statements import Command
+from table_store.catalog.planner.names.catalog_access import WAREHOUSE
+from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, require_managed
+from table_store.catalog.planner.names.table_requests import drop_temporary, managed_table
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.read.arrow_answer import arrow_answer
+from table_store.catalog.planner.read.partition_values import stated_partition
+from table_store.catalog.planner.write.maintenance import compact_table
+from table_store.catalog.shown.describe import describe_rows
+from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.sql_ext.statements.show_create import create_statement
+from table_store.sql_ext.statements.statements import Command
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     InvalidOptionError,

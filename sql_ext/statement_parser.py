@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from table_store.sql_ext.create_table import parse_create_table
-from table_store.sql_ext.insert_target import parse_insert
-from table_store.sql_ext.option_hints import rewrite_option_hints
-from table_store.sql_ext.session_setting import parse_reset, parse_set
-from table_store.sql_ext.statements import (
+from table_store.sql_ext.hints.option_hints import rewrite_option_hints
+from table_store.sql_ext.lexer.token_cursor import TokenCursor
+from table_store.sql_ext.statements.create_table import parse_create_table
+from table_store.sql_ext.statements.insert_target import parse_insert
+from table_store.sql_ext.statements.session_setting import parse_reset, parse_set
+from table_store.sql_ext.statements.statements import (
     Command,
     DescribeExtended,
     Explained,
@@ -17,7 +18,7 @@ from table_store.sql_ext.statements import (
     ShowCreateTable,
     Statement,
 )
-from table_store.sql_ext.table_command import (
+from table_store.sql_ext.statements.table_command import (
     parse_compact,
     parse_create_catalog,
     parse_describe,
@@ -25,7 +26,6 @@ from table_store.sql_ext.table_command import (
     parse_show_create,
     parse_use_catalog,
 )
-from table_store.sql_ext.token_cursor import TokenCursor
 
 _ANY_TEXT_WORDS = frozenset({"SET", "RESET", "ADD", "LIST", "REFRESH"})
 _EXPLAIN_MODES = frozenset({"EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL"})

@@ -10,17 +10,17 @@ from typing import Any, Final
 from pyspark.sql.types import DataType, StructType
 
 from table_store.catalog.errors import WrongRelationKindError
-from table_store.catalog.planner.catalog_of import managed_argument
-from table_store.catalog.planner.endpoint import Argument, Handler
-from table_store.catalog.planner.mirror_requests import mirror_when_asked
-from table_store.catalog.planner.session import PlannerSession
-from table_store.catalog.planner.spark_table import TEMPORARY
-from table_store.catalog.planner.table_requests import managed_table
+from table_store.catalog.planner.names.catalog_of import managed_argument
+from table_store.catalog.planner.names.mirror_requests import mirror_when_asked
+from table_store.catalog.planner.names.spark_table import TEMPORARY
+from table_store.catalog.planner.names.table_requests import managed_table
+from table_store.catalog.planner.process.endpoint import Argument, Handler
+from table_store.catalog.planner.process.session import PlannerSession
 from table_store.sql_ext.command import COMMANDS, command_schema, run_command
-from table_store.sql_ext.create_table_sql import render_create_table
-from table_store.sql_ext.sql_literal import name_literal
+from table_store.sql_ext.lexer.sql_literal import name_literal
 from table_store.sql_ext.statement_parser import parse_statement
-from table_store.sql_ext.statements import (
+from table_store.sql_ext.statements.create_table_sql import render_create_table
+from table_store.sql_ext.statements.statements import (
     Command,
     CreateTable,
     DescribeExtended,

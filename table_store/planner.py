@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 import table_store.arrow_without_pandas  # noqa: F401 - before all that imports pyarrow
-from table_store.catalog.planner.background_expiry import EXPIRY
-from table_store.catalog.planner.catalog_access import end_sessions
-from table_store.catalog.planner.endpoint import PlannerEndpoint
-from table_store.catalog.planner.process import serve
+from table_store.catalog.planner.names.catalog_access import end_sessions
+from table_store.catalog.planner.process.endpoint import PlannerEndpoint
+from table_store.catalog.planner.process.process import serve
 from table_store.catalog.planner.requests import DATA_REQUESTS, REQUESTS
+from table_store.catalog.planner.write.background_expiry import EXPIRY
 from table_store.sql_ext.statement_requests import STATEMENT_REQUESTS
 
 

@@ -6,16 +6,16 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from table_store.catalog.identifier import DEFAULT_NAMESPACE, Identifier
-from table_store.catalog.lifecycle import TableLifecycle
-from table_store.catalog.log_topic import all_listeners
-from table_store.catalog.sql_literal import string_literal
-from table_store.catalog.table_definition import TableDefinition
-from table_store.catalog.table_place import plain_path
-from table_store.catalog.warehouse import Warehouse
-from table_store.sql_ext.sql_literal import identifier_literal, name_literal
+from table_store.catalog.definition.sql_literal import string_literal
+from table_store.catalog.definition.table_definition import TableDefinition
+from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
+from table_store.catalog.names.table_place import plain_path
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.log_topic import all_listeners
+from table_store.sql_ext.lexer.sql_literal import identifier_literal, name_literal
 from table_store.storage.file_io.resolve import file_io_for
-from table_store.storage.file_store.schema import Field
+from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import InvalidSchemaError

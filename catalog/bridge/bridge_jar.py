@@ -35,8 +35,8 @@ class BridgeBuildError(Exception):
 
 
 def source_files(folder: Path = FOLDER) -> tuple[Path, ...]:
-    """Return the Scala sources beside this module, by name."""
-    return tuple(sorted(folder.glob("*.scala")))
+    """Return the Scala sources in the rooms beside this module, by path."""
+    return tuple(sorted(folder.rglob("*.scala")))
 
 
 def fingerprint(sources: Sequence[Path], version: str) -> str:

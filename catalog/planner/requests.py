@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from table_store.catalog.planner import (
-    aggregate_requests,
-    change_requests,
+from table_store.catalog.planner.names import (
     foreign_requests,
     mirror_requests,
     namespace_requests,
-    partition_requests,
-    procedure_requests,
-    scan_requests,
     session_requests,
-    stream_requests,
-    stream_write_requests,
     table_requests,
     view_requests,
-    write_requests,
 )
-from table_store.catalog.planner.endpoint import DataHandler, Handler
+from table_store.catalog.planner.process.endpoint import DataHandler, Handler
+from table_store.catalog.planner.read import (
+    aggregate_requests,
+    change_requests,
+    partition_requests,
+    scan_requests,
+)
+from table_store.catalog.planner.stream import stream_requests, stream_write_requests
+from table_store.catalog.planner.write import procedure_requests, write_requests
 
 _FUNCTIONS: Final[tuple[Handler, ...]] = (
     namespace_requests.list_namespaces,

@@ -1,1 +1,5 @@
-"""file_io."""
+"""Files and objects: the only room that names a file system library.
+
+May import: `kernel`.
+Start with `file_io.py`, the interface; the implementations stand beside it.
+"""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from table_store.storage.file_store.snapshot_store import SnapshotStore
+from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import CorruptFileError
 

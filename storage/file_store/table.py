@@ -9,44 +9,47 @@ import pyarrow as pa
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
-from table_store.storage.file_store.bag_place import moved_schemas
-from table_store.storage.file_store.catalog_lock import TableLock
-from table_store.storage.file_store.change_archive import ChangeArchive
-from table_store.storage.file_store.change_labels import CHANGE_LABELS
-from table_store.storage.file_store.change_range import ChangeBound, ChangeHistory, as_bound
-from table_store.storage.file_store.change_scan import ChangeScan, check_labels
-from table_store.storage.file_store.change_split import ChangeMode
-from table_store.storage.file_store.commit import TableCommit
-from table_store.storage.file_store.commit_listener import CommitListener, heard_by
-from table_store.storage.file_store.commit_outcome import Committed, NoChange
-from table_store.storage.file_store.compaction_picker import (
+from table_store.storage.file_store.bag.bag_place import moved_schemas
+from table_store.storage.file_store.changes.change_archive import ChangeArchive
+from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS
+from table_store.storage.file_store.changes.change_range import ChangeBound, ChangeHistory, as_bound
+from table_store.storage.file_store.changes.change_scan import ChangeScan, check_labels
+from table_store.storage.file_store.changes.change_split import ChangeMode
+from table_store.storage.file_store.commit.catalog_lock import TableLock
+from table_store.storage.file_store.commit.commit import TableCommit
+from table_store.storage.file_store.commit.commit_listener import CommitListener, heard_by
+from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
+from table_store.storage.file_store.compaction.compaction_picker import (
     CompactionUnit,
-    PickerOptions,
     pick_compaction,
     pick_full_compaction,
 )
-from table_store.storage.file_store.compaction_task import (
+from table_store.storage.file_store.compaction.compaction_task import (
     CompactionResult,
     CompactionTask,
     picked_tasks,
 )
-from table_store.storage.file_store.consumer import ConsumerStore
-from table_store.storage.file_store.data_file import CommitMessage
-from table_store.storage.file_store.data_file_reader import DataFileReader
-from table_store.storage.file_store.expire import ExpireOptions, ExpireResult, SnapshotExpiry
-from table_store.storage.file_store.levels import Levels
-from table_store.storage.file_store.live_files import LiveFiles, read_live_files
-from table_store.storage.file_store.manifest_file import PROCESS_CACHE, MetadataReader
-from table_store.storage.file_store.partition_pruning import read_pruned
-from table_store.storage.file_store.scan import Scan
-from table_store.storage.file_store.schema import TableSchema
-from table_store.storage.file_store.schema_store import SchemaStore
-from table_store.storage.file_store.scope import WHOLE_TABLE, Scope
-from table_store.storage.file_store.snapshot import CommitKind, Snapshot
-from table_store.storage.file_store.snapshot_store import SnapshotStore
-from table_store.storage.file_store.storage_settings import StorageSettings
-from table_store.storage.file_store.table_writer import TableWriter, WriterContext
-from table_store.storage.file_store.unpublished_files import all_written, commit_or_delete
+from table_store.storage.file_store.data.data_file_reader import DataFileReader
+from table_store.storage.file_store.expiry.expire import ExpireResult, SnapshotExpiry
+from table_store.storage.file_store.metadata.consumer import ConsumerStore
+from table_store.storage.file_store.metadata.live_files import LiveFiles, read_live_files
+from table_store.storage.file_store.metadata.manifest_file import PROCESS_CACHE, MetadataReader
+from table_store.storage.file_store.metadata.schema_store import SchemaStore
+from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.levels import Levels
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.scope import WHOLE_TABLE, Scope
+from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
+from table_store.storage.file_store.model.storage_settings import (
+    ExpireOptions,
+    PickerOptions,
+    StorageSettings,
+)
+from table_store.storage.file_store.scan.partition_pruning import read_pruned
+from table_store.storage.file_store.scan.scan import Scan
+from table_store.storage.file_store.write.table_writer import TableWriter, WriterContext
+from table_store.storage.file_store.write.unpublished_files import all_written, commit_or_delete
 from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.ids import IdSource, RandomIds

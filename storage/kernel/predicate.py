@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -301,3 +302,8 @@ def _floating(field: pc.Expression, op: str, value: pa.Scalar) -> pc.Expression:
         case "<=":
             return is_nan | ~is_nan
     return is_nan & ~is_nan
+
+
+def conjunction(terms: Sequence[Predicate]) -> Predicate | None:
+    """Return the condition that all terms hold; None where there are none."""
+    return reduce(And, terms) if terms else None

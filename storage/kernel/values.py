@@ -1,4 +1,4 @@
-"""Single column values outside of Arrow, and a JSON form that keeps their type.
+"""Single column values: out of Arrow, and a JSON form that keeps their type.
 
 Used where single values travel: partition values, key ranges and column bounds of files,
 literals of predicates. A date or timestamp outside of Python's years 1 to 9999 is the plain
@@ -14,6 +14,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TypeAlias
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from table_store.storage.kernel.errors import TableStoreError
 
 Value: TypeAlias = (
@@ -24,6 +27,30 @@ JsonValue: TypeAlias = bool | int | str | dict[str, str | int] | None
 _EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EPOCH = _EPOCH_UTC.replace(tzinfo=None)
 _MICROSECOND = dt.timedelta(microseconds=1)
+
+
+def python_value(scalar: pa.Scalar) -> Value:
+    """Return the value as `Value` has it: integers for dates outside of Python's."""
+    try:
+        value: Value = scalar.as_py()
+    except (ValueError, OverflowError):
+        width = pa.int32() if scalar.type.bit_width == 32 else pa.int64()
+        number: int = scalar.cast(width).as_py()
+        return number
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.replace(tzinfo=dt.UTC)
+    return value
+
+
+def python_values(column: pa.ChunkedArray) -> list[Value]:
+    """Return the values; dates and timestamps outside of Python's range as integers."""
+    values: list[Value]
+    try:
+        values = column.to_pylist()
+    except (ValueError, OverflowError):
+        width = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
+        values = pc.cast(column, width).to_pylist()
+    return values
 
 
 def value_to_json(value: Value) -> JsonValue:

@@ -16,20 +16,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_store.storage.file_io.path import join_path
-from table_store.storage.file_store.change_archive import ChangeArchive
-from table_store.storage.file_store.change_labels import CHANGE_TYPE
-from table_store.storage.file_store.change_split import ChangeMode, Deduplication
-from table_store.storage.file_store.data_file import CommitMessage, DataFile
-from table_store.storage.file_store.live_files import manifests_of
-from table_store.storage.file_store.manifest_entry import entries_from_files
-from table_store.storage.file_store.manifest_file import MANIFEST_FOLDER
-from table_store.storage.file_store.manifest_writer import ManifestWriter
-from table_store.storage.file_store.partition_path import data_file_path
-from table_store.storage.file_store.schema import TableSchema
-from table_store.storage.file_store.snapshot import Snapshot
+from table_store.storage.file_store.changes.change_archive import ChangeArchive
+from table_store.storage.file_store.changes.change_labels import CHANGE_TYPE
+from table_store.storage.file_store.changes.change_split import ChangeMode, Deduplication
+from table_store.storage.file_store.metadata.live_files import manifests_of
+from table_store.storage.file_store.metadata.manifest_entry import entries_from_files
+from table_store.storage.file_store.metadata.manifest_file import MANIFEST_FOLDER
+from table_store.storage.file_store.metadata.manifest_writer import ManifestWriter
+from table_store.storage.file_store.model.data_file import CommitMessage, DataFile
+from table_store.storage.file_store.model.partition_path import data_file_path
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.file_store.table_writer import TableWriter
-from table_store.storage.file_store.unpublished_files import delete_files
+from table_store.storage.file_store.write.table_writer import TableWriter
+from table_store.storage.file_store.write.unpublished_files import delete_files
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     InvalidSchemaError,

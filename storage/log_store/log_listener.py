@@ -6,8 +6,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from table_store.storage.file_store.schema import TableSchema
-from table_store.storage.file_store.snapshot import Snapshot
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_position import LogPosition
 from table_store.storage.log_store.log_stores import log_store

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from table_store.storage.file_store.schema import TableSchema
-from table_store.storage.kernel.options import OptionValues, Scope
-from table_store.storage.log_options import (
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.options.log_options import (
     LOG_CHANGELOG_MODE,
     LOG_CONSISTENCY,
     LOG_KAFKA,
@@ -23,7 +22,8 @@ from table_store.storage.log_options import (
     LOG_RETENTION,
     LOG_SYSTEM,
 )
-from table_store.storage.table_options import BUCKET, CHANGE_TRACKING, TABLE_OPTIONS
+from table_store.storage.options.options import OptionScope, OptionValues
+from table_store.storage.options.table_options import BUCKET, CHANGE_TRACKING, TABLE_OPTIONS
 
 _NOT_THE_CLIENTS: Final = frozenset(
     option.key.removeprefix(LOG_KAFKA.prefix)
@@ -60,7 +60,7 @@ def log_system(options: OptionValues) -> LogSystem:
 
 def kept_ms(schema: TableSchema) -> int | None:
     """Return how long changes outlive their snapshots at the table; None: they do not."""
-    options = TABLE_OPTIONS.parse(schema.options, Scope.TABLE)
+    options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
     retention = options.get(LOG_RETENTION)
     if log_system(options) is LogSystem.NONE or retention is None:
         return None
@@ -102,7 +102,7 @@ class KafkaSettings:
     @classmethod
     def of(cls, schema: TableSchema) -> KafkaSettings | None:
         """Return the settings of a table; None where its log is not in Kafka."""
-        options = TABLE_OPTIONS.parse(schema.options, Scope.TABLE)
+        options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
         brokers, topic = options.get(LOG_KAFKA_BOOTSTRAP_SERVERS), options.get(LOG_KAFKA_TOPIC)
         if brokers is None or topic is None:
             return None

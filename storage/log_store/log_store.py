@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from table_store.storage.file_store.snapshot import CommitKind, Snapshot
+from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_position import LogPosition
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from table_store.storage.file_store.schema import TableSchema
+from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.log_store.file_log_store import FileLogStore
 from table_store.storage.log_store.log_settings import KafkaSettings
 from table_store.storage.log_store.log_store import LogStore
@@ -14,6 +14,6 @@ def log_store(schema: TableSchema) -> LogStore:
     if settings is None:
         return FileLogStore()
     # Here, and not above: Kafka's client takes a quarter of a second to load.
-    from table_store.storage.log_store.kafka_log_store import KafkaLogStore
+    from table_store.storage.log_store.kafka.kafka_log_store import KafkaLogStore
 
     return KafkaLogStore(settings)

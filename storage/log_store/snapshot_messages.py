@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.storage.file_store.bucket import bucket_columns, bucket_ids
-from table_store.storage.file_store.change_labels import CHANGE_TYPE
-from table_store.storage.file_store.change_rows import ChangeKind
-from table_store.storage.file_store.change_split import ChangeMode
-from table_store.storage.file_store.snapshot import Snapshot
+from table_store.storage.file_store.changes.change_labels import CHANGE_TYPE
+from table_store.storage.file_store.changes.change_rows import ChangeKind
+from table_store.storage.file_store.changes.change_split import ChangeMode
+from table_store.storage.file_store.model.bucket import bucket_columns, bucket_ids
+from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.log_store.debezium_json import LogMessages, encode_changes
+from table_store.storage.log_store.encoding.debezium_json import LogMessages, encode_changes
 from table_store.storage.log_store.log_settings import KafkaSettings
 
 _ROWS_TOGETHER: Final = 64 * 1024

@@ -13,9 +13,10 @@ import sys
 import time
 from pathlib import Path
 
-from tests.campaign.run import REPOSITORY, Campaign, run_case, source_commit
+from tests.campaign.run import Campaign, run_case, source_commit
 from tests.campaign.techniques import TECHNIQUES
 from tests.campaign.totals import Totals
+from tests.checkout import REPOSITORY
 
 
 def main() -> int:

@@ -15,18 +15,18 @@ import pyarrow as pa
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.change_archive import ChangeArchive
-from table_store.storage.file_store.change_labels import CHANGE_TYPE
-from table_store.storage.file_store.commit_outcome import Committed, NoChange
-from table_store.storage.file_store.expire import ExpireOptions
-from table_store.storage.file_store.live_files import manifests_of
-from table_store.storage.file_store.orphan_files import remove_orphan_files
-from table_store.storage.file_store.schema import Field, new_schema
-from table_store.storage.file_store.schema_evolution import NewColumn, add_column
-from table_store.storage.file_store.scope import WHOLE_TABLE
-from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.changes.change_archive import ChangeArchive
+from table_store.storage.file_store.changes.change_labels import CHANGE_TYPE
+from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
+from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
+from table_store.storage.file_store.metadata.live_files import manifests_of
+from table_store.storage.file_store.model.schema import Field, new_schema
+from table_store.storage.file_store.model.schema_evolution import NewColumn, add_column
+from table_store.storage.file_store.model.scope import WHOLE_TABLE
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.file_store.write.table_writer import TableWriter
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import CommitStateUnknownError, TableStoreError
 from table_store.storage.kernel.types import LONG

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from tests.campaign.technique import Case, Counts, Technique
 from tests.campaign.totals import Totals
-
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.checkout import REPOSITORY
 
 
 def run_case(

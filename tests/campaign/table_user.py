@@ -30,6 +30,7 @@ from table_store.storage.kernel.errors import (
 )
 from tests.campaign.history import Row, Rows, Step, WrongRowsError
 from tests.campaign.local_table import LocalTable
+from tests.checkout import REPOSITORY
 
 ROWS_OF_A_COMMIT: Final = 3
 COMMITS_OF_A_USER: Final = 100_000
@@ -160,7 +161,7 @@ class Users:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                cwd=Path(__file__).resolve().parents[2],
+                cwd=REPOSITORY,
                 text=True,
                 start_new_session=True,  # Ctrl-C is for the campaign, which ends its users
             )

@@ -19,8 +19,8 @@ import pytest
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_io.object_file_io import ObjectFileIO
-from table_store.storage.file_store.retry_policy import RetryPolicy
-from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.storage_settings import RetryPolicy
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     MissingFileError,

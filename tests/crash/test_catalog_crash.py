@@ -16,20 +16,20 @@ from pathlib import Path
 
 import pytest
 
-from table_store.catalog.identifier import Identifier
-from table_store.catalog.lifecycle import TableLifecycle
-from table_store.catalog.lock import LeaseCatalogLock, LocalCatalogLock
-from table_store.catalog.name_record import RelationKind, TableTarget, ViewDefinition
-from table_store.catalog.process_identity import identity_of
-from table_store.catalog.staged_table import StagingMode
-from table_store.catalog.table_change import AddColumn, SetComment
-from table_store.catalog.table_definition import TableDefinition
-from table_store.catalog.warehouse import DefineMode, Warehouse
+from table_store.catalog.definition.table_change import AddColumn, SetComment
+from table_store.catalog.definition.table_definition import TableDefinition
+from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.lock import LeaseCatalogLock, LocalCatalogLock
+from table_store.catalog.names.name_record import RelationKind, TableTarget, ViewDefinition
+from table_store.catalog.names.process_identity import identity_of
+from table_store.catalog.names.warehouse import DefineMode, Warehouse
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.staged_table import StagingMode
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.catalog_lock import CatalogLock
-from table_store.storage.file_store.schema import Field
-from table_store.storage.file_store.schema_store import SchemaStore
+from table_store.storage.file_store.commit.catalog_lock import CatalogLock
+from table_store.storage.file_store.metadata.schema_store import SchemaStore
+from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.ids import RandomIds
 from table_store.storage.kernel.types import INTEGER, STRING

@@ -24,13 +24,14 @@ import pyarrow as pa
 import pytest
 
 from table_store import TableDescriptor, open_table
-from table_store.storage.file_store.commit_listener import NO_LISTENER
-from table_store.storage.file_store.commit_outcome import Committed
+from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
+from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.log_store import kafka_log_store, kafka_log_writer
-from table_store.storage.log_store.debezium_json import LogMessages
-from table_store.storage.log_store.kafka_log_store import KafkaLogStore
-from table_store.storage.log_store.kafka_transactions import checksum
+from table_store.storage.log_store.encoding.debezium_json import LogMessages
+from table_store.storage.log_store.kafka import kafka_log_store, kafka_log_writer
+from table_store.storage.log_store.kafka.kafka_log_store import KafkaLogStore
+from table_store.storage.log_store.kafka.kafka_transactions import checksum
+from table_store.storage.log_store.kafka.record_batch import RecordOrigin, record_batches
 from table_store.storage.log_store.log_errors import (
     LogFencedError,
     LogUnavailableError,
@@ -38,7 +39,6 @@ from table_store.storage.log_store.log_errors import (
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_position import LogPosition, PositionFile
 from table_store.storage.log_store.log_settings import KafkaSettings
-from table_store.storage.log_store.record_batch import RecordOrigin, record_batches
 from table_store.storage.log_store.snapshot_messages import snapshot_messages
 from tests.fakes.cutting_proxy import CuttingProxy
 from tests.fakes.dying_cluster import Death, Steps, counted

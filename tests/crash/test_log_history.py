@@ -23,9 +23,9 @@ import pytest
 
 from table_store import TableDescriptor
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.expire import ExpireOptions
-from table_store.storage.file_store.scope import WHOLE_TABLE
-from table_store.storage.file_store.snapshot import BATCH_IDENTIFIER, CommitKind
+from table_store.storage.file_store.model.scope import WHOLE_TABLE
+from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_settings import KafkaSettings

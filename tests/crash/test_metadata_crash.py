@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store import manifest_list
-from table_store.storage.file_store.data_file import CommitMessage
-from table_store.storage.file_store.expire import ExpireOptions
-from table_store.storage.file_store.orphan_files import remove_orphan_files
-from table_store.storage.file_store.schema_evolution import change_options
-from table_store.storage.file_store.scope import Scope
-from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
+from table_store.storage.file_store.metadata import manifest_list
+from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.schema_evolution import change_options
+from table_store.storage.file_store.model.scope import Scope
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.kernel.errors import TableStoreError
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
 from tests.fakes.metadata_table import MetadataTable, add, make_file

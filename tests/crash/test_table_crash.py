@@ -20,13 +20,14 @@ import pyarrow as pa
 import pytest
 
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.expire import ExpireOptions, SnapshotExpiry
-from table_store.storage.file_store.orphan_files import remove_orphan_files
-from table_store.storage.file_store.schema import Field, TableSchema, new_schema
-from table_store.storage.file_store.schema_evolution import NewColumn, add_column
-from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.expiry.expire import SnapshotExpiry
+from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.schema_evolution import NewColumn, add_column
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.file_store.write.table_writer import TableWriter
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import INTEGER, LONG, STRING
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed

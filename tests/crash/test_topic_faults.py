@@ -13,9 +13,9 @@ import pytest
 from kafka import KafkaProducer, TopicPartition
 
 from table_store import TableDescriptor
-from table_store.storage.file_store.commit_listener import NO_LISTENER
+from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.log_store.kafka_log_store import KafkaLogStore
+from table_store.storage.log_store.kafka.kafka_log_store import KafkaLogStore
 from table_store.storage.log_store.log_errors import BadLogRecordError, TopicNotFoundError
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_position import PositionFile

@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.data_file import DataFile
-from table_store.storage.file_store.data_file_reader import DataFileReader
-from table_store.storage.file_store.data_file_writer import DataFileOptions, DataFileWriter
-from table_store.storage.file_store.schema import Field, TableSchema, new_schema
-from table_store.storage.file_store.schema_store import SchemaStore
+from table_store.storage.file_store.data.data_file_reader import DataFileReader
+from table_store.storage.file_store.data.data_file_writer import DataFileWriter
+from table_store.storage.file_store.metadata.schema_store import SchemaStore
+from table_store.storage.file_store.model.data_file import DataFile
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.storage_settings import DataFileOptions
 from table_store.storage.kernel.types import DataType
 from table_store.storage.kernel.values import Value
 from tests.fakes.counting_ids import CountingIds

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 from unittest.mock import patch
 
-from table_store.storage.log_store.kafka_topics import KafkaTopics
-from table_store.storage.log_store.kafka_transactions import KafkaTransactions
+from table_store.storage.log_store.kafka.kafka_topics import KafkaTopics
+from table_store.storage.log_store.kafka.kafka_transactions import KafkaTransactions
 
 
 class Death(BaseException):

@@ -16,30 +16,30 @@ from typing import Final
 
 import pyarrow as pa
 
-from table_store.catalog.directory_journal import DirectoryJournal, claimed_by
-from table_store.catalog.identifier import Identifier
-from table_store.catalog.lock import LeaseCatalogLock
-from table_store.catalog.name_record import ForeignDefinition, RelationKind, ViewDefinition
-from table_store.catalog.name_registry import NameRegistry
-from table_store.catalog.namespace_store import NamespaceStore
-from table_store.catalog.process_identity import ProcessIdentity, identity_of
-from table_store.catalog.stream_writer_claim import StreamWriter, StreamWriterClaim
-from table_store.catalog.table_place import AllowedPlaces
-from table_store.catalog.temporary_tables import TemporaryTables, _owner_of
-from table_store.catalog.warehouse import DefineMode, Warehouse
+from table_store.catalog.names.directory_journal import DirectoryJournal, claimed_by
+from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.lock import LeaseCatalogLock
+from table_store.catalog.names.name_record import ForeignDefinition, RelationKind, ViewDefinition
+from table_store.catalog.names.name_registry import NameRegistry
+from table_store.catalog.names.namespace_store import NamespaceStore
+from table_store.catalog.names.process_identity import ProcessIdentity, identity_of
+from table_store.catalog.names.table_place import AllowedPlaces
+from table_store.catalog.names.warehouse import DefineMode, Warehouse
+from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
+from table_store.catalog.tables.temporary_tables import TemporaryTables, _owner_of
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.change_archive import ARCHIVE_FOLDER
-from table_store.storage.file_store.columnar_file import ContentKind
-from table_store.storage.file_store.consumer import ConsumerStore
-from table_store.storage.file_store.expire import ExpireOptions
-from table_store.storage.file_store.live_files import manifests_of
-from table_store.storage.file_store.manifest_file import ManifestCache, MetadataReader
-from table_store.storage.file_store.pin import Pins
-from table_store.storage.file_store.schema import Field, TableSchema, new_schema
-from table_store.storage.file_store.schema_store import SchemaStore
-from table_store.storage.file_store.snapshot_files import SnapshotFiles
-from table_store.storage.file_store.snapshot_store import SnapshotStore
+from table_store.storage.file_store.changes.change_archive import ARCHIVE_FOLDER
+from table_store.storage.file_store.metadata.columnar_file import ContentKind
+from table_store.storage.file_store.metadata.consumer import ConsumerStore
+from table_store.storage.file_store.metadata.live_files import manifests_of
+from table_store.storage.file_store.metadata.manifest_file import ManifestCache, MetadataReader
+from table_store.storage.file_store.metadata.pin import Pins
+from table_store.storage.file_store.metadata.schema_store import SchemaStore
+from table_store.storage.file_store.metadata.snapshot_files import SnapshotFiles
+from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import CommitStateUnknownError

@@ -12,17 +12,17 @@ from typing import Any
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.commit import TableCommit
-from table_store.storage.file_store.commit_outcome import Committed, NoChange
-from table_store.storage.file_store.data_file import ColumnStats, CommitMessage, DataFile
-from table_store.storage.file_store.expire import SnapshotExpiry
-from table_store.storage.file_store.live_files import LiveFiles, read_live_files
-from table_store.storage.file_store.manifest_file import ManifestCache, MetadataReader
-from table_store.storage.file_store.partition_path import data_file_path
-from table_store.storage.file_store.retry_policy import RetryPolicy
-from table_store.storage.file_store.schema import Field, TableSchema, new_schema
-from table_store.storage.file_store.schema_store import SchemaStore
-from table_store.storage.file_store.snapshot_store import SnapshotStore
+from table_store.storage.file_store.commit.commit import TableCommit
+from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
+from table_store.storage.file_store.expiry.expire import SnapshotExpiry
+from table_store.storage.file_store.metadata.live_files import LiveFiles, read_live_files
+from table_store.storage.file_store.metadata.manifest_file import ManifestCache, MetadataReader
+from table_store.storage.file_store.metadata.schema_store import SchemaStore
+from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.model.data_file import ColumnStats, CommitMessage, DataFile
+from table_store.storage.file_store.model.partition_path import data_file_path
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.storage_settings import RetryPolicy
 from table_store.storage.kernel.types import LONG, STRING
 from table_store.storage.kernel.values import Value
 from tests.fakes.counting_ids import CountingIds

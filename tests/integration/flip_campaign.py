@@ -20,11 +20,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from table_store.catalog.directory_journal import change_claim
-from table_store.catalog.identifier import Identifier
-from table_store.catalog.name_record import TableTarget, record_from_bytes
+from table_store.catalog.names.directory_journal import change_claim
+from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.name_record import TableTarget, record_from_bytes
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.parquet_pages import page_places
+from table_store.storage.formats.parquet_pages import page_places
 
 _HEADER_BYTES: Final = 40
 _GUARD_AND_LENGTHS_BYTES: Final = 16

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from tests.checkout import REPOSITORY
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.closed_at_exit import ClosedAtExit
 from tests.integration.spark_session import spark_session
 
 SCHEMA = "id INT, v STRING"
-_REPOSITORY = Path(__file__).parents[2]
 
 
 class KillableStream(ClosedAtExit):
@@ -26,7 +26,7 @@ class KillableStream(ClosedAtExit):
         arguments = [str(folder), str(source), table, str(checkpoint)]
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, *arguments],
-            cwd=_REPOSITORY,
+            cwd=REPOSITORY,
             start_new_session=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

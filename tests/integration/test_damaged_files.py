@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from table_store.storage.file_store.data_file_reader import WHOLE_FILE_BYTES_MAX
+from table_store.storage.file_store.data.data_file_reader import WHOLE_FILE_BYTES_MAX
 from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark

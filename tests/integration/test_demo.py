@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-DEMO = Path(__file__).parents[2] / "demo" / "run.py"
+from tests.checkout import REPOSITORY
+
+DEMO = REPOSITORY / "demo" / "run.py"
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

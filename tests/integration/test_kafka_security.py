@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from table_store import TableDescriptor, open_table
-from table_store.catalog.identifier import Identifier
-from table_store.catalog.lifecycle import TableLifecycle
-from table_store.catalog.log_topic import all_listeners
-from table_store.catalog.warehouse import Warehouse
+from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.log_topic import all_listeners
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import SystemClock

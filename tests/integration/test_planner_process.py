@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from table_store.catalog.planner.gateway import CHALLENGE_BYTES
+from table_store.catalog.planner.process.gateway import CHALLENGE_BYTES
 from tests.integration.catalog_conf import SMALL, arguments
 from tests.integration.spark_session import spark_session
 from tests.integration.stock_shell import StockShell

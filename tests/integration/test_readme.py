@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
+from tests.checkout import REPOSITORY
+
+README = REPOSITORY / "README.md"
 EXAMPLE = re.compile(r"<!-- example: .*? -->\n```sql\n(.*?)```", re.DOTALL)
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

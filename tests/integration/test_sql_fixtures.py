@@ -16,8 +16,8 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.java_gateway import launch_gateway
 
-from table_store.catalog.sql_literal import string_literal
-from table_store.sql_ext.sql_token import TokenKind, tokenize
+from table_store.catalog.definition.sql_literal import string_literal
+from table_store.sql_ext.lexer.sql_token import TokenKind, tokenize
 from tests.unit.sql_ext.sql_fixture import load_cases, load_plain_statements
 
 pytestmark = pytest.mark.spark

@@ -15,6 +15,7 @@ from pyspark.sql.functions import col, count, expr
 from pyspark.sql.functions import sum as total
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tests.checkout import REPOSITORY
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.killable_stream import SCHEMA, KillableStream
 from tests.integration.spark_session import spark_session, started_session
@@ -370,7 +371,7 @@ def test_files_and_snapshots_stay_few(spark: SparkSession, stream: Stream, tmp_p
 
 
 def test_example_of_the_readme(spark: SparkSession, tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     marked = text.partition("tests/integration/test_streaming_writes.py runs these lines -->")[2]
     lines = marked.partition("```python\n")[2].partition("```")[0]
     exec(lines, {"spark": spark, "folder": str(tmp_path)})

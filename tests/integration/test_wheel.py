@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from table_store.catalog.bridge.bridge_jar import JAR_NAME
+from tests.checkout import REPOSITORY
 
-ROOT = Path(__file__).parents[2]
-SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+SETUPTOOLS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["setuptools"]
 
 pytestmark = pytest.mark.slow
 
@@ -25,10 +25,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sources = tmp_path_factory.mktemp("sources")
     for name in (*SETUPTOOLS["package-dir"].values(), "build_backend"):
         shutil.copytree(
-            ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__", "*.jar")
+            REPOSITORY / name, sources / name, ignore=shutil.ignore_patterns("__pycache__", "*.jar")
         )
     for name in ("pyproject.toml", "MANIFEST.in", "README.md"):
-        shutil.copy(ROOT / name, sources / name)
+        shutil.copy(REPOSITORY / name, sources / name)
     folder = tmp_path_factory.mktemp("wheel")
     # No isolation: the environment has what the build needs, Spark's compiler included.
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
@@ -41,8 +41,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_wheel_has_every_module(wheel: Path) -> None:
     packed = set(zipfile.ZipFile(wheel).namelist())
     for name, folder in SETUPTOOLS["package-dir"].items():
-        for module in (ROOT / folder).rglob("*.py"):
-            inner = module.relative_to(ROOT / folder).as_posix()
+        for module in (REPOSITORY / folder).rglob("*.py"):
+            inner = module.relative_to(REPOSITORY / folder).as_posix()
             assert f"{name.replace('.', '/')}/{inner}" in packed
 
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store.catalog.identifier import DEFAULT_NAMESPACE, Identifier
-from table_store.catalog.lifecycle import TableLifecycle
-from table_store.catalog.name_record import RelationKind, TableTarget, ViewDefinition
-from table_store.catalog.staged_table import StagedTable, StagingMode
-from table_store.catalog.table_definition import TableDefinition
-from table_store.catalog.warehouse import DefineMode, Warehouse
+from table_store.catalog.definition.table_definition import TableDefinition
+from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
+from table_store.catalog.names.name_record import RelationKind, TableTarget, ViewDefinition
+from table_store.catalog.names.warehouse import DefineMode, Warehouse
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.staged_table import StagedTable, StagingMode
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.schema import Field
+from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.ids import RandomIds
 from table_store.storage.kernel.types import INTEGER

@@ -20,14 +20,21 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from table_store.storage.file_store import bag_change_reader, change_planner, keyed_change_reader
-from table_store.storage.file_store.change_labels import CHANGE_LABELS, LABELS, ROW_KIND
-from table_store.storage.file_store.change_range import ChangeBound, ChangeRange
-from table_store.storage.file_store.change_split import ChangeMode, ChangeSplit, Deduplication
-from table_store.storage.file_store.expire import ExpireOptions
-from table_store.storage.file_store.orphan_files import remove_orphan_files
-from table_store.storage.file_store.schema import Field, TableSchema, new_schema
-from table_store.storage.file_store.schema_evolution import (
+from table_store.storage.file_store.changes import (
+    bag_change_reader,
+    change_planner,
+    keyed_change_reader,
+)
+from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS, LABELS, ROW_KIND
+from table_store.storage.file_store.changes.change_range import ChangeBound, ChangeRange
+from table_store.storage.file_store.changes.change_split import (
+    ChangeMode,
+    ChangeSplit,
+    Deduplication,
+)
+from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.schema_evolution import (
     FIRST,
     NewColumn,
     add_column,
@@ -36,10 +43,11 @@ from table_store.storage.file_store.schema_evolution import (
     rename_column,
     widen_column,
 )
-from table_store.storage.file_store.scope import WHOLE_TABLE, Scope
-from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.model.scope import WHOLE_TABLE, Scope
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.file_store.write.table_writer import TableWriter
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.predicate import And, Comparison, IsNull, Predicate
 from table_store.storage.kernel.types import DOUBLE, INTEGER, LONG, STRING, to_arrow

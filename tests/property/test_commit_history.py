@@ -14,13 +14,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from table_store.storage.file_store import manifest_file, manifest_list
-from table_store.storage.file_store.commit_outcome import Committed
-from table_store.storage.file_store.data_file import CommitMessage, DataFile
-from table_store.storage.file_store.expire import ExpireOptions
-from table_store.storage.file_store.orphan_files import remove_orphan_files
-from table_store.storage.file_store.scope import Scope
-from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.commit.commit_outcome import Committed
+from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
+from table_store.storage.file_store.metadata import manifest_file, manifest_list
+from table_store.storage.file_store.model.data_file import CommitMessage, DataFile
+from table_store.storage.file_store.model.scope import Scope
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from tests.fakes.metadata_table import MetadataTable, make_file
 
 steps = st.lists(

@@ -11,10 +11,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_store.storage.file_store.data_file import DataFile
-from table_store.storage.file_store.interval_partition import interval_partition
-from table_store.storage.file_store.key_sections import section_numbers
-from table_store.storage.file_store.manifest_entry import entries_from_files
+from table_store.storage.file_store.metadata.manifest_entry import entries_from_files
+from table_store.storage.file_store.model.data_file import DataFile
+from table_store.storage.file_store.model.interval_partition import interval_partition
+from table_store.storage.file_store.model.key_sections import section_numbers
 from tests.fakes.metadata_table import KEYED, make_file
 
 ranges = st.lists(

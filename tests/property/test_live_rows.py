@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store.storage.file_store.data_file import KIND_COLUMN, SEQUENCE_COLUMN
-from table_store.storage.file_store.live_rows import LiveRows, LiveRowsReader, live_rows_id
-from table_store.storage.file_store.schema import Field, new_schema
-from table_store.storage.file_store.split import Split, SplitKind
+from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN
+from table_store.storage.file_store.model.schema import Field, new_schema
+from table_store.storage.file_store.scan.live_rows import LiveRows, LiveRowsReader, live_rows_id
+from table_store.storage.file_store.scan.split import Split, SplitKind
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import LONG, STRING
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store.storage.file_store.data_file import ColumnStats, DataFile
-from table_store.storage.file_store.live_files import LiveFiles
-from table_store.storage.file_store.manifest_entry import entries_from_files
-from table_store.storage.file_store.pruning import exact_bounds, exact_row_count, prune
-from table_store.storage.file_store.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.metadata.live_files import LiveFiles
+from table_store.storage.file_store.metadata.manifest_entry import entries_from_files
+from table_store.storage.file_store.model.data_file import ColumnStats, DataFile
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.scan.pruning import exact_bounds, exact_row_count, prune
 from table_store.storage.kernel.predicate import (
     And,
     Comparison,

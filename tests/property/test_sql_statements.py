@@ -9,17 +9,17 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from table_store.catalog.sql_literal import string_literal
-from table_store.sql_ext.create_table_sql import render_create_table
-from table_store.sql_ext.insert_target import with_column_lists
+from table_store.catalog.definition.sql_literal import string_literal
+from table_store.sql_ext.lexer.property_list import parse_properties
+from table_store.sql_ext.lexer.sql_literal import identifier_literal
+from table_store.sql_ext.lexer.sql_token import tokenize
+from table_store.sql_ext.lexer.syntax_error import StatementSyntaxError
+from table_store.sql_ext.lexer.token_cursor import TokenCursor
 from table_store.sql_ext.prefilter import is_maybe_ours
-from table_store.sql_ext.property_list import parse_properties
-from table_store.sql_ext.sql_literal import identifier_literal
-from table_store.sql_ext.sql_token import tokenize
 from table_store.sql_ext.statement_parser import parse_statement
-from table_store.sql_ext.statements import CreateTable, Insert, Rewritten, SetOption
-from table_store.sql_ext.syntax_error import StatementSyntaxError
-from table_store.sql_ext.token_cursor import TokenCursor
+from table_store.sql_ext.statements.create_table_sql import render_create_table
+from table_store.sql_ext.statements.insert_target import with_column_lists
+from table_store.sql_ext.statements.statements import CreateTable, Insert, Rewritten, SetOption
 from tests.unit.sql_ext.sql_fixture import load_our_statements, load_plain_statements
 
 HINT = "/*+ OPTIONS('k'='v') */"

@@ -19,10 +19,13 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store.storage.file_store.commit_outcome import Committed
-from table_store.storage.file_store.compaction_picker import pick_compaction, pick_full_compaction
-from table_store.storage.file_store.schema import Field, TableSchema, new_schema
-from table_store.storage.file_store.schema_evolution import (
+from table_store.storage.file_store.commit.commit_outcome import Committed
+from table_store.storage.file_store.compaction.compaction_picker import (
+    pick_compaction,
+    pick_full_compaction,
+)
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.schema_evolution import (
     FIRST,
     NewColumn,
     add_column,
@@ -32,7 +35,7 @@ from table_store.storage.file_store.schema_evolution import (
     widen_column,
 )
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.file_store.write.table_writer import TableWriter
 from table_store.storage.kernel.predicate import Comparison, Predicate
 from table_store.storage.kernel.types import INTEGER, LONG, STRING, to_arrow
 

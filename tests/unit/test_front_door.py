@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 import table_store
-from table_store.storage.file_store.schema import Field, new_schema
+from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import NotFoundError, PathNotAllowedError
 from table_store.storage.kernel.types import LONG
+from tests.checkout import REPOSITORY
 
 
 def test_opens_a_table(tmp_path: Path) -> None:
@@ -35,5 +36,5 @@ def test_importing_it_loads_no_arrow() -> None:
 
 
 def test_the_version_is_the_distributions() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
     assert table_store.__version__ == project["project"]["version"]

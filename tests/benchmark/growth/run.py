@@ -27,8 +27,8 @@ from tests.benchmark.growth.growth_report import latency_table
 from tests.benchmark.growth.growth_results import Growth, Results
 from tests.benchmark.growth.step import RESULT, Orders, StepResult
 from tests.benchmark.measurements import LIMIT, OURS, WrongResultError
+from tests.checkout import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 _COMMITS_BASE_ROWS = 100_000
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from kafka import KafkaConsumer, TopicPartition
 
 from table_store import TableDescriptor
-from table_store.storage.file_store.commit_listener import NO_LISTENER
+from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_settings import KafkaSettings

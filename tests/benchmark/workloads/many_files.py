@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from table_store.storage.file_store.data_file import ColumnStats, DataFile
+from table_store.storage.file_store.model.data_file import ColumnStats, DataFile
 from table_store.storage.file_store.table import FileStoreTable
 from tests.benchmark.bench import Bench
 from tests.benchmark.measurements import OURS

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.benchmark.table_format import STATEMENTS, FormatError, TableFormat, joined_conf
+from tests.checkout import REPOSITORY
 
-_SHIPPED = sorted((Path(__file__).parents[2] / "benchmark" / "formats").glob("*.toml"))
+_SHIPPED = sorted((REPOSITORY / "tests" / "benchmark" / "formats").glob("*.toml"))
 
 
 def _format(**content: Any) -> TableFormat:

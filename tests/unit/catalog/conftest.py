@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from table_store.catalog.warehouse import Warehouse
+from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.local_file_io import LocalFileIO
 
 

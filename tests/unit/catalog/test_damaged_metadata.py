@@ -11,28 +11,31 @@ from pathlib import Path
 
 import pytest
 
-from table_store.storage.file_store.snapshot_store import SnapshotStore
+from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.kernel.errors import CorruptFileError, FormatVersionError
+from tests.checkout import REPOSITORY
 from tests.fakes.bit_flips import DamagedFile, flipped_bits, torn
 from tests.fakes.checked_file import rewritten, version_1
 from tests.fakes.metadata_files import MetadataFile, metadata_files
 
-REPOSITORY = Path(__file__).parents[3]
-
 WRITERS = {
-    "catalog/directory_journal.py": {"claim of a directory", "note of a directory"},
-    "catalog/lock.py": {"lock held", "lock given back"},
-    "catalog/name_registry.py": {"name of a table", "name of a view", "name of a foreign table"},
-    "catalog/namespace_store.py": {"namespace"},
-    "catalog/stream_writer_claim.py": {"streaming writer"},
-    "catalog/temporary_tables.py": {"session"},
-    "storage/file_store/consumer.py": {"consumer"},
-    "storage/file_store/manifest_writer.py": {"manifest", "manifest list"},
-    "storage/file_store/pin.py": {"pin"},
-    "storage/file_store/retention_floor.py": set(),  # the name of an empty file
-    "storage/file_store/schema_store.py": {"schema"},
-    "storage/file_store/snapshot_files.py": {"snapshot", "kept snapshot"},
-    "storage/file_store/snapshot_store.py": {"LATEST"},
+    "catalog/names/directory_journal.py": {"claim of a directory", "note of a directory"},
+    "catalog/names/lock.py": {"lock held", "lock given back"},
+    "catalog/names/name_registry.py": {
+        "name of a table",
+        "name of a view",
+        "name of a foreign table",
+    },
+    "catalog/names/namespace_store.py": {"namespace"},
+    "catalog/tables/stream_writer_claim.py": {"streaming writer"},
+    "catalog/tables/temporary_tables.py": {"session"},
+    "storage/file_store/metadata/consumer.py": {"consumer"},
+    "storage/file_store/metadata/manifest_writer.py": {"manifest", "manifest list"},
+    "storage/file_store/metadata/pin.py": {"pin"},
+    "storage/file_store/metadata/retention_floor.py": set(),  # the name of an empty file
+    "storage/file_store/metadata/schema_store.py": {"schema"},
+    "storage/file_store/metadata/snapshot_files.py": {"snapshot", "kept snapshot"},
+    "storage/file_store/metadata/snapshot_store.py": {"LATEST"},
     "storage/log_store/log_position.py": {"log position"},
 }
 """The modules that write whole files, with what they write."""

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from table_store.catalog.identifier import Identifier
-from table_store.catalog.lifecycle import TableLifecycle
-from table_store.catalog.name_record import ForeignDefinition
-from table_store.catalog.staged_table import StagingMode
-from table_store.catalog.table_change import SetOption, UnsetOption
-from table_store.catalog.table_definition import TableDefinition
-from table_store.catalog.warehouse import DefineMode, Warehouse
-from table_store.storage.file_store.schema import Field
+from table_store.catalog.definition.table_change import SetOption, UnsetOption
+from table_store.catalog.definition.table_definition import TableDefinition
+from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.name_record import ForeignDefinition
+from table_store.catalog.names.warehouse import DefineMode, Warehouse
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.staged_table import StagingMode
+from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.types import INTEGER
 
 _KEY = "log.kafka.sasl.plain.password"

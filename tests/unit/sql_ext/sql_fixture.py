@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "sql"
+from tests.checkout import REPOSITORY
+
+FIXTURES = REPOSITORY / "tests" / "fixtures" / "sql"
 RULES = ("create_table", "option_hints", "insert", "commands", "syntax_errors")
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
 
 import pytest
 
 from table_store.sql_ext.prefilter import MAYBE_OURS, is_maybe_ours
+from tests.checkout import REPOSITORY
 from tests.unit.sql_ext.sql_fixture import load_our_statements
 
-BRIDGE = Path(__file__).parents[3] / "catalog" / "bridge" / "StatementFilter.scala"
+BRIDGE = REPOSITORY / "catalog" / "bridge" / "session" / "StatementFilter.scala"
 
 
 @pytest.mark.parametrize("sql", load_our_statements())

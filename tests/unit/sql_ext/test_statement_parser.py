@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from table_store.sql_ext.create_table_sql import render_create_table
+from table_store.sql_ext.lexer.syntax_error import StatementSyntaxError
 from table_store.sql_ext.statement_parser import parse_statement
-from table_store.sql_ext.statements import CreateTable, Insert, Rewritten
-from table_store.sql_ext.syntax_error import StatementSyntaxError
+from table_store.sql_ext.statements.create_table_sql import render_create_table
+from table_store.sql_ext.statements.statements import CreateTable, Insert, Rewritten
 from tests.unit.sql_ext.sql_fixture import (
     SqlCase,
     load_cases,

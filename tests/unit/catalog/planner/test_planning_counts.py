@@ -16,18 +16,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from table_store.catalog.planner.aggregate_requests import exact_aggregates
-from table_store.catalog.planner.bucketing import bucketed_by
-from table_store.catalog.planner.raw_split import raw_answer
-from table_store.catalog.planner.scan_requests import plan_scan
-from table_store.catalog.planner.session import PlannerSession
-from table_store.catalog.table_definition import columns_to_spark
-from table_store.storage.file_store.data_file import CommitMessage, DataFile
-from table_store.storage.file_store.data_file_writer import ROW_GROUP_ROWS_MAX
-from table_store.storage.file_store.live_files import LiveFiles
-from table_store.storage.file_store.manifest_entry import entries_from_files
-from table_store.storage.file_store.scan_planner import OPEN_COST_BYTES
-from table_store.storage.file_store.schema import Field, new_schema
+from table_store.catalog.definition.table_definition import columns_to_spark
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.read.aggregate_requests import exact_aggregates
+from table_store.catalog.planner.read.bucketing import bucketed_by
+from table_store.catalog.planner.read.raw_split import raw_answer
+from table_store.catalog.planner.read.scan_requests import plan_scan
+from table_store.storage.file_store.data.data_file_writer import ROW_GROUP_ROWS_MAX
+from table_store.storage.file_store.metadata.live_files import LiveFiles
+from table_store.storage.file_store.metadata.manifest_entry import entries_from_files
+from table_store.storage.file_store.model.data_file import CommitMessage, DataFile
+from table_store.storage.file_store.model.schema import Field, new_schema
+from table_store.storage.file_store.scan.scan_planner import OPEN_COST_BYTES
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import MissingFileError, PathNotAllowedError
 from table_store.storage.kernel.types import DOUBLE, LONG, STRING

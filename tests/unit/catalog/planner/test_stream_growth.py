@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_store.catalog.planner.session import PlannerSession
-from table_store.catalog.planner.write_requests import write
-from table_store.storage.file_store.compaction_picker import SMALL_FILES_FACTOR
-from table_store.storage.file_store.schema import Field, new_schema
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.write.write_requests import write
+from table_store.storage.file_store.compaction.compaction_picker import SMALL_FILES_FACTOR
+from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import LONG, STRING
 

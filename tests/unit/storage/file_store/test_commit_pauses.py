@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from table_store.storage.file_store.commit_outcome import Committed
-from table_store.storage.file_store.expire import ExpireOptions
-from table_store.storage.file_store.orphan_files import remove_orphan_files
-from table_store.storage.file_store.pin import Pins
+from table_store.storage.file_store.commit.commit_outcome import Committed
+from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
+from table_store.storage.file_store.metadata.pin import Pins
+from table_store.storage.file_store.model.scope import WHOLE_TABLE
+from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.repair import find_repairs
-from table_store.storage.file_store.scope import WHOLE_TABLE
-from table_store.storage.file_store.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import (
     CommitConflictError,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from table_store.storage.file_store.data_file_writer import DataFileOptions
-from table_store.storage.file_store.data_format import FORMAT_NAMES
+from table_store.storage.file_store.model.storage_settings import DataFileOptions
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.formats.data_format import FORMAT_NAMES
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import (
     BINARY,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from table_store.storage.file_store.schema import Field, new_schema
+from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import INTEGER, STRING
 

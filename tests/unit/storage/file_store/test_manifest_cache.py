@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from table_store.storage.file_store.columnar_file import ContentKind
-from table_store.storage.file_store.manifest_file import MANIFEST_FOLDER, ManifestCache
-from table_store.storage.file_store.snapshot import CommitKind
+from table_store.storage.file_store.metadata.columnar_file import ContentKind
+from table_store.storage.file_store.metadata.manifest_file import MANIFEST_FOLDER, ManifestCache
+from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.kernel.errors import MissingFileError
 from tests.fakes.metadata_table import KEYLESS, MetadataTable, add, make_file
 

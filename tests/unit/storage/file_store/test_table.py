@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from table_store.storage.file_store.commit_outcome import Committed, NoChange
-from table_store.storage.file_store.partition_path import data_file_path
-from table_store.storage.file_store.schema import Field, TableSchema, new_schema
-from table_store.storage.file_store.split import Split, SplitKind
+from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
+from table_store.storage.file_store.model.partition_path import data_file_path
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.scan.split import Split, SplitKind
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.file_store.table_writer import TableWriter
+from table_store.storage.file_store.write.table_writer import TableWriter
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     InvalidSchemaError,
@@ -205,7 +205,7 @@ def test_a_large_bucket_is_cut_for_several_tasks(tmp_path: Path, key: tuple[str,
 def test_many_deletions_of_a_bag_are_read_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("table_store.storage.file_store.bag_reader.DELETED_ROWS_MAX", 3)
+    monkeypatch.setattr("table_store.storage.file_store.bag.bag_reader.DELETED_ROWS_MAX", 3)
     fields = [Field(id=0, name="i", type=INTEGER), Field(id=0, name="f", type=DOUBLE)]
     table = FileStoreTable.create(str(tmp_path / "t"), new_schema(fields=fields, time_ms=0))
     values = [i % 4 for i in range(40)]

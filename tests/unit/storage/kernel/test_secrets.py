@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import table_store.conf
 from table_store.spark_defaults import properties
 from table_store.storage.kernel.errors import InvalidOptionError
-from table_store.storage.kernel.options import Scope
 from table_store.storage.kernel.secrets import (
     REDACTED,
     SECRET_TEXT,
@@ -22,7 +21,8 @@ from table_store.storage.kernel.secrets import (
     shown_text,
     shown_value,
 )
-from table_store.storage.table_options import TABLE_OPTIONS
+from table_store.storage.options.options import OptionScope
+from table_store.storage.options.table_options import TABLE_OPTIONS
 
 _KEY = "log.kafka.sasl.plain.password"
 
@@ -77,7 +77,7 @@ def test_errors_do_not_tell_values_of_secrets() -> None:
 def test_what_is_shown_is_no_secret_to_give() -> None:
     """Who copies the output of DESCRIBE into a statement is told, not left with that password."""
     with pytest.raises(InvalidOptionError, match="shown in place of a secret"):
-        TABLE_OPTIONS.parse({_KEY: REDACTED}, Scope.TABLE)
+        TABLE_OPTIONS.parse({_KEY: REDACTED}, OptionScope.TABLE)
 
 
 def test_what_asks_for_a_secret_is_a_reference() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_store.storage.file_store.data_file import ColumnStats, CommitMessage
+from table_store.storage.file_store.model.data_file import ColumnStats, CommitMessage
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.values import Value, order_key, value_from_json, value_to_json

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from table_store.storage.kernel.types import ARROW_PRIMITIVES
-from table_store.storage.log_store.json_encoding import json_objects, json_values
+from table_store.storage.log_store.encoding.json_encoding import json_objects, json_values
 from tests.servers.json_columns import column_of, parse_documents
 
 VARIANT = ARROW_PRIMITIVES["variant"]

@@ -9,15 +9,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from table_store.storage.file_store.commit_listener import NO_LISTENER, LogNotAttachedError
-from table_store.storage.file_store.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.commit.commit_listener import NO_LISTENER, LogNotAttachedError
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import LONG
 from table_store.storage.log_store.log_errors import LogUnavailableError
 from table_store.storage.log_store.logged_table import open_logged
+from tests.checkout import REPOSITORY
 from tests.servers.kafka_broker import free_port
 
-ROOT = Path(__file__).parents[4]
 ROWS = pa.table({"k": pa.array([1], pa.int64())})
 
 
@@ -61,9 +61,9 @@ def test_what_cannot_be_told_is_not_committed(tmp_path: Path) -> None:
 def test_programs_open_tables_with_their_log() -> None:
     """`FileStoreTable.open`, `.create` and the class itself are for tests and for storage."""
     found = [
-        f"{source.relative_to(ROOT)}:{node.lineno}"
+        f"{source.relative_to(REPOSITORY)}:{node.lineno}"
         for folder in ("catalog", "sql_ext", "table_store", "demo")
-        for source in (ROOT / folder).rglob("*.py")
+        for source in (REPOSITORY / folder).rglob("*.py")
         for node in ast.walk(ast.parse(source.read_text()))
         if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("FileStoreTable")
     ]

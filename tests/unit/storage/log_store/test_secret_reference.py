@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from table_store.storage.file_store.schema import Field, new_schema
+from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import INTEGER
-from table_store.storage.log_store.kafka_client_settings import client_settings
+from table_store.storage.log_store.kafka.kafka_client_settings import client_settings
 from table_store.storage.log_store.log_settings import KafkaSettings
 from table_store.storage.log_store.secret_reference import resolved
 

@@ -1,0 +1,54 @@
+package org.apache.spark.sql.tablestore
+
+import java.io.IOException
+import java.net.{InetAddress, Socket, SocketTimeoutException}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.{MessageDigest, SecureRandom}
+import javax.crypto.Mac
+import javax.crypto.spec.SecretKeySpec
+import javax.net.SocketFactory
+
+/** Connections to one planner, and to nobody else: when it has died, anybody may listen at its port, and would be sent
+  * the token, with which this JVM executes what one asks. So a connection begins with a random challenge, and is used
+  * only when HMAC-SHA256 of it under the token came back; see catalog/planner/process/gateway.py. */
+class PlannerSockets(process: Process, token: String) extends SocketFactory {
+  private val challengeBytes = 32
+  private val lookEveryMs = 1000
+
+  override def createSocket(address: InetAddress, port: Int): Socket = {
+    if (!process.isAlive) throw new IOException("the planner has ended")
+    val socket = new Socket(address, port)
+    try prove(socket) catch { case refused: IOException => socket.close(); throw refused }
+    socket
+  }
+
+  private def prove(socket: Socket): Unit = {
+    val challenge = new Array[Byte](challengeBytes)
+    new SecureRandom().nextBytes(challenge)
+    socket.getOutputStream.write(challenge)
+    val mac = Mac.getInstance("HmacSHA256")
+    mac.init(new SecretKeySpec(token.getBytes(UTF_8), mac.getAlgorithm))
+    if (!MessageDigest.isEqual(mac.doFinal(challenge), answer(socket, mac.getMacLength)))
+      throw new IOException("another process listens at the planner's port")
+  }
+
+  /** A busy planner is waited for as long as it lives. */
+  private def answer(socket: Socket, length: Int): Array[Byte] = {
+    val bytes = new Array[Byte](length)
+    var have = 0
+    socket.setSoTimeout(lookEveryMs)
+    while (have < length)
+      try {
+        val read = socket.getInputStream.read(bytes, have, length - have)
+        if (read < 0) throw new IOException("the planner closed the connection")
+        have += read
+      } catch { case _: SocketTimeoutException if process.isAlive => () }
+    bytes
+  }
+
+  override def createSocket(host: String, port: Int): Socket = createSocket(InetAddress.getByName(host), port)
+  override def createSocket(host: String, port: Int, local: InetAddress, localPort: Int): Socket =
+    throw new UnsupportedOperationException("a connection to the planner chooses no port of its own")
+  override def createSocket(address: InetAddress, port: Int, local: InetAddress, localPort: Int): Socket =
+    createSocket(address.getHostAddress, port, local, localPort)
+}

@@ -1,0 +1,53 @@
+"""The options a table is stored with: the statement's, and the session's where it says nothing.
+
+Defaults are not stored: an option that nobody gave is what its declaration says, and SHOW
+CREATE TABLE repeats only what was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.options import SESSION_PREFIX, OptionScope
+from table_store.storage.options.table_option_rules import check_together
+from table_store.storage.options.table_options import FILE_PATH as FILE_PATH_OPTION
+from table_store.storage.options.table_options import TABLE_OPTIONS
+
+FILE_PATH: Final = FILE_PATH_OPTION.key
+
+
+def enriched_options(given: Mapping[str, str], settings: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the options of a new table.
+
+    Args:
+        given: in the statement, `WITH (…)` or TBLPROPERTIES; these win.
+        settings: of the session; only those that begin with `table-storage.` count, and they
+            count without it.
+
+    Raises:
+        UnknownOptionError: names the nearest known key, with the session's prefix where the
+            session has it.
+        InvalidOptionError: a value is not one the option takes.
+    """
+    session = TABLE_OPTIONS.parse_session(
+        {key: value for key, value in settings.items() if key.startswith(SESSION_PREFIX)}
+    )
+    table = TABLE_OPTIONS.parse(given, OptionScope.TABLE)
+    return FrozenMap({**session.text, **table.text})
+
+
+def changed_options(
+    before: Mapping[str, str], after: Mapping[str, str], *, has_key: bool
+) -> Mapping[str, str]:
+    """Return the options of a table after an ALTER, checked.
+
+    Raises:
+        UnknownOptionError, InvalidOptionError: see `enriched_options`; also for an option
+            which is fixed when the table is created, or that does not go with the others.
+    """
+    check_together(after, has_key=has_key)
+    checked = TABLE_OPTIONS.parse(after, OptionScope.TABLE).text
+    TABLE_OPTIONS.check_change(before, checked)
+    return checked

@@ -1,0 +1,387 @@
+"""The changes of ALTER TABLE: as Spark sends them, as values, and what they make of a schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, TypeAlias
+
+from table_store.catalog.definition.declared_type import CHAR_VARCHAR, with_name
+from table_store.catalog.definition.option_enrichment import changed_options
+from table_store.catalog.definition.table_definition import (
+    PROPERTY_COMMENT,
+    columns_from_spark,
+    refuse_reserved_property,
+    type_from_spark,
+    with_initial_default,
+)
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.schema_evolution import (
+    FIRST,
+    Member,
+    Metadata,
+    NewColumn,
+    add_column,
+    change_options,
+    drop_column,
+    drop_not_null,
+    move_column,
+    rename_column,
+    set_column_comment,
+    set_column_default,
+    set_table_comment,
+    widen_column,
+)
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.types import DataType, StructField
+
+Path: TypeAlias = tuple[str, ...]
+
+_WORD: Final = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddColumn:
+    """A new column, or below a `parent` a new field of a struct.
+
+    `after` is the sibling in front of it, `FIRST`, or None for the last place. What rows that
+    exist read as is `column.initial_default`.
+    """
+
+    parent: Path = ()
+    column: Field
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    """Another name for a column that stays the same."""
+
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    """A column less; what it held can be read by time travel only."""
+
+    path: Path
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MoveColumn:
+    """A column behind another one, or `FIRST`."""
+
+    path: Path
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WidenColumn:
+    """A type that holds every value of the old one; `declared` is the text of a `varchar`."""
+
+    path: Path
+    type: DataType
+    declared: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumnComment:
+    """Another comment at a column, or none."""
+
+    path: Path
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumnNullable:
+    """Whether a column may hold NULL; only from no to yes."""
+
+    path: Path
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumnDefault:
+    """The SQL text that later inserts use where they leave a column out, or none."""
+
+    path: Path
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    """One option set."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnsetOption:
+    """One option taken back to its default."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetComment:
+    """Another comment of the table, or none."""
+
+    comment: str | None
+
+
+TableChange: TypeAlias = (
+    AddColumn
+    | RenameColumn
+    | DropColumn
+    | MoveColumn
+    | WidenColumn
+    | SetColumnComment
+    | SetColumnNullable
+    | SetColumnDefault
+    | SetOption
+    | UnsetOption
+    | SetComment
+)
+
+
+def changed_schema(
+    schema: TableSchema, changes: Sequence[TableChange], *, time_ms: int
+) -> TableSchema:
+    """Return the schema after all changes in order, with the next id; itself if nothing changed.
+
+    Raises:
+        InvalidSchemaError: a change breaks a rule; names the column.
+        UnknownOptionError, InvalidOptionError: of an option, also one that may not change.
+    """
+    changed = schema
+    for change in changes:
+        changed = _changed(changed, change, time_ms)
+    changed = _with_options(changed, changes, time_ms)
+    settled = replace(changed, id=schema.id, time_ms=schema.time_ms)
+    return schema if settled == schema else replace(changed, id=schema.id + 1)
+
+
+def change_from_spark(
+    change: Mapping[str, object], *, time_zone: str = "UTC"
+) -> TableChange | None:
+    """Return the change that the bridge sent; None for what has no meaning here (`owner`).
+
+    Args:
+        change: one item of the bridge's `changes`.
+        time_zone: of the session, for defaults of new TIMESTAMP columns.
+
+    Raises:
+        InvalidSchemaError: the column cannot be added like that.
+        UnsupportedTypeError: a type cannot be stored.
+        InvalidOptionError: the property is not one that ALTER TABLE may set.
+    """
+    kind = change["change"]
+    if kind == "change_constraint":
+        raise InvalidSchemaError(
+            reason=f"constraint {change['name']} can be neither added nor dropped: the primary key "
+            "is fixed when the table is created, and there are no others"
+        )
+    if kind == "set_property" or kind == "remove_property":
+        return _property_change(change)
+    path = _path(change)
+    match kind:
+        case "add_column":
+            (column,) = columns_from_spark(str(change["column"]))
+            column = with_initial_default(column, time_zone=time_zone)
+            after = _after(change.get("position"))
+            return AddColumn(parent=path[:-1], column=column, after=after)
+        case "rename_column":
+            return RenameColumn(path, str(change["name"]))
+        case "drop_column":
+            return DropColumn(path, if_exists=bool(change.get("ifExists")))
+        case "update_position":
+            return MoveColumn(path, _after(change.get("position")) or FIRST)
+        case "update_type":
+            name = ".".join(path)
+            data_type, declared = type_from_spark(json.loads(str(change["type"])), column=name)
+            return WidenColumn(path=path, type=data_type, declared=declared)
+        case "update_nullability":
+            return SetColumnNullable(path, nullable=bool(change["nullable"]))
+        case "update_comment":
+            return SetColumnComment(path, _text_or_none(change.get("comment")))
+        case "update_default":
+            return SetColumnDefault(path, _text_or_none(change.get("default")) or None)
+    raise InvalidSchemaError(reason=f"ALTER TABLE cannot do this to a managed table: {kind}")
+
+
+def _property_change(change: Mapping[str, object]) -> TableChange | None:
+    key = str(change["key"])
+    value = str(change["value"]) if change["change"] == "set_property" else None
+    if key == PROPERTY_COMMENT:
+        return SetComment(value or None)  # COMMENT ON TABLE … IS NULL comes as an empty one
+    if refuse_reserved_property(key, value):
+        return None
+    return UnsetOption(key) if value is None else SetOption(key, value)
+
+
+def _changed(schema: TableSchema, change: TableChange, time_ms: int) -> TableSchema:
+    match change:
+        case AddColumn(parent=parent, column=column, after=after):
+            return add_column(schema, _new(column), time_ms=time_ms, parent=parent, after=after)
+        case RenameColumn(path, name):
+            _check_unmentioned(schema, path, "renamed")
+            return rename_column(
+                schema, path, name, time_ms=time_ms, metadata=partial(with_name, name)
+            )
+        case DropColumn(path, if_exists):
+            if if_exists and not _has_column(schema, path):
+                return schema
+            _check_unmentioned(schema, path, "dropped")
+            return drop_column(schema, path, time_ms=time_ms)
+        case MoveColumn(path, after):
+            return move_column(schema, path, after=after, time_ms=time_ms)
+        case WidenColumn():
+            return _widened(schema, change, time_ms)
+        case SetColumnComment(path, comment):
+            return set_column_comment(schema, path, comment, time_ms=time_ms)
+        case SetColumnNullable(path, nullable):
+            if not nullable:
+                raise InvalidSchemaError(
+                    reason="rows that exist may hold NULL, so it cannot become NOT NULL",
+                    column=".".join(path),
+                )
+            return drop_not_null(schema, path, time_ms=time_ms)
+        case SetColumnDefault(path, default):
+            if len(path) > 1:
+                raise InvalidSchemaError(
+                    reason="only a whole column can have a default", column=".".join(path)
+                )
+            return set_column_default(schema, path[0], default, time_ms=time_ms)
+        case SetComment(comment):
+            return set_table_comment(schema, comment, time_ms=time_ms)
+        case SetOption() | UnsetOption():
+            return schema  # all options together, so that they are checked together
+
+
+def _with_options(schema: TableSchema, changes: Sequence[TableChange], time_ms: int) -> TableSchema:
+    options = dict(schema.options)
+    for change in changes:
+        if isinstance(change, SetOption):
+            options[change.key] = change.value
+        elif isinstance(change, UnsetOption):
+            options.pop(change.key, None)
+    if options == schema.options:
+        return schema
+    checked = changed_options(schema.options, FrozenMap(options), has_key=bool(schema.primary_key))
+    return change_options(
+        schema,
+        time_ms=time_ms,
+        set_to=checked,
+        unset=[key for key in schema.options if key not in checked],
+    )
+
+
+def _widened(schema: TableSchema, change: WidenColumn, time_ms: int) -> TableSchema:
+    described = partial(_with_declared, change)
+    if len(change.path) == 1:
+        column = schema.field_named(change.path[0])
+        if column.type == change.type:
+            # A key column too may get a longer VARCHAR: what is stored does not change.
+            changed = replace(column, metadata=described(column))
+            fields = tuple(changed if f is column else f for f in schema.fields)
+            return replace(schema, fields=fields)
+    return widen_column(schema, change.path, change.type, time_ms=time_ms, metadata=described)
+
+
+def _with_declared(change: WidenColumn, column: Member) -> Metadata:
+    """The metadata of a column under its new type.
+
+    Raises:
+        InvalidSchemaError: rows that exist may be longer than a CHAR or VARCHAR.
+    """
+    is_inside = isinstance(column, StructField) and column.id is None
+    if is_inside and change.declared is not None:
+        raise InvalidSchemaError(
+            reason="CHAR and VARCHAR directly inside of arrays and maps keep their lengths",
+            column=".".join(change.path),
+        )
+    _check_length(column, change)
+    others = (item for item in column.metadata if item[0] != CHAR_VARCHAR)
+    declared = () if change.declared is None else ((CHAR_VARCHAR, json.dumps(change.declared)),)
+    return tuple(sorted((*others, *declared)))
+
+
+def _check_length(column: Member, change: WidenColumn) -> None:
+    old = next((json.loads(text) for key, text in column.metadata if key == CHAR_VARCHAR), None)
+    if change.declared is None:
+        return
+    if old is None and column.type == change.type:
+        raise InvalidSchemaError(
+            reason=f"STRING cannot become {change.declared}: rows may be longer",
+            column=column.name,
+        )
+    before, after = _lengths(old or ""), _lengths(change.declared)
+    if len(before) == len(after) and any(b > a for b, a in zip(before, after, strict=True)):
+        raise InvalidSchemaError(
+            reason=f"{old} cannot become {change.declared}: rows may be longer", column=column.name
+        )
+
+
+def _lengths(declared: str) -> list[int]:
+    return [int(number) for number in re.findall(r"char\(\s*(\d+)\s*\)", declared)]
+
+
+def _check_unmentioned(schema: TableSchema, path: Path, action: str) -> None:
+    """Refuse where SQL text of the definition names the column: such texts are not rewritten."""
+    if len(path) > 1:
+        return
+    column = schema.field_named(path[0]).name
+    texts = [(f"computed column {f.name!r}", f.generated) for f in schema.fields if f.generated]
+    if schema.watermark is not None:
+        texts.append(("the watermark", schema.watermark[1]))
+    for owner, text in texts:
+        words = (quoted.replace("``", "`") or plain for quoted, plain in _WORD.findall(text))
+        if column.lower() in (word.lower() for word in words):
+            raise InvalidSchemaError(
+                reason=f"{owner} uses it, so it cannot be {action}", column=column
+            )
+
+
+def _has_column(schema: TableSchema, path: Path) -> bool:
+    try:
+        set_column_comment(schema, path, None, time_ms=schema.time_ms)
+    except InvalidSchemaError:
+        return False
+    return True
+
+
+def _new(column: Field) -> NewColumn:
+    return NewColumn(
+        name=column.name,
+        type=column.type,
+        nullable=column.nullable,
+        comment=column.comment,
+        default=column.default,
+        initial_default=column.initial_default,
+        generated=column.generated,
+        metadata=column.metadata,
+    )
+
+
+def _path(change: Mapping[str, object]) -> Path:
+    path = change.get("path")
+    if not isinstance(path, Sequence) or isinstance(path, str) or not path:
+        raise InvalidSchemaError(reason=f"ALTER TABLE cannot do this: {change.get('change')}")
+    return tuple(str(step) for step in path)
+
+
+def _after(position: object) -> str | None:
+    if isinstance(position, Mapping):
+        return str(position["after"])
+    return FIRST if position == "first" else None
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else str(value)

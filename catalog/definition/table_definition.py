@@ -1,0 +1,309 @@
+"""Spark's description of a table's columns, and the storage schema, each from the other.
+
+Spark describes columns as the JSON of a `StructType`, with what else is known about a column
+in the metadata of its field: `comment`, `CURRENT_DEFAULT` (SQL that later inserts use),
+`EXISTS_DEFAULT` (a literal that older rows read as), `GENERATION_EXPRESSION`, and
+`__CHAR_VARCHAR_TYPE_STRING` (the declared type of a column that is kept as a string).
+Source: `CatalogV2Util`, `ResolveDefaultColumns` and `CharVarcharUtils` of Spark 4.2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from table_store.catalog.definition.declared_type import (
+    CHAR_VARCHAR,
+    COLLATIONS,
+    declared_sql,
+    has_length,
+    stored_type,
+)
+from table_store.catalog.definition.sql_literal import parse_literal
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.kernel.errors import (
+    InvalidOptionError,
+    InvalidSchemaError,
+    UnsupportedTypeError,
+)
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.types import (
+    ArrayType,
+    DataType,
+    Json,
+    MapType,
+    StructField,
+    StructType,
+    parse_type,
+)
+from table_store.storage.kernel.values import value_to_json
+
+COMMENT: Final = "comment"
+CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
+EXISTS_DEFAULT: Final = "EXISTS_DEFAULT"
+GENERATION_EXPRESSION: Final = "GENERATION_EXPRESSION"
+
+PROPERTY_COMMENT: Final = "comment"
+WATERMARK_COLUMN: Final = "watermark.column"
+WATERMARK_EXPRESSION: Final = "watermark.expression"
+"""Properties in which WATERMARK FOR reaches the catalog, for Spark has no word for it."""
+
+OPTION_PREFIX: Final = "option."
+"""Spark repeats what is in OPTIONS (…) under this prefix."""
+
+_IGNORED_PROPERTIES: Final = frozenset({"owner", "is_managed_location", "table_type"})
+_REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
+    "location": "a managed table chooses its own folder; set the option 'file.path' to put it "
+    "below another one, or name a format with USING",
+    "external": "a managed table's files go with it; leave EXTERNAL out, or name a format with "
+    "USING",
+    "collation": "a managed table has none for all its columns; say COLLATE at each column",
+    "provider": "a managed table has no provider; leave USING out",
+    WATERMARK_COLUMN: "it is given by WATERMARK FOR in CREATE TABLE",
+    WATERMARK_EXPRESSION: "it is given by WATERMARK FOR in CREATE TABLE",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDefinition:
+    """What CREATE TABLE says about a managed table, before ids and defaults are added.
+
+    The ids of `columns` mean nothing yet. `watermark` is (column, SQL expression).
+    """
+
+    columns: tuple[Field, ...]
+    primary_key: tuple[str, ...] = ()
+    partition_keys: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=FrozenMap)
+    comment: str | None = None
+    constraint_name: str | None = None
+    watermark: tuple[str, str] | None = None
+
+    def with_options(self, options: Mapping[str, str]) -> TableDefinition:
+        """Return the same definition with other options."""
+        return replace(self, options=FrozenMap(options))
+
+    def schema(self, *, time_ms: int) -> TableSchema:
+        """Return the first schema of such a table.
+
+        Raises:
+            InvalidSchemaError: a rule of table definitions is broken; names the column.
+        """
+        schema = new_schema(
+            # Columns of another table (LIKE) bring the ids of their nested fields along.
+            fields=[replace(f, type=_changed(f.type, _without_id)) for f in self.columns],
+            primary_key=self.primary_key,
+            partition_keys=self.partition_keys,
+            options=self.options,
+            comment=self.comment,
+            time_ms=time_ms,
+            constraint_name=self.constraint_name,
+            watermark=self.watermark,
+        )
+        _check_stored_order(schema)
+        return schema
+
+
+def definition_from_spark(
+    *,
+    columns: str,
+    partition_columns: Sequence[str],
+    properties: Mapping[str, str],
+    primary_key: Sequence[str] = (),
+    constraint_name: str | None = None,
+) -> TableDefinition:
+    """Return the definition that Spark's `TableInfo` describes.
+
+    Args:
+        columns: JSON of the StructType.
+        partition_columns: of identity transforms; others are not for managed tables.
+        properties: options, and the table properties that Spark reserves (`comment`, `owner`).
+        primary_key: columns of the constraint.
+        constraint_name: of the primary key, None where Spark made one up.
+
+    Raises:
+        UnsupportedTypeError, InvalidSchemaError: see `columns_from_spark`.
+        InvalidOptionError: a property is not for managed tables.
+    """
+    options: dict[str, str] = {}
+    for key, value in properties.items():
+        bare = key.removeprefix(OPTION_PREFIX)
+        repeats_option = key != bare and properties.get(bare) == value
+        own = key in (PROPERTY_COMMENT, WATERMARK_COLUMN, WATERMARK_EXPRESSION)
+        if not (own or repeats_option or refuse_reserved_property(key, value)):
+            options[key] = value
+    column, expression = properties.get(WATERMARK_COLUMN), properties.get(WATERMARK_EXPRESSION)
+    return TableDefinition(
+        columns=columns_from_spark(columns),
+        primary_key=tuple(primary_key),
+        partition_keys=tuple(partition_columns),
+        options=FrozenMap(options),
+        comment=properties.get(PROPERTY_COMMENT),
+        constraint_name=constraint_name,
+        watermark=None if column is None or expression is None else (column, expression),
+    )
+
+
+def refuse_reserved_property(key: str, value: str | None) -> bool:
+    """Return whether a property of Spark's own means nothing to a managed table.
+
+    Raises:
+        InvalidOptionError: it would mean something that a managed table cannot have.
+    """
+    if key in _REFUSED_PROPERTIES:
+        raise InvalidOptionError(key=key, value=value, reason=_REFUSED_PROPERTIES[key])
+    return key in _IGNORED_PROPERTIES
+
+
+def columns_from_spark(struct_json: str) -> tuple[Field, ...]:
+    """Return the columns that the JSON of a Spark `StructType` describes, in its order.
+
+    Raises:
+        UnsupportedTypeError: a type cannot be stored; names type and column.
+        InvalidSchemaError: the JSON is no struct.
+    """
+    try:
+        struct = json.loads(struct_json)
+    except ValueError as error:
+        raise InvalidSchemaError(reason=f"the columns are not JSON ({error})") from error
+    fields = struct.get("fields") if isinstance(struct, dict) else None
+    if not isinstance(fields, list):
+        raise InvalidSchemaError(reason="the columns are not a struct")
+    return tuple(_column_from_spark(item) for item in fields)
+
+
+def with_initial_default(column: Field, *, time_zone: str = "UTC") -> Field:
+    """Return a column which is added to a table that may have rows already.
+
+    What those rows read as comes from the literal that Spark computed (`EXISTS_DEFAULT`).
+
+    Raises:
+        InvalidSchemaError: the default is not a literal, or the column is NOT NULL and the
+            rows that exist would have no value.
+    """
+    literal = next(
+        (json.loads(text) for key, text in column.metadata if key == EXISTS_DEFAULT),
+        None,
+    )
+    value = (
+        None
+        if literal is None
+        else parse_literal(literal, column.type, column=column.name, time_zone=time_zone)
+    )
+    if value is None:
+        if not column.nullable:
+            raise InvalidSchemaError(
+                reason="a NOT NULL column needs a DEFAULT when it is added, for the rows that "
+                "exist; add one, or let it be nullable",
+                column=column.name,
+            )
+        return replace(column, initial_default=None)
+    return replace(column, initial_default=json.dumps(value_to_json(value)))
+
+
+def type_from_spark(
+    type_json: Json, *, column: str, declared: str | None = None
+) -> tuple[DataType, str | None]:
+    """Return the type and the text which `stored_type` makes of Spark's.
+
+    Raises:
+        UnsupportedTypeError: it cannot be stored; names type and column.
+    """
+    stored, text = stored_type(type_json, declared)
+    try:
+        return parse_type(stored), text
+    except UnsupportedTypeError as error:
+        raise UnsupportedTypeError(type_name=error.type_name, column=column) from error
+
+
+def columns_to_spark(fields: Sequence[Field]) -> str:
+    """Return the JSON of the Spark `StructType` with these columns.
+
+    Ids stay out of it: they are the storage's, and Spark would show and copy them.
+    """
+    return json.dumps({"type": "struct", "fields": [_column_to_spark(f) for f in fields]})
+
+
+def _column_from_spark(item: object) -> Field:
+    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+        raise InvalidSchemaError(reason="a column has no name")
+    name = item["name"]
+    metadata = dict(item.get("metadata") or {})
+    declared = metadata.pop(CHAR_VARCHAR, None)
+    data_type, declared = type_from_spark(item.get("type"), column=name, declared=declared)
+    if declared is not None:
+        metadata[CHAR_VARCHAR] = declared
+    comment = metadata.pop(COMMENT, None)
+    default = metadata.pop(CURRENT_DEFAULT, None)
+    generated = metadata.pop(GENERATION_EXPRESSION, None)
+    return Field(
+        id=0,
+        name=name,
+        type=_changed(data_type, _without_id),
+        nullable=bool(item.get("nullable", True)),
+        comment=comment,
+        default=default,
+        generated=generated,
+        metadata=tuple(sorted((key, json.dumps(value)) for key, value in metadata.items())),
+    )
+
+
+def _column_to_spark(column: Field) -> dict[str, Json]:
+    metadata: dict[str, Json] = {key: json.loads(text) for key, text in column.metadata}
+    if column.comment is not None:
+        metadata[COMMENT] = column.comment
+    if column.default is not None:
+        metadata[CURRENT_DEFAULT] = column.default
+        # Spark takes a column for one with a default only where both texts are there.
+        metadata.setdefault(EXISTS_DEFAULT, "NULL")
+    else:
+        metadata.pop(EXISTS_DEFAULT, None)
+    if column.generated is not None:
+        metadata[GENERATION_EXPRESSION] = column.generated
+    if has_length(column):
+        metadata[CHAR_VARCHAR] = declared_sql(column)
+    return {
+        "name": column.name,
+        "type": _changed(column.type, _as_spark_has_it).to_json(),
+        "nullable": column.nullable,
+        "metadata": metadata,
+    }
+
+
+def _changed(data_type: DataType, change: Callable[[StructField], StructField]) -> DataType:
+    """The type with every field of its structs changed, at any depth."""
+    match data_type:
+        case StructType(fields):
+            inner = (replace(f, type=_changed(f.type, change)) for f in fields)
+            return StructType(tuple(map(change, inner)))
+        case ArrayType(element):
+            return replace(data_type, element=_changed(element, change))
+        case MapType(key=key, value=value):
+            key, value = _changed(key, change), _changed(value, change)
+            return replace(data_type, key=key, value=value)
+    return data_type
+
+
+def _without_id(field: StructField) -> StructField:
+    return replace(field, id=None)
+
+
+def _as_spark_has_it(field: StructField) -> StructField:
+    metadata = tuple(item for item in field.metadata if item[0] != CHAR_VARCHAR)
+    return replace(field, id=None, metadata=metadata)
+
+
+def _check_stored_order(schema: TableSchema) -> None:
+    """Refuse keys whose equality in Spark is not that of their bytes."""
+    for role, names in (
+        ("primary key", schema.primary_key),
+        ("partition", schema.partition_keys),
+    ):
+        for name in names:
+            if any(key == COLLATIONS for key, _ in schema.field_named(name).metadata):
+                raise InvalidSchemaError(
+                    reason=f"a {role} column cannot have a collation of its own; use plain STRING",
+                    column=name,
+                )

@@ -1,0 +1,137 @@
+"""Which names exist in a warehouse: one small file per name, created only if absent.
+
+`<root>/<namespace>.db/_names/<name>.json`. The file of a name is the single place that says
+whether a table, view or foreign table exists, so each change of a name is one atomic step of
+the file system: CREATE creates the file, DROP deletes it, REPLACE replaces it. A rename needs
+two files; the creation of the second one is the step that decides.
+
+Changes are made under the warehouse's lock (see `Warehouse`); reading needs none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from table_store.catalog.names.identifier import Identifier, file_name_of, name_key
+from table_store.catalog.names.name_record import RECORD_REMEDY, NameRecord, record_from_bytes
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
+
+NAMES_FOLDER: Final = "_names"
+NAMESPACE_SUFFIX: Final = ".db"
+
+_SUFFIX: Final = ".json"
+
+
+def namespace_folder(root: str, namespace: str) -> str:
+    """Return the folder of a namespace below the warehouse's root."""
+    return join_path(root, file_name_of(namespace) + NAMESPACE_SUFFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class NameRegistry:
+    """The names of all namespaces below `root`."""
+
+    file_io: FileIO
+    root: str
+
+    def find(self, identifier: Identifier) -> NameRecord | None:
+        """Return what the name stands for (case does not count), None where nothing.
+
+        Raises:
+            CorruptFileError: its file is damaged, or is that of another name.
+        """
+        path = self._path(identifier)
+        record = self._read(path)
+        if record is not None and record.identifier.key != identifier.key:
+            raise CorruptFileError(
+                path=path, reason=f"it holds the name {record.identifier}", remedy=RECORD_REMEDY
+            )
+        return None if record is None or self._has_moved(record) else record
+
+    def records(self, namespace: str) -> tuple[NameRecord, ...]:
+        """Return all names of a namespace, by name without case. Reads one file per name."""
+        return self._records_in(namespace_folder(self.root, namespace))
+
+    def all_records(self) -> tuple[NameRecord, ...]:
+        """Return the names in every folder of a namespace, whether or not that exists."""
+        return tuple(
+            record
+            for status in self.file_io.list(self.root)
+            if status.is_dir and status.name.endswith(NAMESPACE_SUFFIX)
+            for record in self._records_in(status.path)
+        )
+
+    def create(self, record: NameRecord) -> bool:
+        """Give a name to what the record holds, or return False where the name is taken."""
+        path = self._path(record.identifier)
+        old = self._read(path)
+        if old is not None and self._has_moved(old):
+            self.file_io.delete(path)
+        return self.file_io.write_new(path, record.to_bytes(), private=record.is_private)
+
+    def replace(self, record: NameRecord) -> None:
+        """Let a name that exists stand for what the record holds, in one step."""
+        path = self._path(record.identifier)
+        self.file_io.write_bytes(path, record.to_bytes(), private=record.is_private)
+
+    def delete(self, record: NameRecord) -> None:
+        """Take the name away, and first what an interrupted rename may have left of it."""
+        self._delete_remainder(record)
+        self.file_io.delete(self._path(record.identifier))
+
+    def rename(self, record: NameRecord, target: Identifier) -> bool:
+        """Move what a name stands for to another name; False where that one is taken.
+
+        A crash leaves the old name or the new name valid, never both and never none.
+        """
+        if target.key == record.identifier.key:
+            self.replace(replace(record, identifier=target))
+            return True
+        self._delete_remainder(record)
+        settled = replace(record, renamed_from=None, renaming_to=None)
+        self.replace(replace(settled, renaming_to=target))
+        if not self.create(replace(settled, identifier=target, renamed_from=record.identifier)):
+            self.replace(settled)
+            return False
+        self.file_io.delete(self._path(record.identifier))
+        return True
+
+    def _records_in(self, folder: str) -> tuple[NameRecord, ...]:
+        found = (
+            self._read(status.path)
+            for status in self.file_io.list(join_path(folder, NAMES_FOLDER))
+            if status.name.endswith(_SUFFIX) and not status.name.startswith(".")
+        )
+        present = [r for r in found if r is not None and not self._has_moved(r)]
+        return tuple(sorted(present, key=lambda record: name_key(record.identifier.name)))
+
+    def _delete_remainder(self, record: NameRecord) -> None:
+        """Delete the old file of a rename that was interrupted after its decisive step.
+
+        It counts as moved only as long as this record is there, so it has to go first.
+        """
+        if record.renamed_from is None:
+            return
+        path = self._path(record.renamed_from)
+        old = self._read(path)
+        if old is not None and old.id == record.id:
+            self.file_io.delete(path)
+
+    def _has_moved(self, record: NameRecord) -> bool:
+        if record.renaming_to is None:
+            return False
+        target = self._read(self._path(record.renaming_to))
+        return target is not None and target.id == record.id
+
+    def _path(self, identifier: Identifier) -> str:
+        folder = namespace_folder(self.root, identifier.namespace)
+        return join_path(folder, NAMES_FOLDER, file_name_of(identifier.name) + _SUFFIX)
+
+    def _read(self, path: str) -> NameRecord | None:
+        try:
+            return record_from_bytes(self.file_io.read_bytes(path), path)
+        except MissingFileError:
+            return None

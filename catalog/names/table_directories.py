@@ -1,0 +1,116 @@
+"""Directories of managed tables: claimed before they have a name, removed after they lost it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from table_store.catalog.errors import StagedTableGoneError
+from table_store.catalog.names.directory_journal import (
+    DirectoryJournal,
+    DirectoryNote,
+    change_claim,
+    claim_directory,
+    claimed_by,
+)
+from table_store.catalog.names.identifier import Identifier, file_name_of
+from table_store.catalog.names.table_place import AllowedPlaces
+from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.kernel.ids import IdSource
+
+_PLAIN_NAME_LENGTH_MAX = 180
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedDirectory:
+    """A claimed directory in which a table is being made; no name points to it yet."""
+
+    table_id: str
+    location: str
+    note: DirectoryNote
+
+
+@dataclass(frozen=True, slots=True)
+class TableDirectories:
+    """Makes and removes directories so that a crash leaves at most a note of each."""
+
+    places: AllowedPlaces
+    journal: DirectoryJournal
+    ids: IdSource
+
+    def stage(self, name: str, folder: str, table_id: str) -> StagedDirectory:
+        """Claim a new directory in `folder`, called after the table where that place is free."""
+        file_io = self.places.file_io_of(folder)
+        plain = file_name_of(name)
+        location = join_path(folder, plain)
+        while True:
+            note = self.journal.announce(table_id, location)
+            if claim_directory(file_io, location, table_id):
+                return StagedDirectory(table_id=table_id, location=location, note=note)
+            self.journal.forget(note)
+            suffix = self.ids.unique().replace("-", "")[:12]
+            location = join_path(folder, f"{plain[:_PLAIN_NAME_LENGTH_MAX]}-{suffix}")
+
+    def require_claim(self, identifier: Identifier, staged: StagedDirectory) -> None:
+        """Return quietly if the directory still belongs to the table being made.
+
+        Raises:
+            StagedTableGoneError: it was cleared away: its writer counted as dead.
+        """
+        file_io = self.places.file_io_of(staged.location)
+        if claimed_by(file_io, staged.location) != staged.table_id:
+            raise StagedTableGoneError(table=str(identifier), location=staged.location)
+
+    def hand_over(self, staged: StagedDirectory, table_id: str) -> None:
+        """Let a directory belong to a table which had not been there when it was staged."""
+        if staged.table_id != table_id:
+            change_claim(self.places.file_io_of(staged.location), staged.location, table_id)
+
+    def settle(self, staged: StagedDirectory) -> None:
+        """Forget that the directory is in the making: a name points to it now."""
+        self.journal.forget(staged.note)
+
+    def announce(self, table_id: str, stored: Iterable[str]) -> tuple[DirectoryNote, ...]:
+        """Write down that directories, as records name them, are about to be removed."""
+        return tuple(
+            self.journal.announce(table_id, self.places.absolute(location)) for location in stored
+        )
+
+    def abandoned(self) -> tuple[DirectoryNote, ...]:
+        """Return the notes which dead processes left; one listing where there are none."""
+        return self.journal.abandoned()
+
+    def detach(self, notes: Iterable[DirectoryNote]) -> tuple[DirectoryNote, ...]:
+        """Move away directories that no name points to; return the notes of those that went.
+
+        What cannot be moved keeps its note, and the next start tries again.
+        """
+        detached: list[DirectoryNote] = []
+        for note in notes:
+            try:
+                self.journal.detach(note, self.places.file_io_of(note.location))
+            except TableStoreError as error:
+                _not_removed(note, error)
+            else:
+                detached.append(note)
+        return tuple(detached)
+
+    def discard(self, notes: Iterable[DirectoryNote]) -> None:
+        """Delete what was moved away, and the notes; what fails stays for the next time."""
+        for note in notes:
+            try:
+                self.journal.discard(note, self.places.file_io_of(note.location))
+            except TableStoreError as error:
+                _not_removed(note, error)
+
+    def remove(self, notes: Iterable[DirectoryNote]) -> None:
+        """Remove directories which no name points to any more."""
+        self.discard(self.detach(notes))
+
+
+def _not_removed(note: DirectoryNote, error: TableStoreError) -> None:
+    _log.warning("the directory %s could not be removed yet: %s", note.location, error)

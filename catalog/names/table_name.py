@@ -1,0 +1,52 @@
+"""A table's name in the text argument of a procedure: `t`, `ns.t` or `catalog.ns.t`."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from table_store.catalog.errors import InvalidIdentifierError
+from table_store.catalog.names.identifier import Identifier
+
+_PART: Final = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.\s]+))\s*(\.|$)")
+
+
+def parse_table_name(text: str, *, catalog: str, namespace: str) -> Identifier:
+    """Return the table that a text names; parts may stand in back-ticks.
+
+    Args:
+        text: of one to three parts.
+        catalog: whose procedure was called; the only one a text may name.
+        namespace: where the table is unless the text says.
+
+    Raises:
+        InvalidIdentifierError: it is no name, or that of another catalog's table.
+    """
+    parts = _parts(text)
+    if len(parts) == 3 and parts[0].lower() == catalog.lower():
+        parts = parts[1:]
+    if len(parts) == 3:
+        reason = f"the procedure belongs to catalog {catalog!r}; call that of {parts[0]!r}"
+        raise InvalidIdentifierError(kind="table", name=text, reason=reason)
+    if len(parts) not in (1, 2):
+        raise InvalidIdentifierError(kind="table", name=text, reason="say table or namespace.table")
+    return Identifier(parts[0] if len(parts) == 2 else namespace, parts[-1])
+
+
+def _parts(text: str) -> list[str]:
+    parts: list[str] = []
+    position = 0
+    while position < len(text) or not parts:
+        found = _PART.match(text, position)
+        if found is None:
+            raise InvalidIdentifierError(
+                kind="table", name=text, reason="say table or namespace.table, in back-ticks if odd"
+            )
+        parts.append((found[1] or "").replace("``", "`") or found[2])
+        position = found.end()
+        if found[3] == ".":
+            continue
+        break
+    if text.rstrip().endswith(".") or position < len(text):
+        raise InvalidIdentifierError(kind="table", name=text, reason="a part is missing")
+    return parts

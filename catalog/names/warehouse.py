@@ -1,0 +1,399 @@
+"""A warehouse: namespaces, and the tables, views and foreign tables that have a name in them.
+
+Layout below the root:
+
+    <namespace>.db/_namespace.json          properties; `default` needs none
+    <namespace>.db/_names/<name>.json       what a name stands for (see `name_record`)
+    <namespace>.db/<table>/                 a managed table, claimed by its `_table.json`
+    _trash/                                 notes of directories on their way in or out
+    _locks/                                 one process at a time changes names
+
+A table exists when its name does, so a directory that is being filled is invisible, and one
+that has lost its name is garbage: no crash leaves half a table. A rename changes the name and
+leaves the directory where it is, so running readers go on and nothing is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from enum import Enum
+from typing import Final, TypeVar
+
+from table_store.catalog.errors import NamespaceNotEmptyError, WrongRelationKindError
+from table_store.catalog.names.directory_journal import DirectoryJournal, DirectoryNote
+from table_store.catalog.names.identifier import Identifier, check_table_name
+from table_store.catalog.names.lock import lock_of_warehouse
+from table_store.catalog.names.name_record import (
+    Generation,
+    NameRecord,
+    RelationKind,
+    TableTarget,
+    Target,
+    kind_of,
+    table_target,
+)
+from table_store.catalog.names.name_registry import NameRegistry, namespace_folder
+from table_store.catalog.names.namespace_store import Namespace, NamespaceStore
+from table_store.catalog.names.table_directories import StagedDirectory, TableDirectories
+from table_store.catalog.names.table_place import AllowedPlaces, plain_path
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_store.commit.catalog_lock import CatalogLock
+from table_store.storage.kernel.clock import Clock
+from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.ids import IdSource
+
+_LOCKED: Final = ("_warehouse", "_names")
+
+T = TypeVar("T")
+
+
+class DefineMode(Enum):
+    """What to do with a name that is, or is not, taken."""
+
+    CREATE = "create"
+    REPLACE = "replace"
+    CREATE_OR_REPLACE = "create or replace"
+
+
+class Warehouse:
+    """The names below one root, for any number of processes at once.
+
+    Holds no state but what it was made from: every call looks at storage again.
+    """
+
+    def __init__(
+        self,
+        file_io: FileIO,
+        root: str,
+        clock: Clock,
+        ids: IdSource,
+        *,
+        lock: CatalogLock | None = None,
+        other_roots: Mapping[str, FileIO] | None = None,
+    ) -> None:
+        """Open a warehouse; the root need not exist yet.
+
+        Args:
+            file_io: rooted at `root`.
+            root: path or URI of the warehouse.
+            clock: for the creation times of records and the age of leftovers.
+            ids: for tables and leftovers.
+            lock: that all processes of the warehouse share; by default the kernel's on a
+                local path, and leases elsewhere.
+            other_roots: folders beside the root in which `file.path` may put tables.
+        """
+        self.root: Final = plain_path(root)
+        self.file_io: Final = file_io
+        self.clock: Final = clock
+        self.ids: Final = ids
+        self.places: Final = AllowedPlaces(
+            root=self.root, file_io=file_io, others=FrozenMap(other_roots or {})
+        )
+        self._lock = lock_of_warehouse(file_io, self.root, clock) if lock is None else lock
+        self._namespaces = NamespaceStore(self.places)
+        self._names = NameRegistry(file_io, self.root)
+        journal = DirectoryJournal(file_io, self.root, clock, ids)
+        self._directories = TableDirectories(self.places, journal, ids)
+
+    # -- namespaces --------------------------------------------------------------------------------
+
+    def namespaces(self) -> tuple[str, ...]:
+        """Return the names of all namespaces in order, `default` always among them."""
+        return self._namespaces.names()
+
+    def find_namespace(self, name: str) -> Namespace | None:
+        """Return the namespace of this name, None where there is none.
+
+        Its properties name the folder of its tables, given or not.
+        """
+        return self._namespaces.find(name)
+
+    def create_namespace(self, name: str, properties: Mapping[str, str]) -> None:
+        """Create a namespace.
+
+        Raises:
+            NamespaceAlreadyExistsError, InvalidIdentifierError: see `NamespaceStore.create`.
+            PathNotAllowedError: its location lies outside of the allowed roots.
+        """
+        self._locked(lambda: self._namespaces.create(name, properties))
+
+    def alter_namespace(
+        self, name: str, *, changed: Mapping[str, str], removed: Collection[str] = ()
+    ) -> None:
+        """Set and remove properties; tables that exist stay where they are.
+
+        Raises:
+            NamespaceNotFoundError: there is no such namespace.
+            PathNotAllowedError: its location lies outside of the allowed roots.
+        """
+        self._locked(lambda: self._namespaces.alter(name, changed=changed, removed=removed))
+
+    def drop_namespace(self, name: str) -> None:
+        """Remove an empty namespace.
+
+        Raises:
+            NamespaceNotFoundError, ProtectedNamespaceError: see `NamespaceStore.drop`.
+            NamespaceNotEmptyError: something has a name in it.
+        """
+
+        def drop() -> None:
+            self._namespaces.require(name)
+            records = self._names.records(name)
+            if records:
+                names = [record.identifier.name for record in records]
+                raise NamespaceNotEmptyError(namespace=name, names=names)
+            self._namespaces.drop(name)
+
+        self._locked(drop)
+
+    # -- names -------------------------------------------------------------------------------------
+
+    def find(self, identifier: Identifier) -> NameRecord | None:
+        """Return what a name stands for, None where nothing. Reads one file."""
+        return self._names.find(identifier)
+
+    def records(
+        self, namespace: str, kinds: Collection[RelationKind] = tuple(RelationKind)
+    ) -> tuple[NameRecord, ...]:
+        """Return what is in a namespace, by name. Reads one small file per name.
+
+        Raises:
+            NamespaceNotFoundError: there is no such namespace.
+        """
+        self._namespaces.require(namespace)
+        return tuple(r for r in self._names.records(namespace) if r.kind in kinds)
+
+    def require(self, identifier: Identifier, kind: RelationKind) -> NameRecord:
+        """Return what a name stands for.
+
+        Raises:
+            NotFoundError: it stands for nothing.
+            WrongRelationKindError: it stands for something of another kind.
+        """
+        record = self._names.find(identifier)
+        if record is None:
+            raise NotFoundError(kind=kind.noun, name=str(identifier))
+        if record.kind is not kind:
+            raise WrongRelationKindError(
+                name=str(identifier), found=record.kind.noun, needed=kind.noun
+            )
+        return record
+
+    def location(self, record: NameRecord, timestamp_ms: int | None = None) -> str:
+        """Return the directory of a table, now or at a moment of the past.
+
+        Raises:
+            WrongRelationKindError: the name is that of no managed table.
+        """
+        target = table_target(record)
+        stored = target.location if timestamp_ms is None else target.location_at(timestamp_ms)
+        return self.places.absolute(stored)
+
+    def define(
+        self, identifier: Identifier, target: Target, mode: DefineMode, known: Target | None = None
+    ) -> NameRecord:
+        """Let a name stand for a view or foreign table.
+
+        Raises:
+            InvalidIdentifierError: it cannot be called that.
+            NamespaceNotFoundError: there is no such namespace.
+            AlreadyExistsError: CREATE, and the name is taken, by whatever kind.
+            NotFoundError: REPLACE, and the name stands for nothing, or not for what was `known`.
+            WrongRelationKindError: what would be replaced is of another kind.
+        """
+
+        def change() -> NameRecord:
+            is_new = self._names.find(identifier) is None
+            if mode is DefineMode.CREATE or (is_new and mode is DefineMode.CREATE_OR_REPLACE):
+                return self._create(identifier, target, self.ids.unique())
+            record = self.require(identifier, kind_of(target))
+            if known is not None and record.target != known:
+                raise NotFoundError(kind=record.kind.noun, name=f"{identifier} as it was")
+            self._names.replace(record.with_target(target))
+            return record.with_target(target)
+
+        return self._locked(change)
+
+    def rename(self, identifier: Identifier, target: Identifier, kind: RelationKind) -> NameRecord:
+        """Move what a name stands for to another name, also in another namespace.
+
+        Raises:
+            NotFoundError, WrongRelationKindError: see `require`.
+            InvalidIdentifierError: it cannot be called that.
+            NamespaceNotFoundError: there is no such namespace.
+            AlreadyExistsError: the new name is taken.
+        """
+
+        def change() -> NameRecord:
+            record = self.require(identifier, kind)
+            check_table_name(target.name)
+            self._namespaces.require(target.namespace)
+            if not self._names.rename(record, target):
+                raise AlreadyExistsError(kind="table or view", name=str(target))
+            return self.require(target, kind)
+
+        return self._locked(change)
+
+    def drop(self, record: NameRecord) -> None:
+        """Take a name away, and remove the directories of a table.
+
+        The name goes first, in one step: nobody finds half a table.
+
+        Raises:
+            NotFoundError: the name stands for nothing any more, or for something else.
+        """
+
+        def forget_name() -> tuple[DirectoryNote, ...]:
+            found = self._names.find(record.identifier)
+            if found is None or found.id != record.id:
+                raise NotFoundError(kind=record.kind.noun, name=str(record.identifier))
+            target = found.target
+            locations = target.locations if isinstance(target, TableTarget) else ()
+            notes = self._directories.announce(record.id, locations)
+            self._names.delete(found)
+            return notes
+
+        self._directories.remove(self._locked(forget_name))
+
+    # -- directories of tables ---------------------------------------------------------------------
+
+    def stage(
+        self, identifier: Identifier, *, table_id: str | None = None, base: str | None = None
+    ) -> StagedDirectory:
+        """Claim a new directory for a table, to be published under the name or given up.
+
+        Args:
+            identifier: the name it is going to have.
+            table_id: of the table whose directory it will replace; by default a new one.
+            base: the folder (`file.path`) in which namespaces' folders are made, in place of
+                the warehouse or the namespace's location.
+
+        Raises:
+            InvalidIdentifierError: the table cannot be called that.
+            NamespaceNotFoundError: there is no such namespace.
+            PathNotAllowedError: the base lies outside of the allowed roots.
+        """
+        check_table_name(identifier.name)
+        namespace = self._namespaces.require(identifier.namespace)
+        folder = namespace.location
+        if base is not None:
+            folder = namespace_folder(self.places.base_folder(base), namespace.name)
+        owner = self.ids.unique() if table_id is None else table_id
+        return self._directories.stage(identifier.name, folder, owner)
+
+    def publish(self, identifier: Identifier, staged: StagedDirectory) -> NameRecord:
+        """Give a staged directory its name; from then on the table exists.
+
+        Raises:
+            AlreadyExistsError: the name is taken by now.
+            NamespaceNotFoundError: the namespace was dropped meanwhile.
+            StagedTableGoneError: the directory was cleared away meanwhile.
+        """
+
+        def change() -> NameRecord:
+            self._directories.require_claim(identifier, staged)
+            target = TableTarget(location=self.places.stored(staged.location))
+            return self._create(identifier, target, staged.table_id)
+
+        record = self._locked(change)
+        self._directories.settle(staged)
+        return record
+
+    def publish_replacement(self, record: NameRecord, staged: StagedDirectory) -> NameRecord:
+        """Let a table's name stand for a staged directory in place of the one it has.
+
+        The old directory stays for time travel and for readers at work.
+
+        Raises:
+            NotFoundError: the table was dropped, or dropped and made anew, meanwhile.
+            StagedTableGoneError: the directory was cleared away meanwhile.
+        """
+
+        def change() -> NameRecord:
+            self._directories.require_claim(record.identifier, staged)
+            found = self.require(record.identifier, RelationKind.TABLE)
+            if found.id != record.id:
+                raise NotFoundError(kind="table", name=str(record.identifier))
+            self._directories.hand_over(staged, found.id)
+            old = table_target(found)
+            generation = Generation(location=old.location, until_ms=self.clock.now_ms())
+            replaced = found.with_target(
+                TableTarget(
+                    location=self.places.stored(staged.location),
+                    previous=(*old.previous, generation),
+                )
+            )
+            self._names.replace(replaced)
+            return replaced
+
+        changed = self._locked(change)
+        self._directories.settle(staged)
+        return changed
+
+    def abandon(self, staged: StagedDirectory) -> None:
+        """Remove a staged directory which is not going to be published."""
+        self._directories.remove((staged.note,))
+
+    def forget_generations(self, record: NameRecord, *, until_ms: int) -> tuple[str, ...]:
+        """Remove what REPLACE TABLE left before a moment; return the directories removed."""
+
+        def change() -> tuple[DirectoryNote, ...]:
+            found = self.require(record.identifier, RelationKind.TABLE)
+            target = table_target(found)
+            expired = tuple(g for g in target.previous if g.until_ms <= until_ms)
+            notes = self._directories.announce(found.id, [g.location for g in expired])
+            kept = tuple(g for g in target.previous if g not in expired)
+            if expired:
+                self._names.replace(found.with_target(replace(target, previous=kept)))
+            return notes
+
+        notes = self._locked(change)
+        self._directories.remove(notes)
+        return tuple(note.location for note in notes)
+
+    def remove_leftovers(self) -> tuple[str, ...]:
+        """Remove the directories that dead processes left; return where they were.
+
+        Costs one listing where there are none.
+        """
+        notes = self._directories.abandoned()
+        if not notes:
+            return ()
+
+        def sweep() -> tuple[tuple[DirectoryNote, ...], tuple[DirectoryNote, ...]]:
+            in_use = self._locations_in_use()
+            nameless = [note for note in notes if note.location not in in_use]
+            settled = tuple(note for note in notes if note.location in in_use)
+            return self._directories.detach(nameless), settled
+
+        detached, settled = self._locked(sweep)
+        self._directories.discard((*detached, *settled))
+        return tuple(note.location for note in detached)
+
+    # -- details -----------------------------------------------------------------------------------
+
+    def _create(self, identifier: Identifier, target: Target, record_id: str) -> NameRecord:
+        check_table_name(identifier.name)
+        namespace = self._namespaces.require(identifier.namespace)
+        record = NameRecord(
+            identifier=Identifier(namespace.name, identifier.name),
+            id=record_id,
+            created_ms=self.clock.now_ms(),
+            target=target,
+        )
+        if not self._names.create(record):
+            raise AlreadyExistsError(kind="table or view", name=str(identifier))
+        return record
+
+    def _locations_in_use(self) -> frozenset[str]:
+        return frozenset(
+            self.places.absolute(location)
+            for record in self._names.all_records()
+            if isinstance(record.target, TableTarget)
+            for location in record.target.locations
+        )
+
+    def _locked(self, action: Callable[[], T]) -> T:
+        return self._lock.run_with_lock(*_LOCKED, action)

@@ -1,0 +1,125 @@
+"""The catalog that a request names: its warehouse, and the session's temporary tables."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
+from table_store.catalog.names.process_identity import ProcessIdentity, identity_of
+from table_store.catalog.names.table_place import plain_path
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.planner.names.catalog_of import DEFAULT_WAREHOUSE
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.log_topic import all_listeners
+from table_store.catalog.tables.temporary_tables import (
+    TemporaryTables,
+    remove_sessions_of,
+    remove_sessions_that_ended,
+)
+from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.kernel.clock import SystemClock
+from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.kernel.ids import RandomIds
+
+WAREHOUSE = "warehouse"
+
+_log = logging.getLogger(__name__)
+_opened: list[Warehouse] = []
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogAccess:
+    """What requests about names work with; holds nothing that another process may change."""
+
+    name: str
+    warehouse: Warehouse
+    lifecycle: TableLifecycle
+    temporary: TemporaryTables
+
+    @classmethod
+    def of(cls, session: PlannerSession, argument: Argument) -> CatalogAccess:
+        """Open the catalog that a request was sent for."""
+        options: Mapping[str, str] = argument["options"]
+        warehouse = _warehouse(
+            options.get(WAREHOUSE) or options[DEFAULT_WAREHOUSE], argument.get("allowed_roots", "")
+        )
+        listeners = all_listeners()
+        return cls(
+            name=argument["catalog"],
+            warehouse=warehouse,
+            lifecycle=TableLifecycle(warehouse, listeners, catalog_name=argument["catalog"]),
+            temporary=TemporaryTables(
+                warehouse=warehouse,
+                session_id=session.id,
+                owner=jvm_process(),
+                listeners=listeners,
+            ),
+        )
+
+    def qualified(self, identifier: Identifier) -> str:
+        """The name as messages and plans show it."""
+        return f"{self.name}.{identifier.namespace}.{identifier.name}"
+
+
+def identifier_of(argument: Argument) -> Identifier | None:
+    """The table or view that a request names; None where its namespace has several levels."""
+    namespace = argument["namespace"] or [DEFAULT_NAMESPACE]
+    return Identifier(namespace[0], argument["name"]) if len(namespace) == 1 else None
+
+
+def namespace_of(argument: Argument) -> str | None:
+    """The namespace of a request; None where it has several levels."""
+    namespace = argument["namespace"] or [DEFAULT_NAMESPACE]
+    return str(namespace[0]) if len(namespace) == 1 else None
+
+
+def remove_temporary_tables(session: PlannerSession) -> None:
+    """Remove the temporary tables of one session, which has ended."""
+    for warehouse in _opened:
+        TemporaryTables(
+            warehouse=warehouse,
+            session_id=session.id,
+            owner=jvm_process(),
+            listeners=all_listeners(),
+        ).end()
+
+
+def end_sessions() -> None:
+    """Remove the temporary tables of all sessions, for the JVM ends."""
+    for warehouse in _opened:
+        try:
+            remove_sessions_of(jvm_process(), warehouse, all_listeners())
+        except TableStoreError as error:
+            _log.warning("temporary tables stay in %s: %s", warehouse.root, error)
+
+
+@lru_cache(maxsize=16)
+def _warehouse(root: str, allowed_roots: str) -> Warehouse:
+    path = root.removeprefix("file:")
+    path = "/" + path.lstrip("/") if root.startswith("file:") else path
+    others = [plain_path(other.strip()) for other in allowed_roots.split(",") if other.strip()]
+    warehouse = Warehouse(
+        file_io_for(path),
+        path,
+        SystemClock(),
+        RandomIds(),
+        other_roots={other: file_io_for(other) for other in others},
+    )
+    _opened.append(warehouse)
+    try:
+        remove_sessions_that_ended(warehouse, all_listeners())
+    except TableStoreError as error:
+        _log.warning("leftovers of ended sessions stay in %s: %s", path, error)
+    return warehouse
+
+
+@lru_cache(maxsize=1)
+def jvm_process() -> ProcessIdentity:
+    """Return the JVM of the sessions, which started this process."""
+    return identity_of(os.getppid())

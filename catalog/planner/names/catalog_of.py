@@ -1,0 +1,67 @@
+"""Which of our catalogs a name in a statement means, in a session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from table_store.catalog.names.table_place import ALLOWED_ROOTS_SETTING
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.storage.kernel.errors import NotFoundError
+
+DEFAULT_WAREHOUSE = "spark.sql.warehouse.dir"
+CATALOG_CLASS = "org.apache.spark.sql.tablestore.TableStoreCatalog"
+_PREFIX = "spark.sql.catalog."
+
+
+def managed_argument(session: PlannerSession, parts: Sequence[str]) -> dict[str, Any] | None:
+    """Catalog, namespace and name as the bridge sends them; None if the catalog is not ours.
+
+    `parts` are the one to three parts of a name, resolved as Spark does: the session's current
+    catalog and namespace stand in for what is missing, and a first part that is the name of a
+    catalog is one.
+    """
+    catalog, namespace = session.current()
+    left = list(parts)
+    if len(left) > 1 and _is_catalog(session, left[0]):
+        catalog, namespace = left[0], []
+        left = left[1:]
+    if len(left) > 1:
+        namespace = left[:-1]
+    if session.conf(_PREFIX + catalog) != CATALOG_CLASS:
+        return None
+    return {
+        **catalog_argument(session, catalog),
+        "namespace": namespace or ["default"],
+        "name": left[-1],
+    }
+
+
+def require_managed(session: PlannerSession, parts: Sequence[str]) -> dict[str, Any]:
+    """Like `managed_argument`, for a statement that only a managed table can have.
+
+    Raises:
+        NotFoundError: the catalog is not one of ours.
+    """
+    argument = managed_argument(session, parts)
+    if argument is None:
+        raise NotFoundError(kind="managed table", name=".".join(parts))
+    return argument
+
+
+def catalog_argument(session: PlannerSession, catalog: str) -> dict[str, Any]:
+    """A catalog as the bridge's `initialize` describes it.
+
+    Where tables may lie besides the warehouse is the application's to say, never a session's.
+    """
+    prefix = f"{_PREFIX}{catalog}."
+    options = {key[len(prefix) :]: value for key, value in session.confs(prefix).items()}
+    return {
+        "catalog": catalog,
+        "options": {DEFAULT_WAREHOUSE: session.conf(DEFAULT_WAREHOUSE) or "", **options},
+        "allowed_roots": session.application_conf(prefix + ALLOWED_ROOTS_SETTING) or "",
+    }
+
+
+def _is_catalog(session: PlannerSession, name: str) -> bool:
+    return name == "spark_catalog" or session.conf(_PREFIX + name) is not None

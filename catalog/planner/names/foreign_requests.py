@@ -1,0 +1,176 @@
+"""Requests about foreign tables: those `USING delta`, `parquet`, …, which Spark reads and writes.
+
+The catalog keeps their definition and, where the user names no LOCATION, chooses their folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from table_store.catalog.errors import NamespaceNotFoundError, WrongRelationKindError
+from table_store.catalog.names.identifier import Identifier, file_name_of
+from table_store.catalog.names.name_record import ForeignDefinition, NameRecord, RelationKind
+from table_store.catalog.names.table_place import plain_path
+from table_store.catalog.names.warehouse import DefineMode
+from table_store.catalog.planner.names.catalog_access import CatalogAccess, identifier_of
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.tables.staged_table import StagingMode
+from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.errors import AlreadyExistsError, PathNotAllowedError
+
+MANAGED_PROVIDERS: Final = frozenset({"tablestore", "org.apache.spark.sql.tablestore"})
+"""What `USING` says, where it says anything, for a managed table.
+
+The second is the shipped `spark.sql.sources.default`, which `saveAsTable` fills in.
+"""
+
+_IS_OWN_FOLDER: Final = "is_managed_location"
+# Long names are cut before the part that makes the folder unique.
+_PLAIN_NAME_LENGTH_MAX: Final = 180
+
+
+def is_foreign(properties: Mapping[str, str]) -> bool:
+    """Whether CREATE TABLE names a format of Spark's."""
+    return "provider" in properties and properties["provider"].lower() not in MANAGED_PROVIDERS
+
+
+def place_of_foreign(
+    access: CatalogAccess, identifier: Identifier | None, mode: StagingMode
+) -> Any:
+    """What the bridge needs to make a foreign table, or the word for what is in the way.
+
+    `folder` is one that no other table ever has: Delta and Spark remember things by path.
+
+    Raises:
+        WrongRelationKindError: a managed table or a view would be replaced.
+    """
+    if identifier is None:
+        return "no_such_namespace"
+    namespace = access.warehouse.find_namespace(identifier.namespace)
+    if namespace is None:
+        return "no_such_namespace"
+    found = access.warehouse.find(identifier)
+    if found is not None and mode is StagingMode.CREATE:
+        return "table_exists"
+    if found is None and mode is StagingMode.REPLACE:
+        return "no_such_table"
+    if found is not None and not isinstance(found.target, ForeignDefinition):
+        raise WrongRelationKindError(
+            name=str(identifier), found=found.kind.noun, needed=RelationKind.FOREIGN.noun
+        )
+    suffix = access.warehouse.ids.unique().replace("-", "")[:12]
+    plain = file_name_of(identifier.name)[:_PLAIN_NAME_LENGTH_MAX]
+    return {
+        "foreign": {
+            "folder": join_path(namespace.location, f"{plain}-{suffix}"),
+            "replaced": None if found is None else loaded_foreign(access, found)["foreign"],
+        }
+    }
+
+
+def loaded_foreign(access: CatalogAccess, record: NameRecord) -> dict[str, Any]:
+    """A foreign table as the bridge takes it, its folder as an absolute path."""
+    definition = record.target
+    assert isinstance(definition, ForeignDefinition), "the caller looked"
+    location = definition.location
+    if location is not None and _has_own_folder(definition):
+        location = access.warehouse.places.absolute(location)
+    return {"foreign": dict(replace(definition, location=location).to_json())}
+
+
+def foreign_to_alter(
+    access: CatalogAccess, record: NameRecord, changes: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """A foreign table as the bridge takes it to make `changes`, which may say another LOCATION.
+
+    Where the user names the LOCATION it may be anywhere, as in CREATE TABLE.
+
+    Raises:
+        PathNotAllowedError: the table's folder is the catalog's: its files would be lost, and DROP
+            TABLE would take a folder that is not; or the LOCATION is relative.
+    """
+    assert isinstance(record.target, ForeignDefinition), "the caller looked"
+    for change in changes:
+        if change.get("key") == "location":
+            location = str(change.get("value"))
+            if _has_own_folder(record.target):
+                reason = (
+                    f"the files of {record.identifier} stay in the folder that the catalog chose; "
+                    "create a table with this LOCATION instead"
+                )
+                raise PathNotAllowedError(path=location, reason=reason)
+            plain_path(location)
+    return loaded_foreign(access, record)
+
+
+def record_foreign(session: PlannerSession, argument: Argument) -> str:
+    """Remember the definition of a table that Spark has made, altered or replaced.
+
+    The folder of a table that was replaced goes, where the catalog chose it. "recorded", or the
+    word for what came in the way meanwhile.
+    """
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    assert identifier is not None, "Spark made it under a name that we checked"
+    given = argument["definition"]
+    properties = dict(given["properties"])
+    location = properties.pop("location", None)
+    definition = ForeignDefinition(
+        provider=properties.pop("provider"),
+        columns=given["columns"],
+        partition_columns=tuple(given["partitionColumns"]),
+        location=location,
+        comment=properties.pop("comment", None),
+        properties=properties,
+    )
+    if location is not None and _has_own_folder(definition):
+        definition = replace(definition, location=access.warehouse.places.stored(location))
+    mode = DefineMode.CREATE if argument["is_new"] else DefineMode.CREATE_OR_REPLACE
+    old = None if argument["is_new"] else access.warehouse.find(identifier)
+    try:
+        access.warehouse.define(identifier, definition, mode)
+    except AlreadyExistsError:
+        return "table_exists"
+    except NamespaceNotFoundError:
+        return "no_such_namespace"
+    if (
+        old is not None
+        and isinstance(old.target, ForeignDefinition)
+        and old.target.location != definition.location
+    ):
+        _remove_own_folder(access, old.target)
+    return "recorded"
+
+
+def drop_foreign(access: CatalogAccess, identifier: Identifier) -> bool:
+    """Forget a foreign table, and remove its folder where the catalog chose it.
+
+    The name goes first: nobody finds a table without its files. A crash in between leaves a
+    folder that no later table is given. A folder that lies elsewhere than the catalog chooses any
+    stays.
+    """
+    record = access.warehouse.require(identifier, RelationKind.FOREIGN)
+    definition = record.target
+    assert isinstance(definition, ForeignDefinition), "the record's kind says so"
+    access.warehouse.drop(record)
+    _remove_own_folder(access, definition)
+    return True
+
+
+def _remove_own_folder(access: CatalogAccess, definition: ForeignDefinition) -> None:
+    if definition.location is None or not _has_own_folder(definition):
+        return
+    location = access.warehouse.places.absolute(definition.location)
+    try:
+        file_io = access.warehouse.places.file_io_of(location)
+    except PathNotAllowedError:
+        return
+    if file_io.exists(location):
+        file_io.delete(location, recursive=True)
+
+
+def _has_own_folder(definition: ForeignDefinition) -> bool:
+    return definition.properties.get(_IS_OWN_FOLDER) == "true"

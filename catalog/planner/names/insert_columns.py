@@ -1,0 +1,106 @@
+"""Which columns of a table the query of an INSERT gives, and in which order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.types import parse_type
+from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
+
+CHANGE_TYPE_SEPARATOR: Final = "$change_type$"
+"""Between a table's name and JSON of what an INSERT adds to its columns; the bridge writes it."""
+
+_PLACEHOLDERS: Final[Mapping[str, str]] = {
+    "STRING": "''",
+    "BINARY": "X''",
+    "BOOLEAN": "FALSE",
+    "DATE": "DATE'1970-01-01'",
+    "TIMESTAMP": "TIMESTAMP'1970-01-01 00:00:00Z'",
+    "TIMESTAMP_NTZ": "TIMESTAMP_NTZ'1970-01-01 00:00:00'",
+}
+_INSERT: Final = (frozenset({"INSERT"}), frozenset({"INSERT", "DELETE"}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeType:
+    """The column of an INSERT's query that says what each row is.
+
+    `at` is its place among the columns that are not given by `static` partition terms.
+    """
+
+    column: str
+    at: int
+    static: tuple[str, ...]
+
+
+def split_change_type(argument: Argument) -> tuple[Argument, ChangeType | None]:
+    """The request with the table's own name, and what the bridge put behind it."""
+    name, separator, rest = argument["name"].partition(CHANGE_TYPE_SEPARATOR)
+    if not separator:
+        return argument, None
+    try:
+        said = json.loads(rest)
+        change_type = ChangeType(column=said["column"], at=said["at"], static=tuple(said["static"]))
+    except (ValueError, KeyError, TypeError):
+        return argument, None  # a user wrote it: a name like any other, of no table
+    return {**argument, "name": name}, change_type
+
+
+def seen_columns(
+    argument: Argument, schema: TableSchema, change_type: ChangeType | None
+) -> Sequence[Field]:
+    """The columns of a table as the statement that loads it sees them."""
+    privileges = frozenset(argument.get("privileges") or ())
+    if privileges in _INSERT:
+        return inserted_columns(schema, change_type)
+    return row_level_columns(schema) if "UPDATE" in privileges else schema.fields
+
+
+def inserted_columns(schema: TableSchema, change_type: ChangeType | None) -> list[Field]:
+    """The columns that an INSERT writes: no computed ones, the change type in its place.
+
+    Raises:
+        InvalidOptionError: the table stores a column of that name.
+    """
+    columns = [field for field in schema.fields if field.generated is None]
+    if change_type is None:
+        return columns
+    name = change_type.column
+    if any(field.name.lower() == name.lower() for field in schema.fields):
+        raise InvalidOptionError(
+            key=CHANGE_TYPE_COLUMN.key,
+            value=name,
+            reason="the table has a column of this name; the change type is not stored, so call "
+            "it something else in the query",
+        )
+    static = {term.lower() for term in change_type.static}
+    given = [i for i, field in enumerate(columns) if field.name.lower() not in static]
+    at = given[change_type.at] if change_type.at < len(given) else len(columns)
+    columns.insert(at, Field(id=0, name=name, type=parse_type("string")))
+    return columns
+
+
+def row_level_columns(schema: TableSchema) -> list[Field]:
+    """The columns that MERGE and UPDATE see; of a computed one they may leave the value out.
+
+    Spark then takes the default; a column that is not NOT NULL has NULL for one, and others get
+    a placeholder here, for the value is computed again in any case.
+    """
+    return [
+        replace(field, default=_placeholder(field), generated=None)
+        if field.generated is not None and not field.nullable
+        else field
+        for field in schema.fields
+    ]
+
+
+def _placeholder(field: Field) -> str:
+    kind = field.type.sql_name()
+    value = _PLACEHOLDERS.get(kind, "0")
+    return f"CAST({value} AS {kind})"

@@ -1,0 +1,78 @@
+"""What JDBC metadata shows: our tables and views as entries for the v1 session catalog."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from table_store.catalog.definition.table_definition import columns_to_spark
+from table_store.catalog.names.name_record import (
+    ForeignDefinition,
+    NameRecord,
+    RelationKind,
+    TableTarget,
+    ViewDefinition,
+)
+from table_store.catalog.planner.names.catalog_access import CatalogAccess, identifier_of
+from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, catalog_argument
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.storage.kernel.errors import TableStoreError
+
+# The statement with which every JDBC session begins.
+_USE: Final = re.compile(r"\s*use\b", re.IGNORECASE)
+_DEFAULT_CATALOG: Final = "spark.sql.defaultCatalog"
+_SESSION_CATALOG: Final = "spark_catalog"
+_ALL_KINDS: Final = tuple(RelationKind)
+
+
+def mirror_when_asked(session: PlannerSession, sql: str) -> dict[str, Any] | None:
+    """All entries of the default catalog, where `sql` is how JDBC sessions begin; else None.
+
+    Costs a read of every name and its schema.
+    """
+    if not _USE.match(sql):
+        return None
+    catalog = session.conf(_DEFAULT_CATALOG) or _SESSION_CATALOG
+    if session.conf(f"spark.sql.catalog.{catalog}") != CATALOG_CLASS:
+        return None
+    access = CatalogAccess.of(session, catalog_argument(session, catalog))
+    namespaces = [
+        {"name": name, "relations": _entries(access, name)}
+        for name in access.warehouse.namespaces()
+    ]
+    return {"catalog": catalog, "namespaces": namespaces}
+
+
+def mirror_entry(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
+    """The entry of one name; None where it stands for nothing any more."""
+    access = CatalogAccess.of(session, argument)
+    identifier = identifier_of(argument)
+    record = None if identifier is None else access.warehouse.find(identifier)
+    return None if record is None else _entry(access, record)
+
+
+def _entries(access: CatalogAccess, namespace: str) -> list[dict[str, Any]]:
+    entries = (_entry(access, record) for record in access.warehouse.records(namespace, _ALL_KINDS))
+    return [entry for entry in entries if entry is not None]
+
+
+def _entry(access: CatalogAccess, record: NameRecord) -> dict[str, Any] | None:
+    match record.target:
+        case TableTarget():
+            try:
+                schema = access.lifecycle.load(record.identifier).schema
+            except TableStoreError:
+                return None  # dropped meanwhile, or damaged: reading it will say what is wrong
+            columns, comment = columns_to_spark(schema.fields), schema.comment
+        case ViewDefinition(columns=columns, properties=properties):
+            comment = properties.get("comment")
+        case ForeignDefinition(columns=columns, comment=comment):
+            columns = columns or json.dumps({"type": "struct", "fields": []})
+    return {
+        "name": record.identifier.name,
+        "isView": record.kind is RelationKind.VIEW,
+        "columns": columns,
+        "comment": comment,
+    }

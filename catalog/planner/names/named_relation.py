@@ -1,0 +1,63 @@
+"""What a name in a request stands for: a temporary table of the session or the catalog's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
+from table_store.catalog.names.name_record import NameRecord, TableTarget, ViewDefinition
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.tables.lifecycle import TableLifecycle
+
+_ONLY_TEMPORARY = "only_temporary"
+
+
+def find_relation(
+    session: PlannerSession, access: CatalogAccess, identifier: Identifier, argument: Argument
+) -> TableLifecycle | NameRecord | ViewDefinition | None:
+    """What a name stands for; of a managed table the statements that work on it.
+
+    A record is that of a foreign table. A temporary table of the session hides what the current
+    namespace has under its name, as temporary views do; a name in another namespace never means
+    it. CREATE TEMPORARY TABLE asks for temporary tables alone.
+    """
+    temporary = access.temporary.lifecycle()
+    only_temporary = bool(argument.get(_ONLY_TEMPORARY))
+    if temporary.warehouse.find(temporary_identifier(identifier)) is not None and (
+        only_temporary or is_current(session, access, identifier)
+    ):
+        return temporary
+    record = None if only_temporary else access.warehouse.find(identifier)
+    if record is None:
+        return None
+    match record.target:
+        case TableTarget():
+            return access.lifecycle
+        case ViewDefinition() as view:
+            return view
+        case _:
+            return record
+
+
+def is_current(session: PlannerSession, access: CatalogAccess, identifier: Identifier) -> bool:
+    """Whether a name may have been written alone, without a namespace.
+
+    While another catalog is the current one, no name of this one can: then all of them may be.
+    """
+    catalog, namespace = session.current()
+    return catalog != access.name or [identifier.namespace] == (namespace or [DEFAULT_NAMESPACE])
+
+
+def temporary_identifier(identifier: Identifier) -> Identifier:
+    """The name in the session's own warehouse."""
+    return replace(identifier, namespace=DEFAULT_NAMESPACE)
+
+
+def own_identifier(
+    access: CatalogAccess, lifecycle: TableLifecycle, identifier: Identifier
+) -> Identifier:
+    """The name as the warehouse of `lifecycle` has it."""
+    is_temporary = lifecycle is not access.lifecycle
+    return temporary_identifier(identifier) if is_temporary else identifier

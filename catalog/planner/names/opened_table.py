@@ -1,0 +1,35 @@
+"""The storage table that a request is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.log_store.logged_table import open_logged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedTable:
+    """A table at the snapshot and schema that the JVM's table object was loaded with."""
+
+    table: FileStoreTable
+    schema: TableSchema
+    snapshot_id: int | None
+    name: str
+
+
+def opened_table(argument: Argument) -> OpenedTable:
+    """The table whose handle a request carries."""
+    handle = argument["handle"]
+    table = open_logged(handle["path"])
+    if "staged" in handle:
+        table = replace(table, listener=NO_LISTENER)  # a table in the making has no topic yet
+    return OpenedTable(
+        table=table,
+        schema=table.schema_store.get(handle["schema"]),
+        snapshot_id=handle["snapshot"],
+        name=".".join([*argument["namespace"], argument["name"]]),
+    )

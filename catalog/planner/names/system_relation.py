@@ -1,0 +1,97 @@
+"""System tables as relations: `t$snapshots`, and those that are changes, `t$audit_log`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from table_store.catalog.names.identifier import SYSTEM_TABLE_SEPARATOR
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.names.changelog import describe_changes
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.shown.system_tables import SYSTEM_TABLES
+from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS, ROW_KIND
+from table_store.storage.file_store.changes.change_split import ChangeMode
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.log_store.logged_table import open_logged
+
+CHANGE_TABLES: Final[Mapping[str, tuple[str, ...]]] = FrozenMap(
+    {"audit_log": (ROW_KIND,), "changes": CHANGE_LABELS}
+)
+"""Every change that the history still tells, with which labels: Paimon's come first, ours last."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTableName:
+    """Which system table of which table."""
+
+    namespace: tuple[str, ...]
+    table: str
+    system: str
+
+    def __str__(self) -> str:
+        """Return the name as plans show it."""
+        return f"{'.'.join(self.namespace)}.{self.table}{SYSTEM_TABLE_SEPARATOR}{self.system}"
+
+
+def system_table_name(
+    session: PlannerSession, access: CatalogAccess, argument: Argument
+) -> SystemTableName | None:
+    """What ``t$snapshots`` or ``t.snapshots`` names; None where it is an ordinary name."""
+    namespace, name = tuple(argument["namespace"]), argument["name"]
+    base, separator, system = name.rpartition(SYSTEM_TABLE_SEPARATOR)
+    if separator and base and _is_system(system):
+        return SystemTableName(namespace, base, system.lower())
+    if not _is_system(name):
+        return None
+    if len(namespace) == 2:
+        return SystemTableName(namespace[:1], namespace[1], name.lower())
+    if len(namespace) == 1 and access.warehouse.find_namespace(namespace[0]) is None:
+        catalog, current = session.current()
+        where = tuple(current) if catalog == access.name else ("default",)
+        return SystemTableName(where, namespace[0], name.lower())
+    return None
+
+
+def describe_system_table(
+    managed: ManagedTable, name: SystemTableName, *, catalog: str
+) -> dict[str, Any]:
+    """What the JVM is told of a system table."""
+    shown = f"{catalog}.{name}"
+    if name.system in CHANGE_TABLES:
+        described = _changes(managed, name.system, shown)
+    else:
+        described = {
+            "name": shown,
+            "columns": json.dumps(SYSTEM_TABLES[name.system].spark_schema()),
+            "handle": {"path": managed.location, "system": name.system},
+        }
+    return {
+        **described,
+        "partitions": [],
+        "properties": {},
+        "constraints": [],
+        "capabilities": ["BATCH_READ"],
+        "metadataColumns": [],
+        "rowId": [],
+        "updateAsDeleteAndInsert": False,
+    }
+
+
+def _is_system(name: str) -> bool:
+    return name.lower() in SYSTEM_TABLES or name.lower() in CHANGE_TABLES
+
+
+def _changes(managed: ManagedTable, system: str, shown: str) -> dict[str, Any]:
+    labels, columns = CHANGE_TABLES[system], managed.schema.column_names
+    scan = open_logged(managed.location).changes(
+        columns=(*labels, *columns) if system == "audit_log" else (*columns, *labels),
+        mode=ChangeMode(computes_updates=True),
+        labels=labels,
+        schema=managed.schema,
+    )
+    return describe_changes(scan, name=shown, path=managed.location)

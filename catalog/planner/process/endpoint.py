@@ -1,0 +1,136 @@
+"""The object that the JVM calls: finds the function of a request, and turns errors into answers."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from py4j.clientserver import ClientServer
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import SparkSession
+
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.process.worker_process import WORKER_ENVIRONMENT
+from table_store.storage.kernel.errors import TableStoreError
+
+Argument = dict[str, Any]
+Handler = Callable[[PlannerSession, Argument], Any]
+DataHandler = Callable[[PlannerSession, Argument, Any], Any]
+
+_SESSIONS_MAX = 256
+_log = logging.getLogger(__name__)
+
+
+class PlannerEndpoint:
+    """Implements the JVM's `Planner`: one request is one function.
+
+    `handlers` take (session, argument); `data_handlers` also the JVM's DataFrame. Requests of
+    different sessions arrive on different threads; handlers share no mutable state.
+    """
+
+    class Java:
+        """What py4j looks for."""
+
+        implements = ["org.apache.spark.sql.tablestore.Planner"]  # noqa: RUF012 - py4j's form
+
+    def __init__(
+        self, handlers: Mapping[str, Handler], data_handlers: Mapping[str, DataHandler]
+    ) -> None:
+        self._handlers = handlers
+        self._data_handlers = data_handlers
+        self._gateway: ClientServer | None = None
+        self._log = "its standard error"
+        self._context: SparkContext | None = None
+        self._sessions: dict[str, PlannerSession] = {}
+        self._lock = threading.Lock()
+
+    def bind(self, gateway: ClientServer, log: str) -> None:
+        """Set the connection back to the JVM, once, before the first call.
+
+        `log` is where standard error goes, to be named in internal errors.
+        """
+        self._gateway = gateway
+        self._log = log
+
+    def attach(self, java_context: Any) -> None:
+        """Attach to the JVM's Spark context."""
+        SparkContext._gateway = self._gateway
+        SparkContext._jvm = self._gateway.jvm if self._gateway else None
+        self._context = SparkContext(
+            gateway=self._gateway,
+            jsc=java_context,
+            conf=SparkConf(_jconf=java_context.getConf()),
+        )
+        self._context.environment.update(WORKER_ENVIRONMENT)
+        self._keep_default_session(self._context)
+
+    def _keep_default_session(self, context: SparkContext) -> None:
+        """Attach to the JVM's default session, which PySpark would take another one for.
+
+        It makes the first session that it sees the default one: threads of the JVM without a
+        session, which serve all of them, would use the settings of some client's.
+        """
+        sessions = SparkSession._get_j_spark_session_module(context._jvm)
+        default, active = sessions.getDefaultSession(), sessions.getActiveSession()
+        if default.isDefined() and not default.get().sparkContext().isStopped():
+            SparkSession(context, jsparkSession=default.get())
+            if active.isDefined():
+                sessions.setActiveSession(active.get())
+
+    def handle(
+        self, java_session: Any, session_id: str, request: str, argument: str, data: Any, reply: Any
+    ) -> str:
+        """The answer as JSON: {"value": …}, or {"error": …} for an error of ours.
+
+        An exception of the JVM goes back to the JVM as it is, through `reply`.
+        """
+        try:
+            session = self._session(session_id, java_session)
+            if request in self._data_handlers:
+                value = self._data_handlers[request](session, json.loads(argument), data)
+            else:
+                value = self._handlers[request](session, json.loads(argument))
+            return json.dumps({"value": value})
+        except TableStoreError as error:
+            return _error(str(error), error.condition, error.sql_state)
+        except CapturedException as error:
+            if error._origin is None:
+                raise
+            reply.rethrow(error._origin)
+        except Py4JJavaError as error:
+            reply.rethrow(error.java_exception)
+        except Exception as error:  # noqa: BLE001 - the process edge: the JVM must get an answer
+            _log.exception("request %s failed", request)
+            text = (
+                f"[TABLE_STORE_INTERNAL_ERROR] {type(error).__name__} while the planner handled "
+                f"'{request}': {error}. The trace is in "
+                f"{self._log}; please report it. SQLSTATE: 58000"
+            )
+            # Not XX000, for which spark-sql prints a trace of the JVM, where nothing went wrong.
+            return _error(text, "TABLE_STORE_INTERNAL_ERROR", "58000")
+        return "{}"
+
+    def _session(self, session_id: str, java_session: Any) -> PlannerSession:
+        with self._lock:
+            known = self._sessions.pop(session_id, None)
+            if known is None:
+                known = PlannerSession(session_id, lambda: self._attached(java_session))
+                while len(self._sessions) >= _SESSIONS_MAX:
+                    self._sessions.pop(next(iter(self._sessions)))
+            self._sessions[session_id] = known
+            return known
+
+    def _attached(self, java_session: Any) -> SparkSession:
+        assert self._context is not None, "attach() comes before the first request"
+        return SparkSession(self._context, jsparkSession=java_session)
+
+
+def _error(message: str, condition: str, sql_state: str) -> str:
+    return json.dumps(
+        {"error": {"message": message, "condition": condition, "sqlState": sql_state}}
+    )

@@ -1,0 +1,78 @@
+"""The planner process: its life is that of the JVM that started it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+from py4j.java_gateway import java_import
+
+from table_store.catalog.planner.process.endpoint import PlannerEndpoint
+from table_store.catalog.planner.process.gateway import PlannerGateway
+from table_store.catalog.planner.process.jvm_log import JvmLog
+
+# The packages that pyspark.java_gateway.launch_gateway imports for PySpark's own use.
+_IMPORTS = (
+    "org.apache.spark.SparkConf",
+    "org.apache.spark.api.java.*",
+    "org.apache.spark.api.python.*",
+    "org.apache.spark.ml.python.*",
+    "org.apache.spark.mllib.api.python.*",
+    "org.apache.spark.resource.*",
+    "org.apache.spark.sql.Encoders",
+    "org.apache.spark.sql.OnSuccessCall",
+    "org.apache.spark.sql.functions",
+    "org.apache.spark.sql.classic.*",
+    "org.apache.spark.sql.api.python.*",
+    "org.apache.spark.sql.hive.*",
+    "scala.Tuple2",
+)
+
+
+def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
+    """Answer the JVM until it closes this process's standard input, which it does by ending.
+
+    Then, or when the JVM says so by SIGTERM, call `on_end` and exit.
+
+    Standard input carries what no command line or environment variable may, which every user of
+    the machine sees: first, as JSON, the token that both directions must show. The port that
+    this process then listens on is a line of standard output; the JVM's port and the name
+    of the log are the second line of standard input. "ready" is the last of standard
+    output; all else that is printed goes to standard error, the log.
+    """
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    gateway = PlannerGateway(json.loads(sys.stdin.readline())["token"], endpoint)
+    os.write(answer, b"%d\n" % gateway.listening_port)
+    hello = json.loads(sys.stdin.readline())
+    gateway.connect_to(hello["java_port"])
+    # Python workers must find the packages that this process found.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    # What it says is in the errors of the statements; each failure would be here many times.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+    for name in _IMPORTS:
+        java_import(gateway.jvm, name)
+    # Storage warns of what a statement that succeeds leaves behind or undone.
+    logging.getLogger("table_store.storage").addHandler(JvmLog(gateway.jvm))
+    endpoint.bind(gateway, hello["log"])
+    os.write(answer, b"ready\n")
+    os.close(answer)
+    try:
+        signal.signal(signal.SIGTERM, _ended)
+        sys.stdin.read()
+    except SystemExit:
+        pass
+    # Who listens at the JVM's port from now on may be shown the token, which then opens nothing.
+    gateway.shutdown_callback_server()
+    on_end()
+    os._exit(0)
+
+
+def _ended(*_: object) -> None:
+    raise SystemExit(0)

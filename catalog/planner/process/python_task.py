@@ -1,0 +1,35 @@
+"""What Spark needs to run a task in a Python worker, and what it is to answer with."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql.types import StructType
+
+from table_store.catalog.planner.process.worker_process import WORKER_ENVIRONMENT
+
+Task: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""A function of batches to batches; an object of a class of ours, pickled by name."""
+
+
+def python_task(task: Task, struct_json: str) -> dict[str, Any]:
+    """The task as the bridge takes it: its process, and the function with its result type."""
+    return {
+        "python": sys.executable,
+        "pythonVersion": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "environment": WORKER_ENVIRONMENT,
+        "function": _command(task, struct_json),
+    }
+
+
+def _command(task: Task, struct_json: str) -> str:
+    """The task as Spark's Python worker takes it: pickled together with its result type."""
+    result = StructType.fromJson(json.loads(struct_json))
+    pickled = CloudPickleSerializer().dumps((task, result))  # type: ignore[no-untyped-call]
+    return base64.b64encode(pickled).decode()

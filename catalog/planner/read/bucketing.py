@@ -1,0 +1,24 @@
+"""Whether Spark is told that splits are buckets, so that it need not shuffle by the key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from table_store.storage.file_store.model.storage_settings import StorageSettings
+from table_store.storage.file_store.scan.scan import Scan
+
+
+def bucketed_by(scan: Scan, parallelism: int) -> dict[str, Any] | None:
+    """The key column and the number of buckets; None where the splits are better shuffled.
+
+    A bucket becomes one task then. That must not leave most cores idle: there are at least half
+    as many buckets as cores, or a bucket is no more than a task of a plain scan.
+    Spark has no words for buckets by several columns.
+    """
+    schema = scan.schema
+    count = StorageSettings.of(schema).bucket_count
+    if len(schema.primary_key) != 1 or count < 2:
+        return None
+    if 2 * count < parallelism and scan.live.size_bytes > count * scan.target_bytes:
+        return None
+    return {"column": schema.primary_key[0], "buckets": count}

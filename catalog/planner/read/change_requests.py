@@ -1,0 +1,86 @@
+"""Requests about the changes of a table: `FROM t CHANGES …` and `spark.read.changes`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from table_store.catalog.names.name_record import TableTarget
+from table_store.catalog.planner.names.changelog import describe_changes
+from table_store.catalog.planner.names.table_requests import managed_table
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.storage.file_store.changes.change_range import ChangeBound
+from table_store.storage.file_store.changes.change_split import ChangeMode, Deduplication
+from table_store.storage.kernel.clock import time_text
+from table_store.storage.kernel.errors import (
+    ChangesNotAvailableError,
+    InvalidOptionError,
+    NotFoundError,
+)
+from table_store.storage.log_store.logged_table import open_logged
+
+
+def load_changelog(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
+    """The changes of a managed table in a range, pinned to versions; None where there is no table.
+
+    That the history does not reach the range is noted in the handle.
+
+    Raises:
+        WrongRelationKindError: the name is that of a view or foreign table.
+        InvalidChangeRangeError: it starts after its end.
+    """
+    try:
+        access, managed = managed_table(session, argument)
+    except NotFoundError:
+        return None
+    name = access.qualified(managed.identifier)
+    table = open_logged(managed.location)
+    mode = ChangeMode(
+        deduplication=Deduplication(argument["deduplicationMode"]),
+        computes_updates=argument["computeUpdates"],
+    )
+    start, end = _bound(argument["from"]), _bound(argument["to"])
+    unavailable = None
+    try:
+        scan = table.changes(start, end, mode=mode)
+    except ChangesNotAvailableError as error:
+        unavailable = error.asked, f"{error.available}{_replacement(managed)}"
+        scan = table.changes(mode=mode)
+    return describe_changes(
+        scan,
+        name=f"{name} CHANGES",
+        path=managed.location,
+        has_start=start is not None,
+        has_end=end is not None,
+        unavailable=unavailable,
+    )
+
+
+def _bound(given: dict[str, Any] | None) -> ChangeBound | None:
+    if given is None:
+        return None
+    version = given.get("version")
+    return ChangeBound(
+        version=None if version is None else _version(version),
+        timestamp_us=given.get("timestamp_us"),
+        is_inclusive=given["inclusive"],
+    )
+
+
+def _version(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidOptionError(
+            key="VERSION", value=text, reason="a version is the number of a snapshot"
+        ) from None
+
+
+def _replacement(managed: ManagedTable) -> str:
+    """A sentence about the history that REPLACE TABLE ended."""
+    target = managed.record.target
+    if not isinstance(target, TableTarget) or not target.previous:
+        return ""
+    moment = time_text(target.previous[-1].until_ms * 1000)
+    return f". The table was replaced at {moment}, which began a new history"

@@ -1,0 +1,113 @@
+"""Values of a `PARTITION (…)`, the very ones that Spark's own statements about partitions take."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from pyspark.errors import IllegalArgumentException, ParseException
+
+from table_store.catalog.names.identifier import quoted
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.types import BINARY, DataType, DecimalType, PrimitiveType, TimeType
+from table_store.storage.kernel.values import Value
+
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - a zone is added where there is one
+
+
+def stated_partition(
+    session: PlannerSession,
+    table: Sequence[str],
+    schema: TableSchema,
+    constants: Iterable[tuple[str, str]],
+) -> dict[str, Value]:
+    """Return the values that `PARTITION (column = constant, …)` states, by partition column.
+
+    Spark itself reads the constants and casts them, as for DROP PARTITION: in the session's time
+    zone, CHAR padded. It runs nothing for that.
+
+    Args:
+        session: whose settings count.
+        table: catalog, namespace and name of a managed table.
+        schema: of the table.
+        constants: (column, SQL text of its constant); none for the whole table.
+
+    Raises:
+        InvalidSchemaError: the table has no partitions, or a text is no constant.
+    """
+    terms = ", ".join(f"{quoted(column)} = {sql}" for column, sql in constants)
+    if not terms:
+        return {}
+    name = ".".join(map(quoted, table))
+    state = session.spark._jsparkSession.sessionState()
+    try:
+        statement = state.sqlParser().parsePlan(f"SHOW PARTITIONS {name} PARTITION ({terms})")
+    except (ParseException, IllegalArgumentException) as error:
+        raise InvalidSchemaError(reason=f"({terms}) is no list of columns and constants") from error
+    if not schema.partition_keys:
+        raise InvalidSchemaError(reason="it has no partitions; leave PARTITION out")
+    resolved = state.analyzer().execute(statement).pattern().get()
+    row, names = resolved.ident(), resolved.names()
+    fields = [schema.field_named(names.apply(i)) for i in range(names.length())]
+    return {f.name: internal_value(_text(row.get(i, None)), f.type) for i, f in enumerate(fields)}
+
+
+def internal_value(text: str | None, data_type: DataType) -> Value:
+    """Return the partition value that Spark's internal rows hold as `text`; None is null.
+
+    There dates are days and timestamps microseconds since 1970, times nanoseconds since midnight,
+    and binary values come in hexadecimal. Dates and timestamps beyond the years of Python stay
+    numbers, as in manifests.
+    """
+    if text is None:
+        return None
+    if isinstance(data_type, DecimalType):
+        return Decimal(text)
+    if isinstance(data_type, TimeType):
+        return (_EPOCH + dt.timedelta(microseconds=int(text) // 1000)).time()
+    assert isinstance(data_type, PrimitiveType), "partition columns have orderable types"
+    match data_type.name:
+        case "byte" | "short" | "integer" | "long":
+            return int(text)
+        case "float" | "double":
+            return float(text)
+        case "boolean":
+            return text == "true"
+        case "date":
+            return _day(int(text))
+        case "timestamp":
+            instant = _instant(int(text))
+            return instant if isinstance(instant, int) else instant.replace(tzinfo=dt.UTC)
+        case "timestamp_ntz":
+            return _instant(int(text))
+    return bytes.fromhex(text) if data_type == BINARY else text
+
+
+def _day(days: int) -> dt.date | int:
+    try:
+        return (_EPOCH + dt.timedelta(days=days)).date()
+    except OverflowError:
+        return days
+
+
+def _instant(microseconds: int) -> dt.datetime | int:
+    try:
+        return _EPOCH + dt.timedelta(microseconds=microseconds)
+    except OverflowError:
+        return microseconds
+
+
+def _text(value: Any) -> str | None:
+    """The form in which the bridge sends the values of partitions, too."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return "true" if value else "false"
+        case bytes():
+            return value.hex()
+    return str(value)

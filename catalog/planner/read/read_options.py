@@ -1,0 +1,51 @@
+"""The options of one read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.options.log_options import LOG_SCAN, LOG_SCAN_TIMESTAMP_MILLS
+from table_store.storage.options.options import OptionScope, OptionValues
+from table_store.storage.options.stream_options import (
+    STREAM_MAX_BYTES_PER_TRIGGER,
+    STREAM_MAX_FILES_PER_TRIGGER,
+    STREAM_MAX_ROWS_PER_TRIGGER,
+)
+from table_store.storage.options.table_option_rules import parse_read_options
+from table_store.storage.options.table_options import TABLE_OPTIONS
+
+# What Spark's own sources call them, in small letters.
+_SPARK_S_NAMES: Final = {
+    "maxfilespertrigger": STREAM_MAX_FILES_PER_TRIGGER.key,
+    "maxrowspertrigger": STREAM_MAX_ROWS_PER_TRIGGER.key,
+    "maxbytespertrigger": STREAM_MAX_BYTES_PER_TRIGGER.key,
+}
+_OF_READS: Final = frozenset(o.key for o in TABLE_OPTIONS if OptionScope.READ in o.scopes)
+_SPARK_S_OWN: Final = frozenset(
+    """
+    versionasof timestampasof path startingversion endingversion startingtimestamp endingtimestamp
+    startingboundinclusive endingboundinclusive deduplicationmode computeupdates
+    """.split()  # noqa: SIM905 - a list of words reads better as prose
+)
+
+
+def read_options(argument: Argument, schema: TableSchema | None = None) -> OptionValues:
+    """What `SELECT … FROM t WITH (…)` says, without what `spark.read` itself adds or looks at.
+
+    With `schema` also what the table's own options say of a read that does not say it itself.
+
+    Raises:
+        UnknownOptionError: a key is no option.
+        InvalidOptionError: a value is not allowed, or the option is not one of a read.
+    """
+    given: dict[str, str] = {
+        _SPARK_S_NAMES.get(key.lower(), key): value
+        for key, value in argument.get("options", {}).items()
+        if key.lower() not in _SPARK_S_OWN
+    }
+    own = {} if schema is None else {k: v for k, v in schema.options.items() if k in _OF_READS}
+    if LOG_SCAN.key in given:
+        own.pop(LOG_SCAN_TIMESTAMP_MILLS.key, None)  # it belongs to the table's own scan
+    return parse_read_options({**own, **given})

@@ -1,0 +1,157 @@
+"""Requests about reading: which splits a scan has, and what a Python worker needs to read them."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+from table_store.catalog.definition.table_definition import columns_from_spark
+from table_store.catalog.planner.names.managed_table import ROW_COLUMN
+from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.process.python_task import python_task
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.read.arrow_answer import arrow_answer
+from table_store.catalog.planner.read.bucketing import bucketed_by
+from table_store.catalog.planner.read.change_plan import plan_changes
+from table_store.catalog.planner.read.jvm_schema import jvm_rows, jvm_schema
+from table_store.catalog.planner.read.live_rows_task import LIVE_ROWS, LiveRowsTask
+from table_store.catalog.planner.read.raw_split import StoredColumns, raw_answer
+from table_store.catalog.planner.read.read_options import read_options
+from table_store.catalog.planner.read.read_task import ReadTask
+from table_store.catalog.planner.read.spark_predicate import necessary
+from table_store.catalog.shown.system_tables import SYSTEM_TABLES
+from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS
+from table_store.storage.file_store.scan.live_rows import LiveRowsReader, live_rows_id
+from table_store.storage.file_store.scan.pruning import conjuncts
+from table_store.storage.file_store.scan.scan import Scan
+from table_store.storage.file_store.scan.scan_planner import (
+    OPEN_COST_BYTES,
+    ScanPlan,
+    raw_splits,
+    share_bytes,
+)
+from table_store.storage.file_store.scan.split import Split, SplitKind
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.options.table_options import SOURCE_SPLIT_TARGET_SIZE
+
+
+def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
+    """The splits of a scan: raw ones as files for Spark's reader, others for a Python worker."""
+    if "system" in argument["handle"]:
+        return _system_rows(argument)
+    if "changes" in argument["handle"]:
+        return plan_changes(argument)
+    opened = opened_table(argument)
+    columns = tuple(argument["columns"])
+    if not set(columns).isdisjoint(CHANGE_LABELS):
+        raise InvalidSchemaError(
+            column=next(name for name in columns if name in CHANGE_LABELS),
+            reason="it tells changes from each other; read it in a stream, or in a query FROM "
+            f"{opened.name} CHANGES FROM VERSION …",
+        )
+    predicate = necessary(argument["predicates"])
+    stored = opened.schema.column_names if ROW_COLUMN in columns else columns
+    scan = opened.table.scan(
+        columns=stored, predicate=predicate, version=opened.snapshot_id, schema=opened.schema
+    )
+    lookup = scan.lookup()
+    if lookup is not None:
+        if lookup.is_small and columns:
+            found = scan.looked_up(lookup)
+            return arrow_answer(jvm_rows(found, columns_from_spark(argument["schema"])))
+        scan = replace(scan, live=lookup.live)
+    scan, pack_bytes = _with_split_sizes(scan, argument)
+    by = bucketed_by(scan, argument.get("parallelism", 1))
+    plan = scan.plan()
+    stored_columns = StoredColumns(opened.table, opened.schema, columns)
+    is_readable = stored_columns.readable(plan.live)[plan.raw]
+    others = raw_splits(plan.live.take(plan.raw[~is_readable]), scan.target_bytes)
+    parts = [_part(split, stored_columns, opened) for split in (*others, *plan.merges)]
+    task = ReadTask(
+        reader=scan.reader(),
+        stored=stored,
+        columns=columns,
+        schema=jvm_schema(columns_from_spark(argument["schema"])),
+        predicate=predicate,
+        limit=argument.get("limit"),
+    )
+    return {
+        "snapshot": opened.snapshot_id,
+        "raw": raw_answer(
+            plan.live,
+            plan.raw[is_readable],
+            opened.table.path,
+            part_bytes=scan.target_bytes,
+            pack_bytes=pack_bytes,
+            by_bucket=by is not None,
+        ),
+        "splits": parts,
+        **_amounts(plan),
+        "bucketedBy": by,
+        "live": _live_rows(scan, argument) if any("live" in part for part in parts) else None,
+        # Pickling it costs as much as all of a small plan.
+        **(python_task(task, argument["schema"]) if parts else {}),
+    }
+
+
+def _amounts(plan: ScanPlan) -> dict[str, int]:
+    """Files, stored rows and bytes that the tasks of a plan meet."""
+    rows, sizes = (
+        int(plan.live.entries[name].to_numpy()[plan.raw].sum())
+        for name in ("row_count", "size_bytes")
+    )
+    return {
+        "files": len(plan.raw) + sum(len(split.files) for split in plan.merges),
+        "rows": rows + sum(split.row_count for split in plan.merges),
+        "sizeBytes": sizes + sum(split.size_bytes for split in plan.merges),
+    }
+
+
+def _with_split_sizes(scan: Scan, argument: Argument) -> tuple[Scan, int]:
+    """The scan with the size of its splits, and that of splits of whole files.
+
+    Of the latter opening the files counts, too: many small ones are few splits.
+    """
+    options = read_options(argument)
+    if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
+        target = options.get(SOURCE_SPLIT_TARGET_SIZE)
+        return replace(scan, target_bytes=target), target
+    size, count = scan.live.size_bytes, scan.live.file_count
+    share, packed = (
+        share_bytes(cost, argument.get("parallelism", 1), scan.target_bytes)
+        for cost in (size, size + count * OPEN_COST_BYTES)
+    )
+    return replace(scan, target_bytes=share), packed
+
+
+def _live_rows(scan: Scan, argument: Argument) -> dict[str, Any]:
+    """What finds the live rows of a split, and whether that is worth it the first time.
+
+    A condition on the key within a partition, or a limit, reads less by merging the few rows that
+    it leaves. One on the partition alone leaves whole buckets.
+    """
+    task = LiveRowsTask(LiveRowsReader(scan.files, scan.schema))
+    key, partition = set(scan.schema.primary_key), set(scan.schema.partition_keys)
+    terms = () if scan.predicate is None else conjuncts(scan.predicate)
+    is_part = argument.get("limit") is not None or any(
+        term.columns() <= key and not term.columns() <= partition for term in terms
+    )
+    return {"atFirst": not is_part, **python_task(task, LIVE_ROWS)}
+
+
+def _system_rows(argument: Argument) -> dict[str, Any]:
+    """The rows of a system table; there are few, so the planner has them at once."""
+    handle = argument["handle"]
+    rows = SYSTEM_TABLES[handle["system"]].rows(open_logged(handle["path"]))
+    return arrow_answer(rows.select(argument["columns"]))
+
+
+def _part(split: Split, stored: StoredColumns, opened: OpenedTable) -> dict[str, Any]:
+    """A split for Python workers as the bridge takes it."""
+    part = {"bucket": split.bucket, "payload": base64.b64encode(split.to_bytes()).decode()}
+    if split.kind is SplitKind.MERGE and opened.schema.primary_key and stored.can_read(split):
+        part["live"] = live_rows_id(split, opened.table.path)
+    return part

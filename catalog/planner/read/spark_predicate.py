@@ -1,0 +1,135 @@
+"""Spark's pushed-down predicates as the storage's."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from table_store.storage.kernel.predicate import (
+    And,
+    Comparison,
+    In,
+    IsNotNull,
+    IsNull,
+    Not,
+    Or,
+    Predicate,
+    StartsWith,
+    conjunction,
+)
+
+_COMPARISONS = {"=": "=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
+_FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
+_EPOCH = datetime.date(1970, 1, 1)
+_EPOCH_NTZ = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - what NTZ means
+_EPOCH_UTC = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+_VALUES: dict[str, Callable[[str], Any]] = {
+    "boolean": lambda text: text == "true",
+    "byte": int,
+    "short": int,
+    "integer": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "string": str,
+    "date": lambda text: _since(_EPOCH, "days", int(text)),
+    "timestamp": lambda text: _since(_EPOCH_UTC, "microseconds", int(text)),
+    "timestamp_ntz": lambda text: _since(_EPOCH_NTZ, "microseconds", int(text)),
+}
+
+
+def _since(epoch: datetime.date, unit: str, count: int) -> datetime.date | int:
+    """The day or instant; the count itself beyond the years of Python, as storage has it."""
+    try:
+        return epoch + datetime.timedelta(**{unit: count})
+    except OverflowError:
+        return count
+
+
+def necessary(predicates: Sequence[dict[str, Any]]) -> Predicate | None:
+    """The storage predicate that every row which satisfies all `predicates` satisfies.
+
+    What cannot be expressed is left out, so the answer is a necessary condition only; Spark
+    evaluates the whole again. None means no condition.
+    """
+    parts = [part for part in map(_necessary, predicates) if part is not None]
+    return conjunction(parts)
+
+
+def exact(predicates: Sequence[dict[str, Any]]) -> Predicate | None:
+    """The storage predicate equal to the conjunction of `predicates`; None if there is none."""
+    parts = [_exact(predicate) for predicate in predicates]
+    known = [part for part in parts if part is not None]
+    return conjunction(known) if known and len(known) == len(parts) else None
+
+
+def _necessary(expression: dict[str, Any]) -> Predicate | None:
+    if expression.get("name") == "AND":
+        return necessary(expression["children"])
+    return _exact(expression)
+
+
+def _exact(expression: dict[str, Any]) -> Predicate | None:
+    name, children = expression.get("name"), expression.get("children", [])
+    if name in ("AND", "OR"):
+        left, right = _exact(children[0]), _exact(children[1])
+        if left is None or right is None:
+            return None
+        return And(left, right) if name == "AND" else Or(left, right)
+    if name == "NOT":
+        inner = _exact(children[0])
+        return None if inner is None else Not(inner)
+    if name in _COMPARISONS:
+        return _comparison(_COMPARISONS[name], children[0], children[1])
+    if not children or _column(children[0]) is None:
+        return None
+    return _unary(str(name), str(_column(children[0])), children[1:])
+
+
+def _comparison(op: str, left: dict[str, Any], right: dict[str, Any]) -> Predicate | None:
+    if _column(left) is None:
+        op, left, right = _FLIPPED[op], right, left
+    column, (known, value) = _column(left), _literal(right)
+    if column is None or not known:
+        return None
+    if value is None:
+        return IsNull(column) if op == "<=>" else None
+    return Comparison(column, op, value)
+
+
+def _unary(name: str, column: str, arguments: list[dict[str, Any]]) -> Predicate | None:
+    if name == "IS_NULL":
+        return IsNull(column)
+    if name == "IS_NOT_NULL":
+        return IsNotNull(column)
+    values = [_literal(argument) for argument in arguments]
+    if not all(known and value is not None for known, value in values):
+        return None
+    if name == "IN":
+        return In(column, tuple(value for _, value in values))
+    if name == "STARTS_WITH":
+        return StartsWith(column, values[0][1])
+    return None
+
+
+def _column(expression: dict[str, Any]) -> str | None:
+    path = expression.get("column")
+    return path[0] if path is not None and len(path) == 1 else None
+
+
+def _literal(expression: dict[str, Any]) -> tuple[bool, Any]:
+    """(whether the literal is one that storage can compare, its value)."""
+    if "literal" not in expression:
+        return False, None
+    text, kind = expression["literal"], json.loads(expression["type"])
+    if text is None:
+        return True, None
+    if isinstance(kind, str) and kind.startswith("decimal"):
+        return True, decimal.Decimal(text)
+    if isinstance(kind, str) and kind in _VALUES:
+        return True, _VALUES[kind](text)
+    return False, None

@@ -1,0 +1,271 @@
+"""A table that a stream reads: where it starts, how far a batch goes, and what the batch reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.catalog.planner.names.changelog import ChangelogHandle
+from table_store.catalog.planner.names.managed_table import ROW_COLUMN
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.read.read_options import read_options
+from table_store.catalog.planner.stream.stream_limits import Amount, ReadLimits
+from table_store.catalog.planner.stream.stream_offset import StreamOffset, identity_of
+from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS, CHANGE_TYPE
+from table_store.storage.file_store.changes.change_range import (
+    ChangeBound,
+    ChangeHistory,
+    ChangeRange,
+)
+from table_store.storage.file_store.changes.change_scan import ChangeScan
+from table_store.storage.file_store.changes.change_split import ChangeMode, ChangeSplit, Retractions
+from table_store.storage.file_store.metadata.live_files import read_delta
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import (
+    ChangesNotAvailableError,
+    SnapshotNotFoundError,
+    StreamSourceChangedError,
+)
+from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.options.log_options import (
+    LOG_SCAN,
+    LOG_SCAN_TIMESTAMP_MILLS,
+    UNTRACKED_CHANGES,
+)
+from table_store.storage.options.options import OptionValues
+from table_store.storage.options.stream_options import CONSUMER_ID, STREAM_RETRACTIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSource:
+    """A table that a stream reads, as one request sees it.
+
+    `columns` are those of the query, which Spark asks for with all metadata columns or none.
+    """
+
+    table: FileStoreTable
+    schema: TableSchema
+    name: str
+    columns: tuple[str, ...]
+    options: OptionValues
+    changes: ChangelogHandle | None
+
+    @classmethod
+    def of(cls, argument: Argument) -> StreamSource:
+        """Return the source of a request."""
+        handle = argument["handle"]
+        table = open_logged(handle["path"])
+        schema = table.schema_store.get(handle["schema"])
+        return cls(
+            table=table,
+            schema=schema,
+            name=".".join([*argument["namespace"], argument["name"]]),
+            columns=tuple(argument["columns"]),
+            options=read_options(argument, schema),
+            changes=ChangelogHandle.from_json(handle) if "changes" in handle else None,
+        )
+
+    def offset(self, version: int, *, is_before_all: bool = False) -> StreamOffset:
+        """Return the position behind snapshot `version`, or before everything."""
+        return StreamOffset(
+            table=identity_of(self.table), version=version, is_before_all=is_before_all
+        )
+
+    def start(self) -> int | None:
+        """The snapshot behind which a new stream begins; None where it begins with a whole one."""
+        if self.changes is not None:
+            self.changes.check_available(self.name)
+            return self.changes.range.first_id - 1 if self.changes.has_start else None
+        history = self.table.history(self.name)
+        match self.options.get(LOG_SCAN):
+            case "latest":
+                return self.table.snapshot_store.latest_id() or 0
+            case "from-timestamp":
+                return self._before_time(history, self.options.get(LOG_SCAN_TIMESTAMP_MILLS) or 0)
+        return None
+
+    def _before_time(self, history: ChangeHistory, time_ms: int) -> int:
+        latest = self.table.latest_snapshot()
+        last_ms = 0 if latest is None else latest.time_ms
+        if last_ms < time_ms <= self.table.clock.now_ms():
+            return 0 if latest is None else latest.id  # nothing was committed since then
+        return history.resolve(ChangeBound(timestamp_us=time_ms * 1000), None).first_id - 1
+
+    def mode(self) -> ChangeMode:
+        """Return how changes are told: as the query looks at their kind, or not."""
+        if self.changes is not None:
+            return self.changes.mode
+        if CHANGE_TYPE in self.columns:
+            return ChangeMode(computes_updates=True)
+        return ChangeMode(retractions=Retractions(self.options.get(STREAM_RETRACTIONS)))
+
+    def note_progress(self, start: StreamOffset, end: StreamOffset) -> None:
+        """Keep what a batch from `start` to `end` and all later ones need from expiring."""
+        name = self.options.get(CONSUMER_ID)
+        if name is None or end.version == 0:
+            return
+        is_begun = not start.is_before_all and start.parts is None
+        self.table.consumers.note(name, start.version + 1 if is_begun else end.version)
+
+    def latest_version(self) -> int:
+        """The newest snapshot that the stream may read; 0 where there is none."""
+        latest = self.table.snapshot_store.latest_id() or 0
+        if self.changes is not None and self.changes.has_end:
+            latest = min(latest, self.changes.range.last_id)
+        return latest
+
+    def end(self, start: StreamOffset, latest: int, limits: ReadLimits) -> StreamOffset:
+        """Where a batch ends that begins at `start` and reads at most up to snapshot `latest`.
+
+        Raises:
+            StreamSourceChangedError: the table is another one.
+        """
+        self._check_identity(start)
+        if start.parts is not None:
+            return self._part_of_snapshot(start, limits)
+        if latest <= start.version:
+            return start
+        if limits.is_none:
+            return self.offset(latest)
+        if start.is_before_all:
+            whole = self._amount_of_snapshot(latest)
+            part_bytes = limits.part_bytes(whole, self._whole(latest).target_bytes)
+            begin = replace(self.offset(latest), parts=0, part_bytes=part_bytes)
+            return self._part_of_snapshot(begin, limits)
+        commits = range(start.version + 1, latest + 1)
+        return self.offset(start.version + limits.fitting(map(self._amount_of_commit, commits)))
+
+    def splits(
+        self, start: StreamOffset, end: StreamOffset, parallelism: int
+    ) -> tuple[ChangeSplit, ...]:
+        """What the tasks of the batch between two offsets read."""
+        part_bytes = end.part_bytes or start.part_bytes
+        if part_bytes is None:
+            return self.scan(start, end, parallelism).splits()
+        self._check_same_table(end)
+        return self._parts(end.version, part_bytes)[start.parts or 0 : end.parts]
+
+    def _part_of_snapshot(self, start: StreamOffset, limits: ReadLimits) -> StreamOffset:
+        assert start.parts is not None
+        assert start.part_bytes is not None
+        parts = self._parts(start.version, start.part_bytes)
+        rest = parts[start.parts :]
+        taken = len(rest) if limits.is_none else limits.fitting(map(_amount_of_part, rest))
+        if taken == len(rest):
+            return self.offset(start.version)
+        return replace(start, parts=start.parts + taken)
+
+    def _parts(self, version: int, part_bytes: int) -> tuple[ChangeSplit, ...]:
+        """A whole snapshot, always cut in the same way."""
+        try:
+            return replace(self._whole(version), target_bytes=part_bytes).splits()
+        except SnapshotNotFoundError as error:
+            asked = f"at version {version}, of which the stream has read a part"
+            available = f"available are the versions {error.earliest_id} to {error.latest_id}"
+            raise self._expired(asked, available) from error
+
+    def _whole(self, version: int) -> ChangeScan:
+        return self.scan(self.offset(0, is_before_all=True), self.offset(version), 1)
+
+    def _amount_of_snapshot(self, version: int) -> Amount:
+        live = self.table.live_files(self.table.snapshot_store.get(version), self.schema)
+        return _amount_of(live.entries)
+
+    def _amount_of_commit(self, version: int) -> Amount:
+        try:
+            snapshot = self.table.history(self.name).get(version)
+        except SnapshotNotFoundError:
+            return Amount()  # the batch will say so
+        if snapshot.commit_kind is CommitKind.COMPACT:
+            return Amount()
+        return _amount_of(read_delta(self.table.metadata, snapshot, self.schema))
+
+    def scan(self, start: StreamOffset, end: StreamOffset, parallelism: int) -> ChangeScan:
+        """Return a read of all that lies between two offsets.
+
+        Raises:
+            ChangesNotAvailableError: snapshots that the stream has not read yet have expired.
+            StreamSourceChangedError: the table is another one, or has other columns.
+        """
+        self._check_same_table(end)
+        history = self.table.history(self.name)
+        begins = start.is_before_all and end.version > 0
+        first = end.version if begins else start.version + 1
+        if not begins and first <= end.version:
+            bound = ChangeBound(version=start.version, is_inclusive=False)
+            try:
+                history.resolve(bound, ChangeBound(version=end.version))
+            except ChangesNotAvailableError as error:
+                asked = f"behind version {start.version}, up to which the stream has read it"
+                raise self._expired(asked, error.available) from error
+        scan = self.table.changes(
+            columns=self._stored(),
+            mode=self.mode(),
+            labels=CHANGE_LABELS,
+            skips_untracked=self.options.get(UNTRACKED_CHANGES) == "skip",
+            schema=self.schema,
+        )
+        found = ChangeRange(first_id=first, last_id=end.version)
+        return replace(scan, range=found, begins_with_snapshot=begins, parallelism=parallelism)
+
+    def _stored(self) -> tuple[str, ...]:
+        """The columns to read, which are all of the table's where the query has the whole row."""
+        if ROW_COLUMN not in self.columns:
+            return self.columns
+        return (*self.schema.column_names, *(c for c in self.columns if c in CHANGE_LABELS))
+
+    def _expired(self, asked: str, available: str) -> ChangesNotAvailableError:
+        return ChangesNotAvailableError(
+            table=self.name,
+            asked=asked,
+            available=f"{available}. Start it anew with another checkpoint, and let "
+            "'log.retention' exceed the time it may be away, or give it a 'consumer-id'",
+        )
+
+    def _check_identity(self, offset: StreamOffset) -> None:
+        if offset.table != identity_of(self.table):
+            raise StreamSourceChangedError(
+                table=self.name,
+                reason="it was replaced, or dropped and made again, since the checkpoint was "
+                "written, or the checkpoint is that of a query of another table; start the query "
+                "with a new checkpoint",
+            )
+
+    def _check_same_table(self, end: StreamOffset) -> None:
+        self._check_identity(end)
+        if end.version:
+            schema_id = self.table.history(self.name).get(end.version).schema_id
+            newer = schema_id > self.schema.id
+            if newer and _read_alike(self.table.schema_store.get(schema_id)) != _read_alike(
+                self.schema
+            ):
+                raise StreamSourceChangedError(
+                    table=self.name,
+                    reason="its columns were altered while the query ran; start the query again "
+                    "with the same checkpoint, and it goes on with the columns of now",
+                )
+
+
+def _read_alike(schema: TableSchema) -> list[Field]:
+    """The columns without what no reader of rows sees."""
+    return [replace(field, comment=None, default=None) for field in schema.fields]
+
+
+def _amount_of(entries: pa.Table) -> Amount:
+    return Amount(
+        files=entries.num_rows,
+        rows=pc.sum(entries["row_count"]).as_py() or 0,
+        size_bytes=pc.sum(entries["size_bytes"]).as_py() or 0,
+    )
+
+
+def _amount_of_part(split: ChangeSplit) -> Amount:
+    return Amount(
+        files=len(split.files),
+        rows=sum(file.row_count for file in split.files),
+        size_bytes=sum(file.size_bytes for file in split.files),
+    )

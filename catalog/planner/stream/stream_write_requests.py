@@ -1,0 +1,117 @@
+"""Requests of a stream that writes a table: its start, what goes before a micro-batch, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from table_store.catalog.errors import StreamCheckpointLostError
+from table_store.catalog.planner.names.catalog_access import jvm_process
+from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
+from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.write.stream_commit import (
+    OFFSETS,
+    commit_name,
+    stream_write_options,
+)
+from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
+from table_store.catalog.tables.write_options import CommitName
+from table_store.storage.file_store.model.snapshot import Snapshot
+from table_store.storage.kernel.errors import InvalidOptionError, SnapshotNotFoundError
+from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
+
+
+def start_stream_write(session: PlannerSession, argument: Argument) -> dict[str, str]:
+    """Entries that the checkpoint of a query has lost, by number of the batch.
+
+    A checkpoint that lost its newest entries would read other rows under numbers of batches that
+    are committed already; the table knows what they had read.
+
+    Raises:
+        InvalidOptionError: the table has no key by which to update.
+        StreamWriterExistsError: another query writes the table.
+        StreamCheckpointLostError: the table does not know either.
+    """
+    opened, stream = opened_table(argument), argument["stream"]
+    if argument["outputMode"] == "Update" and not opened.schema.primary_key:
+        raise InvalidOptionError(
+            key="outputMode",
+            value="update",
+            reason=f"it replaces rows by their key, and {opened.name} has no primary key; use "
+            "'append', or 'complete'",
+        )
+    query = stream.get("query")
+    _claim(opened).check(_writer(stream), stream["running"])
+    latest = opened.table.latest_snapshot()
+    last = None if latest is None or query is None else latest.commit_identifiers.get(query)
+    if latest is None or last is None or last <= stream["lastOffset"]:
+        return {}
+    found = _committed(opened, latest, CommitName(user=query, identifier=last))
+    entries = {
+        key.removeprefix(OFFSETS): text
+        for key, text in (found.properties if found else {}).items()
+        if key.startswith(OFFSETS)
+    }
+    if str(last) not in entries:
+        raise StreamCheckpointLostError(
+            table=opened.name, query=query, batch=last, last=stream["lastOffset"]
+        )
+    return {batch: text for batch, text in entries.items() if int(batch) > stream["lastOffset"]}
+
+
+def begin_stream_batch(session: PlannerSession, argument: Argument) -> dict[str, bool]:
+    """Whether the rows of a micro-batch are in the table already: then it must not be written.
+
+    Raises:
+        UnknownOptionError, InvalidOptionError: of the stream's options.
+        StreamWriterExistsError: another query writes the table.
+    """
+    opened, stream = opened_table(argument), argument["stream"]
+    changes = stream_write_options(argument["options"], stream).change_type_column
+    if argument["isComplete"] and changes is not None:
+        raise InvalidOptionError(
+            key=CHANGE_TYPE_COLUMN.key,
+            value=changes,
+            reason="with output mode 'complete' each batch is the whole table, not changes of it; "
+            "use 'append'",
+        )
+    _claim(opened).take(_writer(stream), stream["running"])
+    name = commit_name(stream)
+    return {"isCommitted": opened.table.committer().has_committed(name.user, name.identifier)}
+
+
+def renew_stream_write(session: PlannerSession, argument: Argument) -> None:
+    """Say that a query which may have nothing to write still runs."""
+    stream = argument["stream"]
+    _claim(opened_table(argument)).take(_writer(stream), stream["running"])
+
+
+def end_stream_write(session: PlannerSession, argument: Argument) -> None:
+    """Let another query write the table that this one, which has ended, wrote."""
+    _claim(opened_table(argument)).give_back(_writer(argument["stream"]))
+
+
+def _claim(opened: OpenedTable) -> StreamWriterClaim:
+    table = opened.table
+    return StreamWriterClaim(
+        file_io=table.file_io, path=table.path, name=opened.name, clock=table.clock
+    )
+
+
+def _writer(stream: Mapping[str, Any]) -> StreamWriter:
+    return StreamWriter(
+        query=stream.get("query", ""), run=stream.get("run", ""), holder=jvm_process()
+    )
+
+
+def _committed(opened: OpenedTable, latest: Snapshot, name: CommitName) -> Snapshot | None:
+    """The snapshot of a commit; None where it has expired."""
+    for version in range(latest.id, 0, -1):
+        try:
+            found = opened.table.snapshot_store.get(version)
+        except SnapshotNotFoundError:
+            return None
+        if (found.commit_user, found.commit_identifier) == (name.user, name.identifier):
+            return found
+    return None

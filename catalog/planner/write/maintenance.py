@@ -1,0 +1,146 @@
+"""Compaction as Spark jobs: on demand, and by the writer after its commit."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from table_store.catalog.planner.names.opened_table import OpenedTable
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.write.write_task import (
+    ANSWER,
+    WorkerError,
+    answers_of,
+    messages_of,
+)
+from table_store.storage.file_store.compaction.compaction_picker import (
+    pick_compaction,
+    pick_small_files,
+)
+from table_store.storage.file_store.compaction.compaction_task import (
+    CompactionResult,
+    CompactionTask,
+)
+from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.scope import Scope
+from table_store.storage.file_store.model.storage_settings import StorageSettings
+from table_store.storage.file_store.scan.scan_planner import share_bytes
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.write.unpublished_files import (
+    all_written,
+    commit_or_delete,
+    delete_files,
+)
+from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.kernel.values import Value
+
+_log = logging.getLogger(__name__)
+
+# Smaller compactions are done by the planner itself: a Spark job costs more than they do.
+_LOCAL_BYTES_MAX = 32 << 20
+
+
+def compact_table(
+    session: PlannerSession,
+    table: FileStoreTable,
+    schema: TableSchema,
+    partition: Mapping[str, Value],
+) -> dict[str, int]:
+    """Merge all files of each bucket into one run; files and bytes before and after.
+
+    `partition` has some or all partition columns, none of them for the whole table.
+
+    Raises:
+        CommitConflictError: another commit replaced the same files; a retry is safe.
+    """
+    scope = Scope(spec=partition) if partition else None
+    snapshot = table.latest_snapshot()
+    live = table.live_files(snapshot, schema).in_scope(scope)
+    tasks = table.compaction_tasks(live, schema)
+    _run_and_commit(session, table, schema, tasks)
+    after = table.live_files(table.latest_snapshot(), schema).in_scope(scope)
+    return dataclasses.asdict(CompactionResult.of(live, after))
+
+
+def compact_after_write(
+    session: PlannerSession,
+    opened: OpenedTable,
+    written: Sequence[CommitMessage],
+    *,
+    is_stream: bool,
+) -> None:
+    """Compact the buckets just written where one of the three triggers asks for it.
+
+    Without key that is for streams alone, which never stop to add small files. The rows are
+    committed already, so whatever fails here is no failure of the statement, which nobody may
+    run again: the next write tries to compact.
+    """
+    settings = StorageSettings.of(opened.schema)
+    has_key = bool(opened.schema.primary_key)
+    if settings.is_write_only or not written or not (has_key or is_stream):
+        return
+    scope = Scope(
+        partitions=tuple(dict.fromkeys(message.partition for message in written)),
+        buckets=tuple({message.bucket for message in written}),
+    )
+    table = opened.table
+    pick = pick_compaction if has_key else pick_small_files
+    try:
+        live = table.live_files(table.latest_snapshot(), opened.schema).in_scope(scope)
+        tasks = table.compaction_tasks(live, opened.schema, pick)
+        _run_and_commit(session, table, opened.schema, tasks)
+    except (TableStoreError, PySparkException, Py4JJavaError, OSError) as error:
+        _log.warning("the compaction of %s after a write failed: %s", table.path, error)
+
+
+def _run_and_commit(
+    session: PlannerSession,
+    table: FileStoreTable,
+    schema: TableSchema,
+    tasks: Sequence[CompactionTask],
+) -> None:
+    if not tasks:
+        return
+    size = sum(file.size_bytes for task in tasks for file in task.unit.files)
+    if size <= _LOCAL_BYTES_MAX:
+        messages = all_written(tasks[0].context, (task.run for task in tasks))
+    else:
+        share = share_bytes(size, session.spark.sparkContext.defaultParallelism, size)
+        target = max(_LOCAL_BYTES_MAX, share)
+        messages = _run_in_spark(session, [part for task in tasks for part in task.split(target)])
+    commit_or_delete(tasks[0].context, messages, lambda: table.commit_compaction(messages, schema))
+
+
+def _run_in_spark(
+    session: PlannerSession, tasks: Sequence[CompactionTask]
+) -> tuple[CommitMessage, ...]:
+    rows = [(bytearray(pickle.dumps(task)),) for task in tasks]
+    # One row in each partition: a shuffle would put some together and leave cores without work.
+    placed = session.spark.sparkContext.parallelize(rows, len(rows))
+    frame = session.spark.createDataFrame(placed, "task binary")
+    answers = frame.mapInArrow(run_compactions, ANSWER).collect()
+    try:
+        return messages_of([(row.message, row.error) for row in answers])
+    except WorkerError:
+        delete_files(tasks[0].context, messages_of([(row.message, None) for row in answers]))
+        raise
+
+
+def run_compactions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """In a worker: run the pickled tasks of the rows, answer with their messages."""
+    for batch in batches:
+        for payload in batch.column(0).to_pylist():
+            task: CompactionTask = pickle.loads(payload)
+            yield from answers_of(partial(_run_one, task))
+
+
+def _run_one(task: CompactionTask) -> tuple[CommitMessage, ...]:
+    return (task.run(),)

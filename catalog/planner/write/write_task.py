@@ -1,0 +1,124 @@
+"""What a Python worker does with the rows of a write statement."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from table_store.catalog.planner.process.worker_process import begin_task
+from table_store.catalog.planner.write.write_plan import BUCKET, KIND, ORDER
+from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.write.table_writer import TableWriter, WriterContext
+from table_store.storage.kernel.errors import TableStoreError
+
+ANSWER: Final = StructType().add("message", "string").add("error", "string")
+_ANSWER_SCHEMA = pa.schema([("message", pa.string()), ("error", pa.string())])
+
+
+class WorkerError(TableStoreError):
+    """An error of ours that a worker met; its text, condition and state are the worker's."""
+
+    def __init__(self, text: str) -> None:
+        error = json.loads(text)
+        # The worker's, not the class's.
+        self.condition = error["condition"]  # type: ignore[misc]
+        self.sql_state = error["sql_state"]  # type: ignore[misc]
+        super().__init__(error["message"])
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """Writes the rows it is given as data files and answers with the commit messages.
+
+    `columns` are the names of what comes, by position; of keys alone where rows `are_deletes`. An
+    error of ours is an answer too, so that the user meets its text and no worker's trace.
+    """
+
+    context: WriterContext
+    columns: tuple[str, ...]
+    are_deletes: bool = False
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """A message for each partition and bucket written, or one error."""
+        yield from answers_of(lambda: self._write(batches))
+
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
+        with TableWriter(self.context) as writer:
+            for batch in batches:
+                rows = batch.rename_columns(list(self.columns))
+                write_batch(writer, rows, are_deletes=self.are_deletes)
+            return writer.prepare_commit()
+
+
+def write_rows(
+    context: WriterContext, stream: bytes, columns: Sequence[str], *, are_deletes: bool = False
+) -> tuple[CommitMessage, ...]:
+    """Write the rows of an Arrow stream, in the order in which the last of a key wins.
+
+    `columns` are their names: the table's, and those of `KIND` and `ORDER` where they are there;
+    those of the key where rows `are_deletes`.
+    """
+    with pa.ipc.open_stream(stream) as batches, TableWriter(context) as writer:
+        for batch in batches:
+            rows = batch.rename_columns(list(columns))
+            write_batch(writer, rows, are_deletes=are_deletes)
+        return writer.prepare_commit()
+
+
+def write_batch(writer: TableWriter, batch: pa.RecordBatch, *, are_deletes: bool) -> None:
+    """Give `writer` a batch with the table's columns and those of `KIND`, `ORDER`, `BUCKET`."""
+    known = {
+        name: batch.column(name).to_numpy(zero_copy_only=False)
+        for name in (KIND, ORDER, BUCKET)
+        if name in batch.schema.names
+    }
+    rows, buckets = batch.drop_columns(list(known)), known.get(BUCKET)
+    if are_deletes:
+        writer.delete(rows, buckets=buckets)
+    else:
+        writer.write(rows, kinds=known.get(KIND), order=known.get(ORDER), buckets=buckets)
+
+
+def answers_of(work: Callable[[], tuple[CommitMessage, ...]]) -> Iterator[pa.RecordBatch]:
+    """What a worker answers: the messages that `work` returns, or its error if it is ours.
+
+    No message is no batch: Arrow's Java reader takes no struct of zero rows from a worker.
+    """
+    begin_task()
+    try:
+        messages = work()
+    except TableStoreError as error:
+        yield _answer((), error)
+        return
+    if messages:
+        yield _answer(messages, None)
+
+
+def messages_of(rows: list[tuple[str | None, str | None]]) -> tuple[CommitMessage, ...]:
+    """The commit messages of all tasks.
+
+    Raises:
+        WorkerError: a task answered with an error; the first one is raised.
+    """
+    for _, error in rows:
+        if error is not None:
+            raise WorkerError(error)
+    return tuple(CommitMessage.from_json(message) for message, _ in rows if message is not None)
+
+
+def _answer(messages: tuple[CommitMessage, ...], error: TableStoreError | None) -> pa.RecordBatch:
+    texts = [message.to_json() for message in messages]
+    errors: list[str | None] = [None] * len(texts)
+    if error is not None:
+        described = {
+            "message": error.message,
+            "condition": error.condition,
+            "sql_state": error.sql_state,
+        }
+        texts, errors = [None], [json.dumps(described)]  # type: ignore[list-item]
+    return pa.RecordBatch.from_pydict({"message": texts, "error": errors}, schema=_ANSWER_SCHEMA)

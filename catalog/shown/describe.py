@@ -1,0 +1,160 @@
+"""What DESCRIBE EXTENDED says of a managed table beside Spark's own rows (seeds 000, 002)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from table_store.storage.file_store.metadata.live_files import PartitionSummary
+from table_store.storage.file_store.metadata.watermark import is_wall_time
+from table_store.storage.file_store.model.partition_path import partition_folders
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.scope import Scope
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
+from table_store.storage.kernel.secrets import shown_value
+from table_store.storage.kernel.values import Value
+from table_store.storage.log_store.log_settings import log_system
+from table_store.storage.options.log_options import (
+    LOG_KAFKA_BOOTSTRAP_SERVERS,
+    LOG_KAFKA_TOPIC,
+    LOG_RETENTION,
+    LOG_SYSTEM,
+)
+from table_store.storage.options.options import OptionScope
+from table_store.storage.options.table_options import (
+    BUCKET,
+    CHANGE_TRACKING,
+    FILE_FORMAT,
+    TABLE_OPTIONS,
+)
+
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeRow:
+    """One line: `value` is None where there is nothing to tell (no brokers, no watermark)."""
+
+    name: str
+    value: str | None
+    description: str
+
+
+def describe_rows(
+    table: FileStoreTable,
+    *,
+    partition: Mapping[str, Value] | None = None,
+    time_zone: str = "UTC",
+) -> tuple[DescribeRow, ...]:
+    """Return the seeds' rows for a table, or for one partition of it.
+
+    Args:
+        table: to describe as it is now.
+        partition: column to value; all partition columns.
+        time_zone: in which times are written.
+
+    Raises:
+        InvalidSchemaError: the partition names other columns than the table's.
+        NotFoundError: no row is in the partition.
+    """
+    schema = table.schema
+    snapshot = table.latest_snapshot()
+    live = table.live_files(snapshot, schema)
+    zone = ZoneInfo(time_zone)
+    watermark = None if snapshot is None else snapshot.watermark
+    if partition:
+        values = _partition_values(schema, partition)
+        found = live.in_scope(Scope(spec=dict(zip(schema.partition_keys, values, strict=True))))
+        summaries = found.partitions()
+        watermark = summaries[0].watermark if summaries else None
+        folders = partition_folders(schema.partition_keys, values)
+        if not summaries:
+            raise NotFoundError(kind="partition", name="/".join(folders))
+        spec = DescribeRow("partition", "/".join(folders), "partition")
+        path = "/".join((table.path, *folders))
+        first: tuple[DescribeRow, ...] = (spec,)
+    else:
+        summaries, path, first = live.partitions(), table.path, ()
+    rows = _option_rows(schema)
+    rows["file.path"] = DescribeRow("file.path", path, "where the files are")
+    rows["watermark"] = _watermark_row(watermark, ZoneInfo("UTC") if is_wall_time(schema) else zone)
+    ordered = [rows[key] for key in _ORDER]
+    return (*first, *ordered, *_file_rows(summaries, zone))
+
+
+_ORDER = (
+    "log.system",
+    "log.kafka.bootstrap.servers",
+    "log.retention",
+    "file.path",
+    "log.kafka.topic",
+    "watermark",
+    "file.format",
+    "bucket",
+    "change-tracking",
+)
+
+
+def _option_rows(schema: TableSchema) -> dict[str, DescribeRow]:
+    options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
+    brokers = options.get(LOG_KAFKA_BOOTSTRAP_SERVERS)
+    values = {
+        LOG_SYSTEM.key: (log_system(options).value, "log system"),
+        LOG_KAFKA_BOOTSTRAP_SERVERS.key: (brokers, "Kafka brokers"),
+        LOG_RETENTION.key: (
+            schema.options.get(LOG_RETENTION.key),
+            "how long changes are kept in the log",
+        ),
+        LOG_KAFKA_TOPIC.key: (options.get(LOG_KAFKA_TOPIC), "topic of Kafka"),
+        FILE_FORMAT.key: (options.get(FILE_FORMAT), "format of new files"),
+        BUCKET.key: (str(options.get(BUCKET)), "buckets of a partition"),
+        CHANGE_TRACKING.key: (
+            str(options.get(CHANGE_TRACKING)).lower(),
+            "whether changes are tracked",
+        ),
+    }
+    return {
+        key: DescribeRow(key, shown_value(key, value), description)
+        for key, (value, description) in values.items()
+    }
+
+
+def _watermark_row(watermark: int | None, zone: ZoneInfo) -> DescribeRow:
+    text = None if watermark is None else _time_text(watermark, zone)
+    return DescribeRow("watermark", text, "watermark of the latest written rows")
+
+
+def _file_rows(summaries: tuple[PartitionSummary, ...], zone: ZoneInfo) -> tuple[DescribeRow, ...]:
+    last_ms = max((summary.last_modified_ms for summary in summaries), default=None)
+    is_compacted = all(summary.compacted for summary in summaries)
+    file_count = sum(summary.file_count for summary in summaries)
+    return (
+        DescribeRow(
+            "last-modified",
+            None if last_ms is None else _time_text(last_ms, zone),
+            "when the newest file was written",
+        ),
+        DescribeRow("compacted", str(is_compacted).lower(), "whether a read merges nothing"),
+        DescribeRow("num-files", str(file_count), "number of data files"),
+    )
+
+
+def _partition_values(schema: TableSchema, partition: Mapping[str, Value]) -> tuple[Value, ...]:
+    if set(partition) != set(schema.partition_keys):
+        raise InvalidSchemaError(
+            reason=f"a partition is named by all of ({', '.join(schema.partition_keys)}), not by "
+            f"({', '.join(partition)})"
+        )
+    return tuple(partition[name] for name in schema.partition_keys)
+
+
+def _time_text(time_ms: int, zone: ZoneInfo) -> str:
+    try:
+        moment = (_EPOCH + dt.timedelta(milliseconds=time_ms)).astimezone(zone)
+    except OverflowError:
+        return f"{time_ms} ms"  # a year that Python does not have
+    return moment.replace(tzinfo=None).isoformat(" ", "milliseconds")

@@ -1,0 +1,362 @@
+"""Making, changing and removing managed tables: names, directories, schemas and listeners.
+
+REPLACE TABLE gives the name a new directory in one step, in every case. The rejected way, a
+new schema and then an overwriting snapshot in the old directory, is two steps, between which
+old rows would be read with the ids of new columns. The old directory stays (`Generation`), so
+that time travel by timestamp and readers at work go on; it goes with the table, or when
+snapshots are expired. A writer that had opened it before commits there: as if it had been
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from table_store.catalog.definition.option_enrichment import FILE_PATH, enriched_options
+from table_store.catalog.definition.table_change import TableChange, changed_schema
+from table_store.catalog.definition.table_definition import TableDefinition
+from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.name_record import NameRecord, RelationKind, TableTarget
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.tables.listeners import ListenerChain, TableContext, TableListener
+from table_store.catalog.tables.log_topic import topic_name, with_topic
+from table_store.catalog.tables.staged_table import StagedTable, StagingMode
+from table_store.storage.file_store.metadata.schema_store import SchemaStore
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    CorruptFileError,
+    FileAccessError,
+    MissingFileError,
+    NotFoundError,
+    TableStoreError,
+)
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.table_option_rules import check_together
+
+DEFAULT_CATALOG: Final = "table_store"
+NO_SETTINGS: Final[Mapping[str, str]] = FrozenMap()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedTable:
+    """A table by name, with the directory and schema it had when it was looked up."""
+
+    record: NameRecord
+    location: str
+    schema: TableSchema
+
+    @property
+    def identifier(self) -> Identifier:
+        """The name as it was written when the table was made."""
+        return self.record.identifier
+
+
+class TableLifecycle:
+    """The statements that make, change and remove managed tables of one warehouse."""
+
+    def __init__(
+        self,
+        warehouse: Warehouse,
+        listeners: Sequence[TableListener] = (),
+        *,
+        catalog_name: str = DEFAULT_CATALOG,
+        has_one_place: bool = False,
+    ) -> None:
+        """Wire the parts.
+
+        Args:
+            warehouse: which holds the names.
+            listeners: called in this order when a table is made, and in reverse when it goes.
+            catalog_name: with which the names of topics begin.
+            has_one_place: whether `file.path` is ignored, as for temporary tables, which all
+                lie in the folder of their session.
+        """
+        self.warehouse: Final = warehouse
+        self._listeners = ListenerChain(listeners)
+        self._catalog_name = catalog_name
+        self._has_one_place = has_one_place
+
+    def load(self, identifier: Identifier, *, timestamp_ms: int | None = None) -> ManagedTable:
+        """Return a table as it is, or its directory as of a moment (REPLACE TABLE changes it).
+
+        Raises:
+            NotFoundError: nothing has the name.
+            WrongRelationKindError: a view or foreign table has it.
+            CorruptFileError: the schema is damaged.
+        """
+        record = self.warehouse.require(identifier, RelationKind.TABLE)
+        return self._at(record, self.warehouse.location(record, timestamp_ms))
+
+    def create(
+        self,
+        identifier: Identifier,
+        definition: TableDefinition,
+        *,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> ManagedTable:
+        """Make an empty table; see `stage` and `commit_staged` for the errors."""
+        staged = self.stage(identifier, definition, StagingMode.CREATE, settings=settings)
+        return self.commit_staged(staged)
+
+    def replace(
+        self,
+        identifier: Identifier,
+        definition: TableDefinition,
+        *,
+        or_create: bool,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> ManagedTable:
+        """Make a table anew and empty, in one step; see `stage` for the errors."""
+        mode = StagingMode.CREATE_OR_REPLACE if or_create else StagingMode.REPLACE
+        return self.commit_staged(self.stage(identifier, definition, mode, settings=settings))
+
+    def stage(
+        self,
+        identifier: Identifier,
+        definition: TableDefinition,
+        mode: StagingMode,
+        *,
+        settings: Mapping[str, str] = NO_SETTINGS,
+    ) -> StagedTable:
+        """Make the directory and schema of a table which is not visible before it is committed.
+
+        Args:
+            identifier: its name.
+            definition: as written in the statement.
+            mode: what the name must stand for, and will.
+            settings: of the session; those that begin with `table-storage.` become options.
+
+        Raises:
+            AlreadyExistsError: CREATE, and the name is taken.
+            NotFoundError: REPLACE, and there is no such table.
+            WrongRelationKindError: the name is that of a view or foreign table.
+            InvalidSchemaError: the definition breaks a rule.
+            UnknownOptionError, InvalidOptionError: of an option or a setting.
+            PathNotAllowedError: of the option `file.path`.
+            InvalidIdentifierError, NamespaceNotFoundError: of the name.
+        """
+        replaced = self._replaced(identifier, mode)
+        options = with_topic(
+            enriched_options(definition.options, settings),
+            definition.options,
+            self._topic(identifier, is_only=replaced is None and not self._has_one_place),
+        )
+        check_together(options, has_key=bool(definition.primary_key))
+        schema = definition.with_options(options).schema(time_ms=self.warehouse.clock.now_ms())
+        directory = self.warehouse.stage(
+            identifier,
+            table_id=None if replaced is None else replaced.id,
+            base=None if self._has_one_place else options.get(FILE_PATH),
+        )
+        staged = StagedTable(
+            identifier=identifier,
+            mode=mode,
+            directory=directory,
+            replaced_id=None if replaced is None else replaced.id,
+        )
+        try:
+            self._schemas(staged.location).publish(schema)
+        except TableStoreError:
+            self.warehouse.abandon(directory)
+            raise
+        return staged
+
+    def commit_staged(self, staged: StagedTable) -> ManagedTable:
+        """Let the name stand for a staged table; all of it becomes visible in one step.
+
+        On an error it is aborted: the name stands for what it did before.
+
+        Raises:
+            AlreadyExistsError: the name was taken meanwhile.
+            NotFoundError: REPLACE, and the table was dropped meanwhile.
+            StagedTableGoneError: another process cleared the directory away.
+            ListenerFailedError: a listener refused.
+        """
+        schema = self._schemas(staged.location).latest()
+        context = TableContext(
+            identifier=staged.identifier,
+            table_id=staged.directory.table_id,
+            location=staged.location,
+            schema=schema,
+        )
+        try:
+            self._listeners.notify_create(context)
+        except TableStoreError as error:
+            self.abort_staged(staged)
+            if staged.mode is StagingMode.CREATE and self.warehouse.find(staged.identifier):
+                # What refused may be what the faster one has made.
+                raise AlreadyExistsError(
+                    kind="table or view", name=str(staged.identifier)
+                ) from error
+            raise
+        try:
+            record = self._published(staged)
+        except TableStoreError:
+            # Unless the store failed after it took the name: then the table is there.
+            if self._names_location(staged.identifier, staged.location):
+                raise
+            self._listeners.undo_create(context)
+            self.abort_staged(staged)
+            raise
+        return ManagedTable(record=record, location=staged.location, schema=schema)
+
+    def abort_staged(self, staged: StagedTable) -> None:
+        """Remove a staged table; the name stands for what it did before."""
+        self.warehouse.abandon(staged.directory)
+
+    def drop(self, identifier: Identifier) -> bool:
+        """Remove a table with its rows and history; False where nothing has the name.
+
+        Raises:
+            WrongRelationKindError: a view or foreign table has the name.
+            ListenerFailedError: a listener refused; the table is as it was.
+        """
+        try:
+            record = self.warehouse.require(identifier, RelationKind.TABLE)
+        except NotFoundError:
+            return False
+        target = record.target
+        for location in target.locations if isinstance(target, TableTarget) else ():
+            self._notify_drop(record, self.warehouse.places.absolute(location))
+        self.warehouse.drop(record)
+        return True
+
+    def drop_namespace(self, name: str, *, cascade: bool) -> None:
+        """Remove a namespace, with `cascade` together with everything in it.
+
+        Raises:
+            NamespaceNotFoundError, ProtectedNamespaceError: see `Warehouse.drop_namespace`.
+            NamespaceNotEmptyError: something is in it, and not `cascade`.
+            ListenerFailedError: a listener refused; what was dropped before stays dropped.
+        """
+        if cascade:
+            for record in self.warehouse.records(name):
+                if record.kind is RelationKind.TABLE:
+                    self.drop(record.identifier)
+                else:
+                    self.warehouse.drop(record)
+        self.warehouse.drop_namespace(name)
+
+    def rename(self, identifier: Identifier, target: Identifier) -> ManagedTable:
+        """Give a table another name; its directory stays where it is.
+
+        Raises:
+            NotFoundError, AlreadyExistsError, …: see `Warehouse.rename`.
+        """
+        record = self.warehouse.rename(identifier, target, RelationKind.TABLE)
+        return self._at(record, self.warehouse.location(record))
+
+    def alter(self, identifier: Identifier, changes: Sequence[TableChange]) -> ManagedTable:
+        """Publish one new schema with all changes, in the order given; none is made alone.
+
+        Columns keep their ids, so files written before are read rightly under the new names,
+        places and types.
+
+        Raises:
+            NotFoundError, WrongRelationKindError: see `load`.
+            InvalidSchemaError: a change breaks a rule; names the column.
+            UnknownOptionError, InvalidOptionError: of an option, also of one that may not be
+                changed any more.
+            ListenerFailedError: a listener refused; the table is as it was.
+            FileAccessError: the store refused; whether it happened, the table's schemas tell.
+        """
+        table = self.load(identifier)
+        time_ms = self.warehouse.clock.now_ms()
+        if changed_schema(table.schema, changes, time_ms=time_ms) == table.schema:
+            return table
+
+        def next_schema(current: TableSchema) -> TableSchema:
+            changed = changed_schema(current, changes, time_ms=time_ms)
+            # Another ALTER may have made the same changes just now.
+            return replace(changed, id=current.id + 1)
+
+        context = TableContext(
+            identifier=table.identifier,
+            table_id=table.record.id,
+            location=table.location,
+            schema=next_schema(table.schema),
+        )
+        self._listeners.notify_alter(context, table.schema)
+        schema = self._schemas(table.location).evolve(next_schema)
+        return ManagedTable(record=table.record, location=table.location, schema=schema)
+
+    def forget_generations(self, table: ManagedTable, *, until_ms: int) -> tuple[str, ...]:
+        """Remove what REPLACE TABLE left before a moment; return the directories.
+
+        Raises:
+            ListenerFailedError: a listener refused; nothing was removed.
+        """
+        target = table.record.target
+        for generation in target.previous if isinstance(target, TableTarget) else ():
+            if generation.until_ms <= until_ms:
+                location = self.warehouse.places.absolute(generation.location)
+                self._notify_drop(table.record, location)
+        return self.warehouse.forget_generations(table.record, until_ms=until_ms)
+
+    # -- details -----------------------------------------------------------------------------------
+
+    def _topic(self, identifier: Identifier, *, is_only: bool) -> str:
+        """Return the name of a new table's topic; others of this name may have one besides."""
+        suffix = "" if is_only else self.warehouse.ids.unique().replace("-", "")[:12]
+        return topic_name(self._catalog_name, identifier.namespace, identifier.name, suffix=suffix)
+
+    def _replaced(self, identifier: Identifier, mode: StagingMode) -> NameRecord | None:
+        """Return the table that gives up its name; checks what the mode asks of the name."""
+        found = self.warehouse.find(identifier)
+        if found is None:
+            if mode is StagingMode.REPLACE:
+                raise NotFoundError(kind="table", name=str(identifier))
+            return None
+        if mode is StagingMode.CREATE:
+            raise AlreadyExistsError(kind="table or view", name=str(identifier))
+        if found.kind is not RelationKind.TABLE:
+            raise WrongRelationKindError(
+                name=str(identifier), found=found.kind.noun, needed=RelationKind.TABLE.noun
+            )
+        return found
+
+    def _published(self, staged: StagedTable) -> NameRecord:
+        if staged.replaced_id is None and staged.mode is StagingMode.CREATE:
+            return self.warehouse.publish(staged.identifier, staged.directory)
+        found = self._replaced(staged.identifier, staged.mode)
+        if found is None:
+            return self.warehouse.publish(staged.identifier, staged.directory)
+        return self.warehouse.publish_replacement(found, staged.directory)
+
+    def _names_location(self, identifier: Identifier, location: str) -> bool:
+        """Whether the name stands for a directory; unknown counts as yes, to keep the rows."""
+        try:
+            found = self.warehouse.find(identifier)
+            return (
+                found is not None
+                and found.kind is RelationKind.TABLE
+                and self.warehouse.location(found) == location
+            )
+        except FileAccessError:
+            return True
+
+    def _notify_drop(self, record: NameRecord, location: str) -> None:
+        try:
+            schema = self._schemas(location).latest()
+        except (CorruptFileError, MissingFileError, NotFoundError):
+            return  # what cannot be read any more can still be dropped
+        self._listeners.notify_drop(
+            TableContext(
+                identifier=record.identifier,
+                table_id=record.id,
+                location=location,
+                schema=schema,
+            )
+        )
+
+    def _schemas(self, location: str) -> SchemaStore:
+        return SchemaStore(self.warehouse.places.file_io_of(location), location)
+
+    def _at(self, record: NameRecord, location: str) -> ManagedTable:
+        return ManagedTable(
+            record=record, location=location, schema=self._schemas(location).latest()
+        )

@@ -1,0 +1,165 @@
+"""Which streaming query writes a table: one at a time, and a dead one's place is free.
+
+A claim is a row of numbered files beside the table, of which the greatest says which query has
+the table or that none has; taking and giving back each add the next number, so that of any
+number of takers one wins. As in `lock`, but held for as long as a query runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from table_store.catalog.errors import StreamWriterExistsError
+from table_store.catalog.names.process_identity import Liveness, ProcessIdentity, liveness
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
+from table_store.storage.kernel.clock import Clock
+from table_store.storage.kernel.errors import CommitConflictError, MissingFileError
+
+CLAIM_FOLDER: Final = "stream-writer"
+LEASE_MS: Final = 300_000
+"""A query on another machine that has not said for so long that it runs counts as dead."""
+
+RENEWAL_MS: Final = LEASE_MS // 10
+_ATTEMPTS_MAX: Final = 20
+
+_ENTRY_VERSION: Final = 2
+_REMEDY: Final = "Delete it when no streaming query writes the table"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamWriter:
+    """One run of a query, and the process in which it runs."""
+
+    query: str
+    run: str
+    holder: ProcessIdentity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    number: int
+    writer: StreamWriter | None
+    time_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamWriterClaim:
+    """The claim on the table at `path`; `name` is how errors call it."""
+
+    file_io: FileIO
+    path: str
+    name: str
+    clock: Clock
+
+    def check(self, writer: StreamWriter, running: Collection[str]) -> None:
+        """Return quietly if `writer` could take the table now; `running` as in `take`.
+
+        Raises:
+            StreamWriterExistsError: another query writes it.
+        """
+        self._check(self._latest(), writer, running)
+
+    def take(self, writer: StreamWriter, running: Collection[str]) -> None:
+        """Make `writer` the table's streaming writer, or say again that it is.
+
+        Args:
+            writer: who writes from now on.
+            running: queries that run in the process of `writer`; others of it have ended.
+
+        Raises:
+            StreamWriterExistsError: another query writes it.
+            CommitConflictError: others took and gave it back all the while; a retry is safe.
+        """
+        for _ in range(_ATTEMPTS_MAX):
+            latest = self._latest()
+            is_own = latest.writer == writer
+            if is_own and latest.time_ms + RENEWAL_MS > self.clock.now_ms():
+                return
+            self._check(latest, writer, running)
+            if self._add(latest.number + 1, writer):
+                return
+        raise CommitConflictError(
+            table=self.name,
+            snapshot_id=None,
+            commit_user=writer.query,
+            operation=None,
+            reason="other streams took and left it all the while",
+        )
+
+    def give_back(self, writer: StreamWriter) -> None:
+        """Let others take the table, if it is still the writer's."""
+        latest = self._latest()
+        if latest.writer == writer:
+            self._add(latest.number + 1, None)
+
+    def _check(self, latest: _Claim, writer: StreamWriter, running: Collection[str]) -> None:
+        other = latest.writer
+        if other is None or (other.query, other.holder) == (writer.query, writer.holder):
+            return
+        match liveness(other.holder):
+            case Liveness.DEAD:
+                return
+            case Liveness.RUNNING if other.holder == writer.holder and other.query not in running:
+                return
+            case Liveness.UNKNOWN:
+                # A query that starts again elsewhere knows best that its machine is gone.
+                is_silent = latest.time_ms + LEASE_MS < self.clock.now_ms()
+                if is_silent or other.query == writer.query:
+                    return
+        raise StreamWriterExistsError(
+            table=self.name, query=other.query, pid=other.holder.pid, host=other.holder.host
+        )
+
+    def _latest(self) -> _Claim:
+        for _ in range(_ATTEMPTS_MAX):
+            number = max(self._numbers(), default=0)
+            if number == 0:
+                break
+            path = self._entry(number)
+            try:
+                data = self.file_io.read_bytes(path)
+            except MissingFileError:
+                continue  # a later one has taken its place
+            writer, time_ms = from_checked_json(
+                data, _writer_in, path=path, version=_ENTRY_VERSION, noun="claim", remedy=_REMEDY
+            )
+            return _Claim(number=number, writer=writer, time_ms=time_ms)
+        return _Claim(number=0, writer=None, time_ms=0)
+
+    def _add(self, number: int, writer: StreamWriter | None) -> bool:
+        entry = {
+            "query": None if writer is None else writer.query,
+            "run": None if writer is None else writer.run,
+            "holder": None if writer is None else writer.holder.to_json(),
+            "timeMs": self.clock.now_ms(),
+        }
+        data = to_checked_json(entry, version=_ENTRY_VERSION)
+        if not self.file_io.write_new(self._entry(number), data):
+            return False
+        # The numbers may have been read before others took, gave back and tidied up.
+        if max(self._numbers()) != number:
+            self.file_io.delete(self._entry(number))
+            return False
+        for old in self._numbers():
+            if old < number:
+                self.file_io.delete(self._entry(old))
+        return True
+
+    def _numbers(self) -> list[int]:
+        entries = self.file_io.list(join_path(self.path, CLAIM_FOLDER))
+        return [int(status.name) for status in entries if status.name.isdecimal()]
+
+    def _entry(self, number: int) -> str:
+        return join_path(self.path, CLAIM_FOLDER, f"{number:012d}")
+
+
+def _writer_in(item: Mapping[str, Any]) -> tuple[StreamWriter | None, int]:
+    """Return who has the table, and since when (ms since 1970)."""
+    holder, time_ms = ProcessIdentity.from_json(item["holder"]), int(item["timeMs"])
+    if holder is None:
+        return None, time_ms
+    return StreamWriter(query=str(item["query"]), run=str(item["run"]), holder=holder), time_ms

@@ -1,0 +1,71 @@
+"""What one write may be told, by a hint, by `WITH (…)` after the table's name, or by `option`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.options.table_option_rules import parse_write_options
+from table_store.storage.options.table_options import (
+    CHANGE_TRACKING,
+    CHANGE_TYPE_COLUMN,
+    COMMIT_IDENTIFIER,
+    COMMIT_USER,
+)
+
+_OF_SPARK = ("mergeSchema", "mergeschema")
+"""Tells of WITH SCHEMA EVOLUTION, which is over when the write begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitName:
+    """Under which a commit is known, so that it happens once. Numbers of one user ascend."""
+
+    user: str
+    identifier: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """The closed set of write options. `is_tracked` None leaves it to the table's option."""
+
+    is_tracked: bool | None = None
+    change_type_column: str | None = None
+    commit: CommitName | None = None
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> WriteOptions:
+        """Read the options of a statement.
+
+        Raises:
+            UnknownOptionError: a key is none of the closed set.
+            InvalidOptionError: a value is not allowed, or the option is not one of a write.
+        """
+        values = parse_write_options({k: v for k, v in options.items() if k not in _OF_SPARK})
+        tracked = values.get(CHANGE_TRACKING) if values.is_given(CHANGE_TRACKING) else None
+        return cls(
+            tracked,
+            values.get(CHANGE_TYPE_COLUMN),
+            _commit_name(values.get(COMMIT_USER), values.get(COMMIT_IDENTIFIER)),
+        )
+
+
+def _commit_name(user: str | None, identifier: int | None) -> CommitName | None:
+    if user is None and identifier is None:
+        return None
+    if user is None or identifier is None:
+        given, other = COMMIT_USER.key, COMMIT_IDENTIFIER.key
+        if user is None:
+            given, other = other, given
+        raise InvalidOptionError(
+            key=given,
+            value=str(identifier if user is None else user),
+            reason=f"it says nothing without {other!r}",
+        )
+    if identifier == BATCH_IDENTIFIER:
+        raise InvalidOptionError(
+            key=COMMIT_IDENTIFIER.key, value=str(identifier), reason="this number is reserved"
+        )
+    return CommitName(user=user, identifier=identifier)

@@ -1,0 +1,217 @@
+"""A position in the tokens of one statement, and the small steps every clause is read with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from table_store.sql_ext.lexer.sql_literal import identifier_value, string_value
+from table_store.sql_ext.lexer.sql_token import Token, TokenKind, tokenize
+from table_store.sql_ext.lexer.syntax_error import StatementSyntaxError
+
+_OPENING = {"(": ")", "[": "]"}
+
+
+class TokenCursor:
+    """Reads tokens forward, lazily; the text itself stays reachable by offset."""
+
+    def __init__(self, sql: str) -> None:
+        self.sql = sql
+        self._source: Iterator[Token] = tokenize(sql)
+        self._read: list[Token] = []
+        self._index = 0
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def peek(self, ahead: int = 0) -> Token:
+        """The token `ahead` places on; behind the last one, an END token."""
+        wanted = self._index + ahead
+        while len(self._read) <= wanted:
+            token = next(self._source, None)
+            if token is None:
+                return Token(TokenKind.END, "", len(self.sql), len(self.sql))
+            self._read.append(token)
+        return self._read[wanted]
+
+    def previous_end(self) -> int:
+        """Offset behind the token read last, 0 before the first."""
+        return self._read[self._index - 1].end if self._index else 0
+
+    def at_words(self, *words: str, ahead: int = 0) -> bool:
+        """Whether exactly these keywords come next."""
+        return all(self.peek(ahead + i).keyword == word for i, word in enumerate(words))
+
+    def at_any_word(self, words: frozenset[str]) -> bool:
+        """Whether one of these keywords comes next."""
+        return self.peek().keyword in words
+
+    def at_symbol(self, symbol: str, ahead: int = 0) -> bool:
+        """Whether this symbol comes next."""
+        return self.peek(ahead).is_symbol(symbol)
+
+    def at_string(self, ahead: int = 0) -> bool:
+        """Whether a string literal comes next."""
+        return self.peek(ahead).kind is TokenKind.STRING
+
+    def at_identifier(self, ahead: int = 0) -> bool:
+        """Whether a word or a name in back-ticks comes next; keywords are words too."""
+        return self.peek(ahead).kind in (TokenKind.WORD, TokenKind.QUOTED)
+
+    def at_statement_end(self) -> bool:
+        """Whether nothing but semicolons is left."""
+        ahead = 0
+        while self.at_symbol(";", ahead):
+            ahead += 1
+        return self.peek(ahead).kind is TokenKind.END
+
+    # -- moving ------------------------------------------------------------------------------------
+
+    def mark(self) -> int:
+        """A place to come back to with `reset`."""
+        return self._index
+
+    def reset(self, mark: int) -> None:
+        """Go back to a mark."""
+        self._index = mark
+
+    def advance(self) -> Token:
+        """Read one token; at the end the END token, again and again."""
+        token = self.peek()
+        if token.kind is not TokenKind.END:
+            self._index += 1
+        return token
+
+    def accept_words(self, *words: str) -> bool:
+        """Read exactly these words, or nothing."""
+        if not self.at_words(*words):
+            return False
+        self._index += len(words)
+        return True
+
+    def accept_symbol(self, symbol: str) -> bool:
+        """Read this symbol, or nothing."""
+        if not self.at_symbol(symbol):
+            return False
+        self._index += 1
+        return True
+
+    def expect_words(self, *words: str) -> None:
+        """Read these words; an error names the first that is missing."""
+        for word in words:
+            if not self.accept_words(word):
+                raise self.error(word)
+
+    def expect_symbol(self, symbol: str) -> None:
+        """Read this symbol."""
+        if not self.accept_symbol(symbol):
+            raise self.error(f"'{symbol}'")
+
+    def expect_statement_end(self) -> None:
+        """Check that nothing but semicolons is left."""
+        if not self.at_statement_end():
+            raise self.error("the end of the statement")
+
+    # -- reading values ----------------------------------------------------------------------------
+
+    def identifier(self, what: str = "a name") -> str:
+        """One name, without its back-ticks."""
+        if not self.at_identifier():
+            raise self.error(what)
+        return identifier_value(self.advance().text)
+
+    def name(self, what: str = "a table name") -> tuple[str, ...]:
+        """A name of one or more parts.
+
+        An unquoted part may carry a dollar (`t$snapshots`), and `IDENTIFIER('a.b')` names what
+        its literal spells.
+        """
+        if self.at_words("IDENTIFIER") and self.at_symbol("(", 1):
+            return self._identifier_clause()
+        parts = [self._name_part(what)]
+        while self.accept_symbol("."):
+            parts.append(self._name_part(what))
+        return tuple(parts)
+
+    def _name_part(self, what: str) -> str:
+        part = self.identifier(what)
+        while self.at_symbol("$") and self.peek().start == self.previous_end():
+            suffix = self.peek(1)
+            if suffix.kind is not TokenKind.WORD or suffix.start != self.peek().end:
+                break
+            self.advance()
+            part += "$" + self.advance().text
+        return part
+
+    def _identifier_clause(self) -> tuple[str, ...]:
+        self.expect_words("IDENTIFIER")
+        self.expect_symbol("(")
+        inner = TokenCursor(self.string("a string literal"))
+        self.expect_symbol(")")
+        if inner.at_words("IDENTIFIER") and inner.at_symbol("(", 1):
+            raise inner.error("a table name")
+        parts = inner.name()
+        inner.expect_statement_end()
+        return parts
+
+    def string(self, what: str = "a string") -> str:
+        """A string literal; neighbouring literals make one value, as in Spark."""
+        if not self.at_string():
+            raise self.error(what)
+        value = ""
+        while self.at_string():
+            value += string_value(self.advance().text)
+        return value
+
+    def group(self) -> str:
+        """Read a parenthesised group; its text with the parentheses."""
+        if not self.at_symbol("("):
+            raise self.error("'('")
+        start = self.peek().start
+        self.advance()
+        self.skip_until(lambda _: False)
+        self.expect_symbol(")")
+        return self.sql[start : self.previous_end()]
+
+    def skip_until(self, stops: Callable[[TokenCursor], bool]) -> None:
+        """Read on to an unmatched closing bracket, the end, or where `stops` says so.
+
+        `stops` is asked outside brackets only.
+        """
+        pending: list[str] = []
+        while self.peek().kind is not TokenKind.END:
+            token = self.peek()
+            if not pending and stops(self):
+                return
+            if token.kind is TokenKind.SYMBOL:
+                if token.text in _OPENING:
+                    pending.append(_OPENING[token.text])
+                elif token.text in (")", "]"):
+                    if not pending:
+                        return
+                    if pending.pop() != token.text:
+                        raise self.error("brackets that match")
+            elif token.kind is TokenKind.UNCLOSED_COMMENT:
+                raise self.error("'*/'")
+            self.advance()
+        if pending:
+            raise self.error(f"'{pending[-1]}'")
+
+    def rest_of_statement(self) -> str:
+        """Read to the end; the text as written, without semicolons that end the statement."""
+        start = end = self.peek().start
+        while self.peek().kind is not TokenKind.END:
+            token = self.advance()
+            if token.kind is TokenKind.UNCLOSED_COMMENT:
+                raise self.error("'*/'")
+            if not token.is_symbol(";"):
+                end = token.end
+        return self.sql[start:end]
+
+    def error(self, expected: str) -> StatementSyntaxError:
+        """The error to raise where something else than `expected` stands."""
+        return self.refusal(f"expected {expected}")
+
+    def refusal(self, problem: str) -> StatementSyntaxError:
+        """The error to raise where the next token is wrong for another reason."""
+        token = self.peek()
+        found = None if token.kind is TokenKind.END else token.text
+        return StatementSyntaxError(sql=self.sql, offset=token.start, found=found, problem=problem)

@@ -1,0 +1,81 @@
+"""The statement that SHOW CREATE TABLE prints: run again, it makes the same table."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from table_store.catalog.definition.declared_type import declared_sql
+from table_store.catalog.definition.sql_literal import string_literal
+from table_store.sql_ext.lexer.sql_literal import identifier_literal, name_literal
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.kernel.secrets import asked_for, is_secret, reference
+
+_PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def create_statement(
+    schema: TableSchema, name: tuple[str, ...], *, is_temporary: bool = False
+) -> str:
+    """The CREATE [TEMPORARY] TABLE of a table called `name`, in our own form.
+
+    Computed columns, WATERMARK and WITH stand as their user writes them; in place of a secret
+    stands a name by which it is asked for.
+    """
+    elements = [_column(field) for field in schema.fields]
+    if schema.watermark is not None:
+        column, expression = schema.watermark
+        column = column if _PLAIN.fullmatch(column) else identifier_literal(column)
+        elements.append(f"WATERMARK FOR {column} AS {expression}")
+    if schema.primary_key:
+        named = ""
+        if schema.constraint_name is not None:
+            named = f"CONSTRAINT {identifier_literal(schema.constraint_name)} "
+        elements.append(f"{named}PRIMARY KEY ({_names(schema.primary_key)}) NOT ENFORCED")
+    shown = ".".join(_name(part) for part in name)
+    words = "CREATE TEMPORARY TABLE" if is_temporary else "CREATE TABLE"
+    lines = [f"{words} {shown} (\n  " + ",\n  ".join(elements) + ")"]
+    if schema.comment is not None:
+        lines.append(f"COMMENT {string_literal(schema.comment)}")
+    if schema.partition_keys:
+        lines.append(f"PARTITIONED BY ({_names(schema.partition_keys)})")
+    if schema.options:
+        pairs = (
+            f"{string_literal(key)} = {_shown(key, value)}"
+            for key, value in sorted(schema.options.items())
+        )
+        lines.append("WITH (\n  " + ",\n  ".join(pairs) + ")")
+    return "\n".join(lines)
+
+
+def _shown(key: str, value: str) -> str:
+    if is_secret(key, value):
+        value = asked_for(key)
+    literal = string_literal(value)
+    # Spark substitutes `${env:…}` and the like, but nothing in the name of a secret.
+    return literal if reference(value) is None else literal.replace(r"\u0024", "$")
+
+
+def _column(field: Field) -> str:
+    comment = "" if field.comment is None else f" COMMENT {string_literal(field.comment)}"
+    if field.generated is not None:
+        return f"{_name(field.name)} AS {field.generated}{comment}"
+    words = [_name(field.name), declared_sql(field)]
+    if not field.nullable:
+        words.append("NOT NULL")
+    if field.default is not None:
+        words.append(f"DEFAULT {field.default}")
+    return " ".join(words) + comment
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(_name(name) for name in names)
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) and not _is_clause(name) else name_literal((name,))
+
+
+def _is_clause(name: str) -> bool:
+    """Whether the name without back-ticks could be read as the start of something else."""
+    return name.upper() in ("CHECK", "CONSTRAINT", "FOREIGN", "PRIMARY", "UNIQUE", "WATERMARK")

@@ -1,0 +1,78 @@
+"""The changes of snapshots that have expired, as files beside the data.
+
+For each such snapshot `log/snapshot-N` holds what it was. The files that its delta list names are
+its own: as added ones those with the rows that its commit brought, as deleted ones those with the
+rows that it took away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.metadata.live_files import LiveFiles, manifests_of, read_delta
+from table_store.storage.file_store.metadata.manifest_entry import FileKind
+from table_store.storage.file_store.metadata.manifest_file import MetadataReader
+from table_store.storage.file_store.metadata.snapshot_files import SnapshotFiles
+from table_store.storage.file_store.model.data_file import DataFile
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.snapshot import Snapshot
+from table_store.storage.file_store.scan.pruning import prune
+from table_store.storage.kernel.predicate import Predicate
+
+ARCHIVE_FOLDER: Final = "log"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeArchive:
+    """The kept changes of one table; consecutive snapshots."""
+
+    metadata: MetadataReader
+
+    @property
+    def snapshots(self) -> SnapshotFiles:
+        """The snapshots whose changes are kept."""
+        folder = join_path(self.metadata.table_path, ARCHIVE_FOLDER)
+        return SnapshotFiles(self.metadata.file_io, folder)
+
+    def ids(self) -> range:
+        """Return the newest ids that follow each other without a gap; one listing."""
+        ids = self.snapshots.ids()
+        if not ids:
+            return range(0)
+        first = next((i for before, i in reversed(list(pairwise(ids))) if before < i - 1), ids[0])
+        return range(first, ids[-1] + 1)
+
+    def delta(
+        self, snapshot: Snapshot, schema: TableSchema, predicate: Predicate | None = None
+    ) -> tuple[tuple[DataFile, ...], tuple[DataFile, ...]]:
+        """Return the files with the rows that a kept snapshot took away, and those it brought.
+
+        Args:
+            snapshot: of this archive.
+            schema: under which the rows are to be read.
+            predicate: from `for_all_versions`; files that cannot satisfy it are left out.
+
+        Raises:
+            MissingFileError, CorruptFileError: of the archive's manifests.
+        """
+        entries = read_delta(self.metadata, snapshot, schema)
+        live = prune(LiveFiles(snapshot_id=snapshot.id, schema=schema, entries=entries), predicate)
+        kinds = live.entries["kind"].to_pylist()
+        files = live.files()
+        removed = tuple(f for f, kind in zip(files, kinds, strict=True) if kind != FileKind.ADD)
+        added = tuple(f for f, kind in zip(files, kinds, strict=True) if kind == FileKind.ADD)
+        return removed, added
+
+    def file_names(self, schema: TableSchema) -> set[str]:
+        """Return the names of all files that belong to kept changes."""
+        names: set[str] = set()
+        for snapshot_id in self.snapshots.ids():
+            snapshot = self.snapshots.get(snapshot_id)
+            base, delta = manifests_of(self.metadata, snapshot)
+            names |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
+            names |= {manifest.name for manifest in (*base, *delta)}
+            names |= set(read_delta(self.metadata, snapshot, schema)["name"].to_pylist())
+        return names

@@ -1,0 +1,358 @@
+"""Committing to a table: one attempt, and the loop that repeats attempts.
+
+Protocol (seeds 002, "Write Process"; put-if-absent as in Delta's and Paimon's file commits):
+read the latest snapshot i, write new manifests, make them durable, create `snapshot-(i+1)` only if
+it is absent, and see that i+1 has not expired meanwhile. The creation is the commit. Losing the
+race costs another attempt. tests/property/test_commit_protocol.py is the proof.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_store.commit.catalog_lock import TableLock
+from table_store.storage.file_store.commit.commit_attempt import CommitAttempt
+from table_store.storage.file_store.commit.commit_listener import NO_LISTENER, CommitListener
+from table_store.storage.file_store.commit.commit_outcome import (
+    Committed,
+    LostRace,
+    NoChange,
+    Unknown,
+)
+from table_store.storage.file_store.commit.commit_plan import Changes, CommitPlanner
+from table_store.storage.file_store.commit.conflict import Conflict
+from table_store.storage.file_store.metadata.manifest_file import (
+    PROCESS_CACHE,
+    ManifestCache,
+    MetadataReader,
+)
+from table_store.storage.file_store.metadata.manifest_writer import ManifestWriter
+from table_store.storage.file_store.metadata.pin import Pins
+from table_store.storage.file_store.metadata.schema_store import SchemaStore
+from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.scope import Scope
+from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
+from table_store.storage.file_store.model.storage_settings import RetryPolicy
+from table_store.storage.kernel.clock import Clock
+from table_store.storage.kernel.errors import (
+    CommitConflictError,
+    CommitStateUnknownError,
+    CorruptFileError,
+    SnapshotNotFoundError,
+    TableStoreError,
+)
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.ids import IdSource
+
+BATCH_LOOKBACK = 10
+"""Snapshots that are searched for an earlier commit of a batch statement which does not say when
+it began. More: commits get slower with the length of the history."""
+
+
+class TableCommit:
+    """Commits to one table. Holds no state of the table, so it may live as long as it likes."""
+
+    def __init__(
+        self,
+        file_io: FileIO,
+        table_path: str,
+        schema_store: SchemaStore,
+        clock: Clock,
+        ids: IdSource,
+        lock: TableLock | None = None,
+        *,
+        cache: ManifestCache = PROCESS_CACHE,
+        retry: RetryPolicy | None = None,
+        listener: CommitListener = NO_LISTENER,
+    ) -> None:
+        self._table_path = table_path
+        self._schemas = schema_store
+        self._clock = clock
+        self._ids = ids
+        self._lock = lock
+        self._retry = retry or RetryPolicy()
+        self._listener = listener
+        self._snapshots = SnapshotStore(file_io, table_path)
+        reader = MetadataReader(file_io=file_io, table_path=table_path, cache=cache)
+        self._pins = Pins(file_io, table_path)
+        self._attempt = CommitAttempt(
+            schemas=schema_store,
+            snapshots=self._snapshots,
+            planner=CommitPlanner(reader=reader, snapshots=self._snapshots),
+            manifests=ManifestWriter(reader=reader, ids=ids),
+            listener=listener,
+            clock=clock,
+        )
+
+    def commit(
+        self,
+        messages: Sequence[CommitMessage],
+        *,
+        kind: CommitKind,
+        commit_user: str,
+        commit_identifier: int = BATCH_IDENTIFIER,
+        read_snapshot_id: int | None = None,
+        read_scope: Scope | None = None,
+        overwrite: Scope | None = None,
+        track_changes: bool | None = None,
+        operation: str = "WRITE",
+        expected_schema_id: int | None = None,
+        since_snapshot_id: int | None = None,
+        allow_empty: bool = False,
+        log_offsets: Mapping[int, int] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> Committed | NoChange:
+        """Publish the files of `messages` as one new snapshot.
+
+        The same user and identifier never commit twice. Identifiers of one user must ascend, or
+        all be `BATCH_IDENTIFIER` with a user name that is used for one statement only.
+
+        Args:
+            messages: what writers or compactions hand back; empty for an overwrite by nothing.
+            kind: COMPACT for files whose rows were in the table before, with absolute sequences.
+            commit_user: who commits.
+            commit_identifier: what is committed; see above.
+            read_snapshot_id: the snapshot the statement read (0: the empty table). Any later
+                commit that changed rows in `read_scope` (default: the whole table; for an
+                overwrite: what it replaces) is a conflict. None: nothing was read.
+            read_scope: what the statement read.
+            overwrite: all files in this scope are deleted too. Files that a compaction has
+                replaced meanwhile are deleted in their new form.
+            track_changes: whether readers of changes shall see it; None: as the table's option.
+            operation: the statement's name, for people.
+            expected_schema_id: refuse when the table's schema is another one by now.
+            since_snapshot_id: latest snapshot when the statement began (0: none), if known. An
+                earlier commit of the same batch statement is looked for in all later ones;
+                without it (and without `read_snapshot_id`) in the last `BATCH_LOOKBACK` only.
+            allow_empty: make a snapshot even when no file changes (a stream's checkpoint).
+            log_offsets: by bucket; buckets that are absent keep theirs.
+            properties: anything the committer wants to find again.
+
+        Raises:
+            CommitConflictError: another commit is in the way; nothing of this one is visible.
+            CommitStateUnknownError: the store failed; the commit may or may not be visible.
+            FileAccessError: the store refused before publishing; nothing is visible.
+        """
+        return self._run(
+            Changes(
+                messages=tuple(messages),
+                kind=kind,
+                commit_user=commit_user,
+                commit_identifier=commit_identifier,
+                read_snapshot_id=read_snapshot_id,
+                read_scope=read_scope,
+                overwrite=overwrite,
+                track_changes=track_changes,
+                operation=operation,
+                expected_schema_id=expected_schema_id,
+                allow_empty=allow_empty,
+                log_offsets=log_offsets or FrozenMap(),
+                properties=properties or FrozenMap(),
+            ),
+            since=since_snapshot_id if since_snapshot_id is not None else read_snapshot_id,
+        )
+
+    def has_committed(self, commit_user: str, commit_identifier: int) -> bool:
+        """Whether the user, whose identifiers ascend, has committed this one or a later one."""
+        latest = self._snapshots.latest()
+        last = None if latest is None else latest.commit_identifiers.get(commit_user)
+        return last is not None and last >= commit_identifier
+
+    def rollback(
+        self,
+        snapshot_id: int,
+        *,
+        commit_user: str,
+        commit_identifier: int = BATCH_IDENTIFIER,
+        track_changes: bool | None = None,
+    ) -> Committed | NoChange:
+        """Publish a new snapshot whose files are those of `snapshot_id`; history is kept.
+
+        The schema stays the latest one.
+
+        Raises:
+            SnapshotNotFoundError: the snapshot does not exist, or expires meanwhile.
+            CommitStateUnknownError: see `commit`.
+        """
+        changes = Changes(
+            messages=(),
+            kind=CommitKind.OVERWRITE,
+            commit_user=commit_user,
+            commit_identifier=commit_identifier,
+            rollback_to=snapshot_id,
+            allow_empty=self._is_newest_damaged(),
+            track_changes=track_changes,
+            operation="ROLLBACK",
+        )
+        # Each attempt looks again whether the snapshot, pinned by now, still counts.
+        with self._pins.pinned(self._snapshots.get(snapshot_id), self._ids.unique()):
+            return self._run(changes, since=None)
+
+    def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
+        outcome = self._outcome(changes, since=since)
+        if isinstance(outcome, Committed):
+            # It has happened all the same; the log catches up.
+            with suppress(TableStoreError):
+                schema = self._schemas.get(outcome.snapshot.schema_id)
+                self._listener.on_commit(outcome.snapshot, schema)
+        return outcome
+
+    def _outcome(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
+        latest = self._base(changes)
+        done = self._earlier_commit(latest, changes, since)
+        if done is not None:
+            return done
+        doubts: list[Unknown] = []
+        try:
+            return self._repeated(latest, changes, doubts)
+        except TableStoreError as error:
+            if not doubts:
+                raise
+            # What a later attempt met says nothing about the earlier one, which may still land.
+            raise self._unknown_error(changes, doubts[0].reason) from error
+
+    def _repeated(
+        self, latest: Snapshot | None, changes: Changes, doubts: list[Unknown]
+    ) -> Committed | NoChange:
+        """Attempt until it is known what has happened; attempts in doubt are added to `doubts`."""
+        for number in range(self._retry.max_retries + 1):
+            result = self._attempt_locked(latest, changes)
+            if isinstance(result, Committed) or (isinstance(result, NoChange) and not doubts):
+                return result
+            if isinstance(result, Conflict):
+                raise self._conflict_error(result)
+            self._clock.sleep_ms(
+                self._retry.wait_ms(number, zlib.crc32(self._ids.unique().encode()))
+            )
+            if isinstance(result, Unknown):
+                doubts.append(result)
+            latest = self._base(changes)
+            done = self._settled(result, latest, changes)
+            if done is not None:
+                return done
+        raise self._conflict_error(
+            Conflict(
+                reason=f"others committed first in all {self._retry.max_retries + 1} attempts",
+                snapshot=latest,
+            )
+        )
+
+    def _settled(
+        self, result: NoChange | LostRace | Unknown, latest: Snapshot | None, changes: Changes
+    ) -> Committed | NoChange | None:
+        """Return what an attempt in doubt has come to; None where another attempt does no harm.
+
+        That is so when it lost, and also while its snapshot id is free: the next attempt is at
+        the same id, and of the two only one can ever be there.
+
+        Raises:
+            SnapshotNotFoundError: it has expired, and so nobody knows.
+        """
+        if not isinstance(result, Unknown) or latest is None or latest.id < result.snapshot_id:
+            return None
+        if changes.commit_identifier != BATCH_IDENTIFIER:
+            last = latest.commit_identifiers.get(changes.commit_user)
+            if last is None or last < changes.commit_identifier:
+                return None
+            own = self._find_own(latest, changes, result.snapshot_id - 1)
+            if own is None:
+                return NoChange(snapshot=latest)
+        else:
+            own = self._snapshots.get(result.snapshot_id)
+            if not changes.made(own):
+                return None
+        # Its name may not be durable yet: this write synchronises the same folder.
+        self._snapshots.write_hint(own.id, durable=True)
+        return Committed(snapshot=own)
+
+    def _is_newest_damaged(self) -> bool:
+        try:
+            self._snapshots.latest()
+        except CorruptFileError:
+            return True
+        return False
+
+    def _base(self, changes: Changes) -> Snapshot | None:
+        """Return what the next snapshot follows.
+
+        For a rollback, which leads out of damage, that is the newest snapshot that can be read,
+        under the id of the newest.
+        """
+        try:
+            return self._snapshots.latest()
+        except CorruptFileError:
+            if changes.rollback_to is None:
+                raise
+        newest = self._snapshots.latest_id() or 0
+        for snapshot_id in range(newest, 0, -1):
+            with suppress(CorruptFileError):
+                return replace(self._snapshots.get(snapshot_id), id=newest)
+        return None
+
+    def _attempt_locked(
+        self, base: Snapshot | None, changes: Changes
+    ) -> Committed | NoChange | Conflict | LostRace | Unknown:
+        if self._lock is None:
+            return self._attempt.run(base, changes)
+        return self._lock.run(lambda: self._attempt.run(base, changes))
+
+    def _earlier_commit(
+        self, latest: Snapshot | None, changes: Changes, since: int | None
+    ) -> Committed | NoChange | None:
+        """Return the outcome when this user and identifier have committed before."""
+        if latest is None:
+            return None
+        if changes.commit_identifier != BATCH_IDENTIFIER:
+            last = latest.commit_identifiers.get(changes.commit_user)
+            if last is None or last < changes.commit_identifier:
+                return None
+            since = 0
+        elif since is None:
+            since = max(0, latest.id - BATCH_LOOKBACK)
+        own = self._find_own(latest, changes, since)
+        if own is not None:
+            return Committed(snapshot=own, repeated=True)
+        if changes.commit_identifier != BATCH_IDENTIFIER:
+            return NoChange(snapshot=latest)
+        return None
+
+    def _find_own(
+        self, latest: Snapshot | None, changes: Changes, after_id: int
+    ) -> Snapshot | None:
+        if latest is None or latest.id <= after_id:
+            return None
+        if changes.made(latest):
+            return latest
+        for snapshot_id in range(latest.id - 1, after_id, -1):
+            try:
+                snapshot = self._snapshots.get(snapshot_id)
+            except SnapshotNotFoundError:
+                return None
+            except CorruptFileError:
+                continue  # whoever wrote it: a rollback has passed over it
+            if changes.made(snapshot):
+                return snapshot
+        return None
+
+    def _conflict_error(self, conflict: Conflict) -> CommitConflictError:
+        other = conflict.snapshot
+        return CommitConflictError(
+            table=self._table_path,
+            snapshot_id=None if other is None else other.id,
+            commit_user=None if other is None else other.commit_user,
+            operation=None if other is None else other.operation,
+            reason=conflict.reason,
+        )
+
+    def _unknown_error(self, changes: Changes, reason: str) -> CommitStateUnknownError:
+        return CommitStateUnknownError(
+            table=self._table_path,
+            commit_user=changes.commit_user,
+            commit_identifier=changes.commit_identifier,
+            reason=reason,
+        )

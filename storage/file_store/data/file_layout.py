@@ -1,0 +1,195 @@
+"""How the columns of one data file become the columns that a reader asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.storage.file_store.data.column_projection import absent_column, converted
+from table_store.storage.file_store.data.row_group_pruning import (
+    RowGroupBounds,
+    possible_row_groups,
+)
+from table_store.storage.file_store.model.data_file import (
+    KIND_ADD,
+    KIND_COLUMN,
+    KIND_DELETE,
+    SEQUENCE_COLUMN,
+    DataFile,
+)
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.formats.data_format import FormatReader
+from table_store.storage.kernel.arrays import IntArray
+from table_store.storage.kernel.types import is_orderable, to_arrow
+from table_store.storage.kernel.values import Value, python_value
+
+_SEQUENCE_POSITION: Final = 0
+_KIND_POSITION: Final = 1
+_FIRST_POSITION: Final = 2
+"""Where a file has its columns: first the two of every data file, then those of its schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a reader asks for: columns by their names now, and the two of every data file."""
+
+    columns: tuple[str, ...]
+    with_kinds: bool
+    with_sequences: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column asked for. `written` and `position` are None if the file is older than it."""
+
+    name: str
+    field: Field
+    written: Field | None
+    position: int | None
+
+
+class FileLayout:
+    """Where the columns asked for are in a file. Reads the footer only.
+
+    `positions` are those of the file's columns that are needed, ascending; `schema` is that of
+    the rows that come out.
+    """
+
+    def __init__(
+        self,
+        reader: FormatReader,
+        file: DataFile,
+        want: Wanted,
+        *,
+        written: TableSchema,
+        current: TableSchema,
+    ) -> None:
+        self._reader = reader
+        self._file = file
+        self._want = want
+        self._columns = columns = [_column(name, written, current) for name in want.columns]
+        # Kinds that are all the same need not be read.
+        self._are_kinds_mixed = 0 < file.delete_count < file.row_count
+        positions = {c.position for c in columns if c.position is not None}
+        if want.with_kinds and self._are_kinds_mixed:
+            positions.add(_KIND_POSITION)
+        if want.with_sequences:
+            positions.add(_SEQUENCE_POSITION)
+        self.positions = tuple(sorted(positions))
+        fields = [pa.field(c.name, to_arrow(c.field.type)) for c in columns]
+        if want.with_kinds:
+            fields.append(pa.field(KIND_COLUMN, pa.int8()))
+        if want.with_sequences:
+            fields.append(pa.field(SEQUENCE_COLUMN, pa.int64()))
+        self.schema = pa.schema(fields)
+
+    def rows_of(self, groups: Sequence[int]) -> int:
+        """Return the number of rows in these row groups."""
+        rows = self._reader.row_group_rows
+        return sum(rows[group] for group in groups)
+
+    def places(self, groups: Sequence[int], first: int, count: int) -> IntArray:
+        """Return where in the file some rows of the groups, one after the other, are."""
+        starts = np.concatenate([[0], np.cumsum(self._reader.row_group_rows)])
+        places, offset = [], 0
+        for group in groups:
+            rows = self._reader.row_group_rows[group]
+            low, high = max(first, offset), min(first + count, offset + rows)
+            if low < high:
+                moved = int(starts[group]) - offset
+                places.append(np.arange(low + moved, high + moved))
+            offset += rows
+        if len(places) == 1:
+            return places[0]
+        return np.concatenate(places) if places else np.zeros(0, np.int64)
+
+    def chosen_groups(
+        self, where: pc.Expression | None, groups: Sequence[int] | None
+    ) -> tuple[int, ...]:
+        """Return those of `groups` (None: of all) whose bounds let `where` be true."""
+        chosen = tuple(range(len(self._reader.row_group_rows)) if groups is None else groups)
+        if where is None or not self._columns:
+            return chosen
+        known = [self._bounds(group) for group in chosen]
+        return tuple(chosen[i] for i in possible_row_groups(where, self.schema, known))
+
+    def projected(self, stored: pa.Table) -> pa.Table:
+        """Return the rows as `schema` says; `stored` has the columns at `positions`."""
+        if not self.schema.names:
+            return stored.select([])
+        arrays = []
+        for c in self._columns:
+            if c.position is None:
+                arrays.append(self._column(c, None, stored))
+                continue
+            chunked = self._stored(stored, c.position)
+            chunks = [self._column(c, chunk, stored) for chunk in chunked.chunks]
+            arrays.append(pa.chunked_array(chunks, to_arrow(c.field.type)))
+        arrays.extend(self._system_columns(stored))
+        return pa.Table.from_arrays(arrays, schema=self.schema)
+
+    def _stored(self, rows: pa.Table, position: int) -> pa.ChunkedArray:
+        return rows.column(self.positions.index(position))
+
+    def _column(self, column: _Column, values: pa.Array | None, stored: pa.Table) -> pa.Array:
+        if column.written is None or values is None:
+            return absent_column(column.field, stored.num_rows)
+        return converted(values, column.written.type, column.field.type)
+
+    def _system_columns(self, stored: pa.Table) -> list[pa.ChunkedArray | pa.Array]:
+        columns = []
+        if self._want.with_kinds:
+            if self._are_kinds_mixed:
+                columns.append(self._stored(stored, _KIND_POSITION))
+            else:
+                kind = KIND_DELETE if self._file.delete_count else KIND_ADD
+                columns.append(pa.array(np.full(stored.num_rows, kind, np.int8)))
+        if self._want.with_sequences:
+            sequences = self._stored(stored, _SEQUENCE_POSITION)
+            offset = self._file.sequence_offset
+            columns.append(pc.add(sequences, offset) if offset else sequences)
+        return columns
+
+    def minima(self) -> tuple[tuple[Value, ...] | None, ...]:
+        """Return the least values of the columns in each row group; None where none are known."""
+        known = [self._bounds(group) for group in range(len(self._reader.row_group_rows))]
+        return tuple(
+            tuple(python_value(bounds[name].low) for name in self.schema.names)
+            if all(name in bounds and bounds[name].low.is_valid for name in self.schema.names)
+            else None
+            for bounds in known
+        )
+
+    def _bounds(self, group: int) -> dict[str, RowGroupBounds]:
+        known: dict[str, RowGroupBounds] = {}
+        for c in self._columns:
+            if c.position is None or c.written is None:
+                value = absent_column(c.field, 1)[0]
+                if not pa.types.is_floating(value.type):  # NaN equals nothing, itself included
+                    known[c.name] = RowGroupBounds(
+                        low=value, high=value, has_nulls=not value.is_valid
+                    )
+                continue
+            if not is_orderable(c.field.type):
+                continue
+            stored = self._reader.bounds(c.position, group)
+            if stored is None:
+                continue
+            low, high, null_count = stored
+            pair = converted(pa.array([low, high], low.type), c.written.type, c.field.type)
+            known[c.name] = RowGroupBounds(low=pair[0], high=pair[1], has_nulls=null_count > 0)
+        return known
+
+
+def _column(name: str, written: TableSchema, current: TableSchema) -> _Column:
+    """Find a column by the id it has now; the name may have been another one."""
+    field = current.field_named(name)
+    for position, candidate in enumerate(written.fields, start=_FIRST_POSITION):
+        if candidate.id == field.id:
+            return _Column(name, field, candidate, position)
+    return _Column(name, field, None, None)

@@ -1,0 +1,274 @@
+"""The numbered snapshots of one table: which there are, and how one is added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from enum import Enum
+from typing import Final
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.metadata.retention_floor import RetentionFloor
+from table_store.storage.file_store.metadata.snapshot_files import SnapshotFiles
+from table_store.storage.file_store.model.snapshot import Snapshot
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
+from table_store.storage.kernel.clock import time_text
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    FileAccessError,
+    FormatVersionError,
+    MissingFileError,
+    SnapshotNotFoundError,
+    TableStoreError,
+)
+
+SNAPSHOT_FOLDER: Final = "snapshot"
+LATEST_HINT: Final = "LATEST"
+_HINT_VERSION: Final = 2
+
+
+class Publication(Enum):
+    """What became of an attempt to add a snapshot."""
+
+    PUBLISHED = "it is the snapshot of its id"
+    TAKEN = "another has its id, or had it until it expired"
+    UNCLEAR = "its id has expired: either it was there before, or the id was another's"
+
+
+class SnapshotStore:
+    """Reads and publishes `snapshot/snapshot-N`; N ascends by 1 without gaps.
+
+    Ids below the table's `RetentionFloor` have expired, whether there is a file or not. The file
+    LATEST holds an id where to start looking. It may be old, absent or damaged: it is checked
+    against the snapshot it names, and a listing replaces it. LATEST is written after its snapshot,
+    so one that is ahead of all snapshots says that the newest is lost.
+    """
+
+    def __init__(self, file_io: FileIO, table_path: str) -> None:
+        self._file_io = file_io
+        self._table_path = table_path
+        self._folder = join_path(table_path, SNAPSHOT_FOLDER)
+        self._files = SnapshotFiles(file_io, self._folder)
+        self._floor = RetentionFloor(file_io, table_path)
+
+    def path(self, snapshot_id: int) -> str:
+        """Return the path of one snapshot file."""
+        return self._files.path(snapshot_id)
+
+    def latest_id(self) -> int | None:
+        """Return the newest id, None before the first commit; five look-ups with a good hint.
+
+        Raises:
+            MissingFileError: the newest snapshot is lost, and its id must not be given again; or
+                one in the middle is, and those behind it would be passed over.
+        """
+        newest = self._newest_by_hint()
+        if newest is None or newest < self._floor.read():
+            return self._newest_listed()
+        return newest
+
+    def earliest_id(self) -> int | None:
+        """Return the oldest id that counts, None before the first commit."""
+        floor = self._floor.read() or 1
+        return floor if self._files.exists(floor) else min(self.ids(), default=None)
+
+    def latest(self) -> Snapshot | None:
+        """Return the newest snapshot, None before the first commit; fails as `latest_id`."""
+        newest = self._newest_by_hint()
+        if newest is not None:
+            with suppress(MissingFileError):  # expired since
+                snapshot = self._files.get(newest)
+                # Last: what was found may have expired, and a writer that stood still put it back.
+                if newest >= self._floor.read():
+                    return snapshot
+        while (newest := self._newest_listed()) is not None:
+            with suppress(SnapshotNotFoundError):
+                return self.get(newest)
+        return None
+
+    def get(self, snapshot_id: int) -> Snapshot:
+        """Return the snapshot of this id.
+
+        Raises:
+            SnapshotNotFoundError: there is none yet, or it has expired.
+            MissingFileError: it is lost.
+            CorruptFileError: the file is damaged, or holds another id.
+        """
+        return self.between(snapshot_id, snapshot_id)[0]
+
+    def between(self, first_id: int, last_id: int) -> tuple[Snapshot, ...]:
+        """Return the snapshots of these ids, oldest first; one read each.
+
+        Raises:
+            SnapshotNotFoundError, MissingFileError, CorruptFileError: as `get`, for any of them.
+        """
+        found: list[Snapshot] = []
+        for snapshot_id in range(first_id, last_id + 1):
+            try:
+                found.append(self._files.get(snapshot_id))
+            except MissingFileError as error:
+                raise self._absent(snapshot_id) from error
+        if found and first_id < self._floor.read():  # after the reads, see `latest`
+            raise self._not_found(f"with id {first_id}")
+        return tuple(found)
+
+    def at_timestamp(self, timestamp_ms: int) -> Snapshot:
+        """Return the newest snapshot committed at or before `timestamp_ms`; O(log n) reads.
+
+        Raises:
+            SnapshotNotFoundError: the table had no snapshot then, or it has expired.
+        """
+        low, high = self.earliest_id(), self.latest_id()
+        found: Snapshot | None = None
+        while low is not None and high is not None and low <= high:
+            middle_id = (low + high) // 2
+            try:
+                middle = self.get(middle_id)
+            except SnapshotNotFoundError:  # it has just expired, and so have those before it
+                low = middle_id + 1
+                continue
+            if middle.time_ms <= timestamp_ms:
+                found, low = middle, middle_id + 1
+            else:
+                high = middle_id - 1
+        if found is None:
+            raise self._not_found(f"at or before {time_text(timestamp_ms * 1000)}")
+        return found
+
+    def ids(self) -> tuple[int, ...]:
+        """Return all ids that count in ascending order; two listings."""
+        ids = self._files.ids()
+        floor = self._floor.read()
+        return tuple(snapshot_id for snapshot_id in ids if snapshot_id >= floor)
+
+    def lost_ids(self) -> tuple[int, ...]:
+        """Return the ids below the newest whose snapshots are lost; listings, and looks."""
+        first, ids = self._floor.read() or 1, self.ids()
+        missing = sorted(set(range(first, max(ids, default=0))) - set(ids))
+        # A listing that runs beside commits may miss one; beside an expiry it may have too many.
+        absent = [i for i in missing if not self._files.exists(i)]
+        floor = self._floor.read() if absent else 0
+        return tuple(i for i in absent if i >= floor)
+
+    def newest_first(self) -> Iterator[Snapshot]:
+        """Yield the snapshots from the newest to the oldest that is still there."""
+        newest = self.latest_id()
+        for snapshot_id in range(newest or 0, 0, -1):
+            try:
+                yield self.get(snapshot_id)
+            except SnapshotNotFoundError:
+                return
+
+    def publish(self, snapshot: Snapshot) -> Publication:
+        """Add `snapshot`, durable, unless another has its id or had it once.
+
+        Raises:
+            FileAccessError: whether the snapshot is there is not known, if it may have happened.
+        """
+        if snapshot.id < self._floor.read() or not self._files.create(snapshot):
+            return Publication.TAKEN
+        try:
+            floor = self._floor.read()
+        except TableStoreError as error:
+            raise FileAccessError(
+                path=self.path(snapshot.id), operation="look at", reason=str(error)
+            ) from error
+        if snapshot.id < floor:
+            with suppress(TableStoreError):  # nobody reads it; the next expiry deletes it, too
+                self._files.delete([snapshot.id])
+            return Publication.UNCLEAR
+        self.write_hint(snapshot.id)
+        return Publication.PUBLISHED
+
+    def write_hint(self, snapshot_id: int, *, durable: bool = False) -> None:
+        """Note where to start looking; a failure does no harm and is not reported.
+
+        Durable: the names in the folder survive a power cut, too, and a failure is an error.
+        """
+        path = join_path(self._folder, LATEST_HINT)
+        data = to_checked_json({"id": snapshot_id}, version=_HINT_VERSION)
+        with suppress(*() if durable else (TableStoreError,)):
+            self._file_io.write_bytes(path, data, durable=durable)
+
+    def hint(self) -> int | None:
+        """Return the id that LATEST holds, None where it is absent or damaged."""
+        path = join_path(self._folder, LATEST_HINT)
+        try:
+            data = self._file_io.read_bytes(path)
+            if data.isdigit() and len(data) < 20:  # the whole file in version 1
+                return int(data)
+            return from_checked_json(
+                data, lambda item: int(item["id"]), path=path, version=_HINT_VERSION, noun="hint"
+            )
+        except (MissingFileError, CorruptFileError, FormatVersionError):
+            return None
+
+    def has_expired(self, snapshot_id: int) -> bool:
+        """Return whether the id counts no more; it never will again."""
+        return snapshot_id < self._floor.read()
+
+    def expire_before(self, snapshot_id: int) -> None:
+        """Let the ids below this one expire for ever, and delete their files.
+
+        Raises:
+            FileAccessError: they may have expired or not; files that stay are deleted next time.
+        """
+        self._floor.raise_to(snapshot_id)
+        self._files.delete([i for i in self._files.ids() if i < snapshot_id])
+
+    def _newest_by_hint(self) -> int | None:
+        """Return the newest id above the hint; None where the hint does not lead to it.
+
+        Whoever calls it looks at the floor after that.
+        """
+        hint = newest = self.hint()
+        if hint is None or newest is None or not self._files.exists(newest):
+            return None
+        while self._files.exists(newest + 1):
+            newest += 1
+        # Commits leave it at most a little behind. Far behind, it may lead to a gap.
+        is_doubtful = newest > hint + 1 or self._files.exists(newest + 2)
+        return None if is_doubtful else newest
+
+    def _newest_listed(self) -> int | None:
+        expected = max(self.hint() or 0, self._floor.read())
+        lost = self.lost_ids()
+        if lost:
+            raise self._lost(lost[0])
+        newest = max(self.ids(), default=0)
+        if newest >= expected:
+            return newest or None
+        if self._floor.read() > expected:
+            return self._newest_listed()  # all that was listed has expired meanwhile
+        going_on = f"snapshot {newest}" if newest else "an empty table"
+        raise MissingFileError(
+            path=self.path(expected),
+            snapshot_id=expected,
+            remedy=f"Restore it from a copy; or CALL sys.repair(table => ...), or delete the file "
+            f"{LATEST_HINT} beside it, to go on with {going_on}, without what was committed since",
+        )
+
+    def _absent(self, snapshot_id: int) -> TableStoreError:
+        """Return the error that says why an id has no file."""
+        if snapshot_id in self.lost_ids():
+            return self._lost(snapshot_id)
+        return self._not_found(f"with id {snapshot_id}")
+
+    def _lost(self, snapshot_id: int) -> MissingFileError:
+        return MissingFileError(
+            path=self.path(snapshot_id),
+            snapshot_id=snapshot_id,
+            remedy="Restore it from a copy; or CALL sys.repair(table => ...) to give up the "
+            "history up to it (with dry_run => true it only tells what it would do); the newest "
+            "rows stay",
+        )
+
+    def _not_found(self, asked: str) -> SnapshotNotFoundError:
+        ids = self.ids()
+        return SnapshotNotFoundError(
+            table=self._table_path,
+            asked=asked,
+            earliest_id=min(ids, default=None),
+            latest_id=max(ids, default=None),
+        )

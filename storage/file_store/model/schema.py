@@ -1,0 +1,342 @@
+"""The definition of a table: columns with ids, key, partitions, options; and its JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.types import (
+    ArrayType,
+    DataType,
+    Json,
+    MapType,
+    StructField,
+    StructType,
+    is_orderable,
+    parse_type,
+)
+
+SCHEMA_VERSION: Final = 2
+"""Format version of the schema file; see storage/FORMAT.md."""
+
+RESERVED_NAMES: Final = frozenset(
+    name.lower()
+    for name in (
+        SEQUENCE_COLUMN,
+        KIND_COLUMN,
+        "_change_type",
+        "_commit_version",
+        "_commit_timestamp",
+    )
+)
+"""Names (any case) which data files and change reads use for themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One column. `id` stays the same through renames, and is never used again after a drop.
+
+    `default` is the SQL text that later inserts use; `initial_default` is the JSON form (see
+    `values.value_to_json`) of what rows written before the column existed read as; `generated`
+    is the SQL text of a computed column; `metadata` holds further Spark metadata as
+    (key, JSON text), sorted by key.
+    """
+
+    id: int
+    name: str
+    type: DataType
+    nullable: bool = True
+    comment: str | None = None
+    default: str | None = None
+    initial_default: str | None = None
+    generated: str | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSchema:
+    """One version of a table's definition.
+
+    Fields are in the order the user sees. `watermark` is (column, SQL expression).
+    `highest_field_id` is the greatest id ever given out, nested fields included.
+    """
+
+    id: int = 0
+    fields: tuple[Field, ...]
+    primary_key: tuple[str, ...] = ()
+    partition_keys: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=FrozenMap)
+    comment: str | None = None
+    highest_field_id: int
+    time_ms: int
+    constraint_name: str | None = None
+    watermark: tuple[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.options, FrozenMap):
+            object.__setattr__(self, "options", FrozenMap(self.options))
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """All column names in order."""
+        return tuple(f.name for f in self.fields)
+
+    @property
+    def key_fields(self) -> tuple[Field, ...]:
+        """Fields of the primary key in the key's order; empty without key."""
+        return tuple(self.field_named(name) for name in self.primary_key)
+
+    @property
+    def partition_fields(self) -> tuple[Field, ...]:
+        """Fields of the partition in the order of the directories."""
+        return tuple(self.field_named(name) for name in self.partition_keys)
+
+    def field_named(self, name: str) -> Field:
+        """Return the field of this name; case counts only where both spellings exist.
+
+        Raises:
+            InvalidSchemaError: there is no such column.
+        """
+        for exact in self.fields:
+            if exact.name == name:
+                return exact
+        folded = name.lower()
+        for candidate in self.fields:
+            if candidate.name.lower() == folded:
+                return candidate
+        raise InvalidSchemaError(
+            reason=f"no such column; there are {', '.join(self.column_names)}", column=name
+        )
+
+    def field_with_id(self, field_id: int) -> Field | None:
+        """Return the top-level field of this id, or None."""
+        return next((f for f in self.fields if f.id == field_id), None)
+
+    def validate(self) -> None:
+        """Check every rule of a table definition.
+
+        Raises:
+            InvalidSchemaError: naming the column and the rule it breaks.
+        """
+        _check_names(self)
+        _check_key_columns(self.primary_key, self, role="primary key")
+        _check_key_columns(self.partition_keys, self, role="partition")
+        if self.primary_key:
+            absent = [c for c in self.partition_keys if c not in self.primary_key]
+            if absent:
+                raise InvalidSchemaError(
+                    reason="the primary key of a partitioned table must contain all partition "
+                    f"columns, and {', '.join(self.primary_key)} does not",
+                    column=absent[0],
+                )
+        for name in self.primary_key:
+            if self.field_named(name).nullable:
+                raise InvalidSchemaError(reason="a key column must be NOT NULL", column=name)
+        if self.watermark is not None:
+            self.field_named(self.watermark[0])
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the schema file; `from_bytes` is its inverse."""
+        item = {
+            "id": self.id,
+            "fields": [_field_to_json(f) for f in self.fields],
+            "highestFieldId": self.highest_field_id,
+            "partitionKeys": list(self.partition_keys),
+            "primaryKeys": list(self.primary_key),
+            "constraintName": self.constraint_name,
+            "watermark": None
+            if self.watermark is None
+            else {"column": self.watermark[0], "expression": self.watermark[1]},
+            "options": dict(self.options),
+            "comment": self.comment,
+            "timeMillis": self.time_ms,
+        }
+        return to_checked_json(item, version=SCHEMA_VERSION)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, path: str = "schema") -> TableSchema:
+        """Return the schema that `to_bytes` wrote; `path` only names the file in errors.
+
+        Raises:
+            CorruptFileError: it is not a schema, or not as it was written.
+            FormatVersionError: it was written by a newer version.
+        """
+        return from_checked_json(
+            data, _schema_from_json, path=path, version=SCHEMA_VERSION, noun="table schema"
+        )
+
+
+def new_schema(
+    *,
+    fields: Sequence[Field],
+    primary_key: Sequence[str] = (),
+    partition_keys: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    comment: str | None = None,
+    time_ms: int,
+    constraint_name: str | None = None,
+    watermark: tuple[str, str] | None = None,
+) -> TableSchema:
+    """Return the first schema of a table: ids assigned, key columns NOT NULL, rules checked.
+
+    The ids in `fields` are ignored; columns get 1, 2, … and then nested fields the next ones.
+    Key and partition names take the spelling of the column.
+
+    Raises:
+        InvalidSchemaError: a rule of `TableSchema.validate` is broken.
+    """
+    numbered = [replace(f, id=i) for i, f in enumerate(fields, start=1)]
+    highest = len(numbered)
+    complete: list[Field] = []
+    for f in numbered:
+        data_type, highest = assign_nested_ids(f.type, highest)
+        complete.append(replace(f, type=data_type))
+    draft = TableSchema(
+        fields=tuple(complete),
+        options=FrozenMap(options or {}),
+        comment=comment,
+        highest_field_id=highest,
+        time_ms=time_ms,
+        constraint_name=constraint_name,
+        watermark=watermark,
+    )
+    _check_names(draft)
+    key = tuple(draft.field_named(name).name for name in primary_key)
+    schema = replace(
+        draft,
+        primary_key=key,
+        partition_keys=tuple(draft.field_named(name).name for name in partition_keys),
+        fields=tuple(replace(f, nullable=f.nullable and f.name not in key) for f in complete),
+    )
+    schema.validate()
+    return schema
+
+
+def assign_nested_ids(data_type: DataType, highest: int) -> tuple[DataType, int]:
+    """Return the type with ids for all struct fields that have none, and the highest id then."""
+    match data_type:
+        case StructType(fields):
+            done: list[StructField] = []
+            for f in fields:
+                field_id = f.id
+                if field_id is None:
+                    highest += 1
+                    field_id = highest
+                inner, highest = assign_nested_ids(f.type, highest)
+                done.append(replace(f, id=field_id, type=inner))
+            return StructType(tuple(done)), highest
+        case ArrayType():
+            element, highest = assign_nested_ids(data_type.element, highest)
+            return replace(data_type, element=element), highest
+        case MapType():
+            key, highest = assign_nested_ids(data_type.key, highest)
+            value, highest = assign_nested_ids(data_type.value, highest)
+            return replace(data_type, key=key, value=value), highest
+    return data_type, highest
+
+
+def _check_names(schema: TableSchema) -> None:
+    if not schema.fields:
+        raise InvalidSchemaError(reason="a table needs at least one column")
+    _check_sibling_names([f.name for f in schema.fields])
+    for f in schema.fields:
+        if f.name.lower() in RESERVED_NAMES:
+            raise InvalidSchemaError(
+                reason="the name is reserved for the table store; choose another", column=f.name
+            )
+        _check_nested_names(f.type)
+
+
+def _check_nested_names(data_type: DataType) -> None:
+    match data_type:
+        case StructType(fields):
+            _check_sibling_names([f.name for f in fields])
+            for f in fields:
+                _check_nested_names(f.type)
+        case ArrayType():
+            _check_nested_names(data_type.element)
+        case MapType():
+            _check_nested_names(data_type.key)
+            _check_nested_names(data_type.value)
+
+
+def _check_sibling_names(names: Sequence[str]) -> None:
+    for name in names:
+        if not name or "\0" in name:
+            raise InvalidSchemaError(reason="a column name is empty or holds NUL", column=name)
+    name, count = Counter(n.lower() for n in names).most_common(1)[0] if names else ("", 0)
+    if count > 1:
+        raise InvalidSchemaError(
+            reason="the column is there more than once (case does not count)", column=name
+        )
+
+
+def _check_key_columns(names: Sequence[str], schema: TableSchema, *, role: str) -> None:
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise InvalidSchemaError(reason=f"it is twice in the {role}", column=name)
+        data_type = schema.field_named(name).type
+        if not is_orderable(data_type):
+            raise InvalidSchemaError(
+                reason=f"a {role} column must have an order, and {data_type.sql_name()} has none",
+                column=name,
+            )
+
+
+def _schema_from_json(item: Mapping[str, Any]) -> TableSchema:
+    watermark = item["watermark"]
+    return TableSchema(
+        id=int(item["id"]),
+        fields=tuple(_field_from_json(f) for f in item["fields"]),
+        primary_key=tuple(item["primaryKeys"]),
+        partition_keys=tuple(item["partitionKeys"]),
+        options=FrozenMap(item["options"]),
+        comment=item["comment"],
+        highest_field_id=int(item["highestFieldId"]),
+        time_ms=int(item["timeMillis"]),
+        constraint_name=item["constraintName"],
+        watermark=None if watermark is None else (watermark["column"], watermark["expression"]),
+    )
+
+
+def _field_to_json(f: Field) -> dict[str, Json]:
+    return {
+        "id": f.id,
+        "name": f.name,
+        "type": f.type.to_json(),
+        "nullable": f.nullable,
+        "comment": f.comment,
+        "default": f.default,
+        "initialDefault": f.initial_default,
+        "generated": f.generated,
+        "metadata": {key: json.loads(text) for key, text in f.metadata},
+    }
+
+
+def _field_from_json(item: Mapping[str, Json]) -> Field:
+    metadata = item["metadata"]
+    field_id = item["id"]
+    if not isinstance(metadata, Mapping) or not isinstance(field_id, int):
+        raise TypeError("a field needs an id and metadata")
+    return Field(
+        id=field_id,
+        name=str(item["name"]),
+        type=parse_type(item["type"]),
+        nullable=bool(item["nullable"]),
+        comment=_optional_text(item["comment"]),
+        default=_optional_text(item["default"]),
+        initial_default=_optional_text(item["initialDefault"]),
+        generated=_optional_text(item["generated"]),
+        metadata=tuple(sorted((key, json.dumps(value)) for key, value in metadata.items())),
+    )
+
+
+def _optional_text(item: Json) -> str | None:
+    return None if item is None else str(item)

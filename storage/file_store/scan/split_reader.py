@@ -1,0 +1,169 @@
+"""Rows of a split: files read, runs merged, what is left filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.storage.file_store.bag.bag_reader import BagReader
+from table_store.storage.file_store.data.data_file_reader import DataFileReader
+from table_store.storage.file_store.model.data_file import KIND_ADD, KIND_COLUMN, DataFile
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.order.merge import is_newest
+from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
+from table_store.storage.file_store.scan.pruning import conjuncts
+from table_store.storage.file_store.scan.split import Split, SplitKind
+from table_store.storage.kernel.arrays import IntArray
+from table_store.storage.kernel.predicate import Predicate, conjunction
+from table_store.storage.kernel.types import to_arrow
+
+BATCH_ROWS: Final = 1 << 16
+"""Rows of a batch at most."""
+
+_POSITION: Final = "_POSITION"
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReader:
+    """Reads splits of one table under one schema. Cheap to pickle: it goes to workers."""
+
+    files: DataFileReader
+    schema: TableSchema
+
+    def read(
+        self, split: Split, columns: Sequence[str], predicate: Predicate | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the split's rows that satisfy `predicate`, in no promised order.
+
+        Memory is bounded by slices, whatever the size of the split.
+
+        Args:
+            split: from a scan of the same table.
+            columns: names in the schema; none at all gives batches that only have a length.
+            predicate: on any columns of the schema.
+
+        Raises:
+            MissingFileError: a file is gone.
+            CorruptFileError: a file cannot be read.
+        """
+        if split.kind is SplitKind.RAW:
+            yield from self._raw(split, columns, predicate)
+        elif self.schema.primary_key:
+            yield from self._newest(split, columns, predicate)
+        else:
+            yield from self._bag(split, columns, predicate)
+
+    def _raw(
+        self, split: Split, columns: Sequence[str], predicate: Predicate | None
+    ) -> Iterator[pa.RecordBatch]:
+        wanted = _with_needed(columns, predicate)
+        where = self._expression(predicate)
+        for file in split.files:
+            for batch in self.files.read(file, wanted, where=where, snapshot_id=split.snapshot_id):
+                yield batch.select(list(columns))
+
+    def _newest(
+        self, split: Split, columns: Sequence[str], predicate: Predicate | None
+    ) -> Iterator[pa.RecordBatch]:
+        key = self.schema.primary_key
+        # What looks at the key alone holds for all versions of a row or for none. Everything else
+        # must wait for the merge: the newest version may not satisfy it where an older one does.
+        terms = () if predicate is None else conjuncts(predicate)
+        of_key = [term for term in terms if term.columns() <= set(key)]
+        rest = conjunction([term for term in terms if not term.columns() <= set(key)])
+        within = split.keys.to_predicate(self.schema)
+        where = self._expression(conjunction(of_key if within is None else [within, *of_key]))
+        wanted = tuple(dict.fromkeys([*_with_needed(columns, rest), *key]))
+        runs = [
+            RunRows(
+                sum(file.row_count for file in run),
+                self._run(run, wanted, where, split.snapshot_id),
+            )
+            for run in split.runs
+        ]
+        for rows in merge_slices(runs, key):
+            newest = is_newest([rows[name] for name in key])
+            alive = np.flatnonzero(newest & (rows[KIND_COLUMN].to_numpy() == KIND_ADD))
+            answer = _answer(rows, self._satisfying(rows, alive, rest), columns)
+            del rows  # or it stays in memory beside the next slice
+            yield from answer
+
+    def _bag(
+        self, split: Split, columns: Sequence[str], predicate: Predicate | None
+    ) -> Iterator[pa.RecordBatch]:
+        reader = BagReader(self.files, self.schema)
+        where = self._expression(predicate)
+        for rows in reader.surviving(split.files, where=where, snapshot_id=split.snapshot_id):
+            yield from in_batches(rows, columns)
+
+    def _run(
+        self,
+        run: Sequence[DataFile],
+        columns: Sequence[str],
+        where: pc.Expression | None,
+        snapshot_id: int | None,
+    ) -> Iterator[pa.RecordBatch]:
+        for file in run:
+            yield from self.files.read(
+                file, columns, with_kinds=True, where=where, snapshot_id=snapshot_id
+            )
+
+    def _satisfying(self, rows: pa.Table, alive: IntArray, rest: Predicate | None) -> IntArray:
+        where = self._expression(rest)
+        if rest is None or where is None:
+            return alive
+        needed = rows.select(sorted(rest.columns())).take(pa.array(alive))
+        numbered = needed.append_column(_POSITION, pa.array(alive))
+        positions: IntArray = numbered.filter(where)[_POSITION].to_numpy()
+        return positions
+
+    def _expression(self, predicate: Predicate | None) -> pc.Expression | None:
+        if predicate is None:
+            return None
+        return predicate.to_expression({f.name: to_arrow(f.type) for f in self.schema.fields})
+
+
+def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    if not columns:
+        yield from _lengths(len(alive))
+        return
+    # Column by column, so that only one of them is in memory more than twice.
+    at = pa.array(alive)
+    taken = {name: rows[name].combine_chunks().take(at) for name in columns}
+    del rows
+    yield from in_batches(pa.table(taken), columns)
+
+
+def in_batches(rows: pa.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the columns of the rows; without columns batches that only have a length."""
+    if columns:
+        yield from rows.select(list(columns)).combine_chunks().to_batches(BATCH_ROWS)
+    else:
+        yield from _lengths(rows.num_rows)
+
+
+def under_schema(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the batches as rows of `schema`; those that only have a length as they are."""
+    for batch in batches:
+        # No cast: the types are right, and a cast refuses the NULL parts of a NULL variant.
+        yield (
+            pa.RecordBatch.from_arrays(batch.columns, schema=schema) if batch.num_columns else batch
+        )
+
+
+def _lengths(count: int) -> Iterator[pa.RecordBatch]:
+    """Batches that have a number of rows and no columns, as COUNT(*) needs them."""
+    for start in range(0, count, BATCH_ROWS):
+        length = min(BATCH_ROWS, count - start)
+        rows = pa.StructArray.from_buffers(pa.struct([]), length, [None])
+        yield pa.RecordBatch.from_struct_array(rows)
+
+
+def _with_needed(columns: Sequence[str], predicate: Predicate | None) -> list[str]:
+    needed = sorted(predicate.columns()) if predicate is not None else []
+    return list(dict.fromkeys([*columns, *needed]))

@@ -1,0 +1,5 @@
+"""Rows on their way into files: buckets, memtables, sorted runs, and files that nobody published.
+
+May import: `bag`, `commit`, `data` and what is below them.
+Start with `table_writer.py`, then `memtable.py`.
+"""

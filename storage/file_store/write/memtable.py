@@ -1,0 +1,126 @@
+"""Rows of one keyed bucket on their way to a sorted run: held, spilled, sorted, merged, written."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_store.storage.file_store.bag.bag import KindArray
+from table_store.storage.file_store.data.data_file_writer import DataFileWriter
+from table_store.storage.file_store.model.data_file import KIND_ADD
+from table_store.storage.file_store.order.merge import newest_per_key
+from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
+from table_store.storage.kernel.arrays import IntArray
+
+_BATCH_ROWS: Final = 1 << 16
+"""Rows of a batch of a spilled run; so much of each is in memory at least."""
+
+_KIND: Final = "_VALUE_KIND"
+_ORDER: Final = "_SEQUENCE_NUMBER"
+"""Columns beside the table's own, which has none of these names."""
+
+
+@dataclass(slots=True)
+class Memtable:
+    """Collects the rows that one writer writes to one bucket of a table with key.
+
+    The newest row of every key is kept: the greatest order, or without orders the last that came.
+    `row_count` rows have come; `size_bytes` are held.
+    """
+
+    key: tuple[str, ...]
+    _chunks: list[pa.Table] = field(default_factory=list)
+    _runs: list[IO[bytes]] = field(default_factory=list)
+    row_count: int = 0
+    size_bytes: int = 0
+
+    def add(self, rows: pa.Table, kinds: KindArray | None, order: IntArray | None) -> None:
+        """Take rows; `kinds` None are all adds, `order` None is the order of arrival."""
+        count = rows.num_rows
+        if kinds is None:
+            kinds = np.full(count, KIND_ADD, np.int8)
+        if order is None:
+            order = np.arange(self.row_count, self.row_count + count)
+        rows = rows.append_column(_KIND, pa.array(kinds, pa.int8()))
+        rows = rows.append_column(_ORDER, pa.array(order, pa.int64()))
+        self.row_count += count
+        self._chunks.append(rows)
+        self.size_bytes += rows.nbytes
+
+    def spill(self) -> None:
+        """Move the rows to a file, sorted, and free their memory.
+
+        The file has no name: a process that is killed leaves nothing behind.
+        """
+        run = self._held()
+        if run is None:
+            return
+        file = tempfile.TemporaryFile()  # noqa: SIM115 (`discard` closes it)
+        self._runs.append(file)
+        with pa.ipc.new_file(file, run.schema) as sink:
+            sink.write_table(run, max_chunksize=_BATCH_ROWS)
+
+    def flush(self, writer: DataFileWriter) -> None:
+        """Write everything held to `writer`; the memtable is empty then.
+
+        Sequence numbers count on from the writer's own rows.
+        """
+        for rows in self._merged():
+            inner = rows.drop_columns([_KIND, _ORDER])
+            writer.write(inner, kinds=rows[_KIND].to_numpy(), sequences=writer.row_count)
+
+    def discard(self) -> None:
+        """Forget everything, spilled files included."""
+        for file in self._runs:
+            file.close()
+        self._runs.clear()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._chunks.clear()
+        self.size_bytes = 0
+
+    def _merged(self) -> Iterator[pa.Table]:
+        """Yield what is held, ascending by key, each key once."""
+        held = self._held()
+        if not self._runs:
+            if held is not None:
+                yield held
+            return
+        runs = [_spilled(file) for file in self._runs]
+        if held is not None:
+            runs.append(RunRows(held.num_rows, iter(held.to_batches(_BATCH_ROWS))))
+        del held
+        for rows in merge_slices(runs, self.key):
+            yield _sorted(rows, self.key)
+        self.discard()
+
+    def _held(self) -> pa.Table | None:
+        """Return the rows in memory, sorted, and forget them."""
+        if not self._chunks:
+            return None
+        rows = pa.concat_tables(self._chunks)
+        self._clear()
+        return _sorted(rows, self.key)
+
+
+def _sorted(rows: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Return `rows` ascending by key, only the greatest order of each key.
+
+    Column by column, so that beside input and output only one column is in memory twice.
+    """
+    newest = pa.array(newest_per_key([rows[n] for n in key], order=rows[_ORDER].to_numpy()))
+    columns = [column.combine_chunks().take(newest) for column in rows.columns]
+    return pa.Table.from_arrays(columns, schema=rows.schema)
+
+
+def _spilled(file: IO[bytes]) -> RunRows:
+    """Return a run that was spilled; a memory map would count as memory of this process."""
+    reader = pa.ipc.open_file(file)
+    batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+    return RunRows(reader.count_rows(), batches)

@@ -1,0 +1,67 @@
+"""Files that were written for a commit which did not come about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
+from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.partition_path import data_file_path
+from table_store.storage.file_store.write.table_writer import WriterContext
+from table_store.storage.kernel.errors import CommitConflictError, TableStoreError
+
+
+def commit_or_delete(
+    context: WriterContext,
+    messages: Sequence[CommitMessage],
+    commit: Callable[[], Committed | NoChange],
+) -> Committed | NoChange:
+    """Return what `commit` returns; where it surely did not publish `messages`, their files go.
+
+    Sure are a conflict, and that the same commit had been made before, with other files. After any
+    other error the snapshot may be there, and `NoChange` may mean that it was and has expired: then
+    the files stay, and unneeded ones are orphans.
+
+    Args:
+        context: of the table.
+        messages: what has just been written, for this commit alone: nobody commits it again.
+        commit: publishes them.
+    """
+    try:
+        outcome = commit()
+    except CommitConflictError:
+        delete_files(context, messages)
+        raise
+    if isinstance(outcome, Committed) and outcome.repeated:
+        delete_files(context, messages)
+    return outcome
+
+
+def all_written(
+    context: WriterContext, tasks: Iterable[Callable[[], CommitMessage]]
+) -> tuple[CommitMessage, ...]:
+    """Run the tasks one after the other; where one fails, the files of those before it go."""
+    messages: list[CommitMessage] = []
+    try:
+        for task in tasks:
+            messages.append(task())
+    except TableStoreError:
+        delete_files(context, messages)
+        raise
+    return tuple(messages)
+
+
+def delete_files(context: WriterContext, messages: Iterable[CommitMessage]) -> None:
+    """Delete what was written for messages that are never committed. What cannot be is an orphan.
+
+    A file that a message both adds and removes only moves to another level: it is in the table.
+    """
+    messages = tuple(messages)
+    keys = context.schema.partition_keys
+    moved = {file.name for message in messages for file in message.removed}
+    for message in messages:
+        for file in message.added:
+            if file.name not in moved:
+                with suppress(TableStoreError):
+                    context.file_io.delete(data_file_path(context.table_path, keys, file))

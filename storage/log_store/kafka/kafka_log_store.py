@@ -1,0 +1,216 @@
+"""The log of a table as a Kafka topic.
+
+A statement publishes its snapshot first. Then its process follows: it fences every writer before
+it, finds the last snapshot in the topic, and writes those behind it, a transaction each. What a
+process that died has left over, the next one finds in the same way.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from table_store.storage.file_store.model.snapshot import Snapshot
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import SnapshotNotFoundError
+from table_store.storage.log_store.kafka.kafka_client_settings import client_settings
+from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
+from table_store.storage.log_store.kafka.kafka_log_writer import KafkaLogWriter
+from table_store.storage.log_store.kept_changes import KeptChanges
+from table_store.storage.log_store.log_errors import (
+    LogFencedError,
+    LogUnavailableError,
+    TopicExistsError,
+    TopicNotFoundError,
+)
+from table_store.storage.log_store.log_position import LogPosition, PositionFile
+from table_store.storage.log_store.log_settings import KafkaSettings
+from table_store.storage.log_store.log_store import is_told
+from table_store.storage.log_store.snapshot_messages import snapshot_messages
+from table_store.storage.options.log_options import LOG_KAFKA_TOPIC_ON_DROP
+
+T = TypeVar("T")
+
+_PAUSE_MIN_S: Final = 0.1
+_PAUSE_MAX_S: Final = 3.2
+
+_log = logging.getLogger(__name__)
+_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaLogStore:
+    """Implements `LogStore` as the topic of one table."""
+
+    settings: KafkaSettings
+
+    def cluster(self) -> KafkaCluster:
+        """Return a connection to the brokers; the caller closes it."""
+        return KafkaCluster(self.settings.brokers, self.settings.client, self.settings.timeout_ms)
+
+    def check_settings(self) -> None:
+        """See `LogStore`."""
+        client_settings(self.settings.client)
+
+    def create(self) -> None:
+        """See `LogStore`."""
+        settings = self.settings
+        configs = {"cleanup.policy": "delete", **self._retention(settings.retention_ms)}
+        with closing(self.cluster()) as cluster:
+            if not cluster.topics.create(
+                settings.topic,
+                partitions=settings.partitions,
+                replicas=settings.replicas,
+                configs=configs,
+            ):
+                self._check_usable(cluster)
+                cluster.topics.alter(settings.topic, configs)
+
+    def drop(self) -> None:
+        """See `LogStore`; an option keeps the topic, and asks no broker."""
+        settings = self.settings
+        if settings.outlives_table:
+            _log.warning("The topic %r stays at %s.", settings.topic, settings.brokers)
+            return
+        try:
+            with closing(self.cluster()) as cluster:
+                cluster.topics.delete(settings.topic)
+        except LogUnavailableError as error:
+            raise error.with_remedy(
+                f" With {LOG_KAFKA_TOPIC_ON_DROP.key!r} = 'keep' the table goes without its topic."
+            ) from error
+
+    def set_retention(self) -> None:
+        """See `LogStore`."""
+        with closing(self.cluster()) as cluster:
+            if self.settings.retention_ms is None:
+                cluster.topics.reset(self.settings.topic, ["retention.ms"])
+            else:
+                cluster.topics.alter(
+                    self.settings.topic, self._retention(self.settings.retention_ms)
+                )
+
+    def check_ready(self) -> None:
+        """See `LogStore`: asks the brokers for the topic."""
+        try:
+            _patiently(self.settings, self._check_topic)
+        except LogUnavailableError as error:
+            raise error.with_remedy(
+                " Nothing was changed; with 'change-tracking' = 'false' a statement does without "
+                "the log."
+            ) from error
+
+    def offsets(self, table: FileStoreTable) -> Mapping[int, int]:
+        """See `LogStore`: where the topic ended when its position was noted last."""
+        return _positions(table).read().offsets
+
+    def follow(self, table: FileStoreTable, last_id: int) -> LogPosition:
+        """See `LogStore`."""
+        with _locks[table.path]:
+            return _patiently(self.settings, lambda: self._attempt(table, last_id))
+
+    def keep(self, table: FileStoreTable, first_retained: int) -> None:
+        """See `LogStore`.
+
+        Beside the data, for the table's own readers: a topic in `upsert` mode does not tell the
+        rows from before an update, and a file of changes is read 200 times as fast.
+        """
+        KeptChanges(table).keep(first_retained)
+
+    def writer(self, noted: LogPosition) -> KafkaLogWriter:
+        """Return a writer behind the last snapshot in the topic; all older ones are fenced.
+
+        Args:
+            noted: the position that was noted last.
+
+        Raises:
+            TopicNotFoundError: the topic is gone.
+            LogUnavailableError, LogRefusedError, LogFencedError: of the brokers.
+        """
+        return KafkaLogWriter(self.cluster(), self.settings, noted)
+
+    def _attempt(self, table: FileStoreTable, last_id: int) -> LogPosition:
+        noted = _positions(table).read()
+        if not any(is_told(s) for s in _snapshots(table, noted.snapshot_id, last_id)):
+            return replace(noted, snapshot_id=max(last_id, noted.snapshot_id))
+        with closing(self.writer(noted)) as writer:
+            writer.check_known(table.snapshot_store.latest_id() or 0)
+            done = writer.position.snapshot_id
+            for snapshot in _snapshots(table, done, last_id):
+                if is_told(snapshot):
+                    messages = snapshot_messages(table, snapshot, self.settings)
+                    writer.append(snapshot.id, snapshot.time_ms, messages)
+            try:
+                position = writer.settle(max(last_id, done))
+            except LogFencedError:
+                # All is there. Where it ends by now, the next writer notes.
+                return replace(noted, snapshot_id=max(last_id, done))
+        _positions(table).write(position)
+        return position
+
+    def _check_topic(self) -> None:
+        with closing(self.cluster()) as cluster:
+            found = cluster.topics.partition_count(self.settings.topic)
+        if found is None or found < self.settings.partitions:
+            raise TopicNotFoundError(topic=self.settings.topic, brokers=self.settings.brokers)
+
+    def _check_usable(self, cluster: KafkaCluster) -> None:
+        settings = self.settings
+        found = cluster.topics.partition_count(settings.topic)
+        if not settings.takes_existing:
+            reason = "nothing says that it is to be the table's"
+        elif found != settings.partitions:
+            reason = f"has {found} partitions where the table has {settings.partitions} buckets"
+        else:
+            ends = cluster.topics.end_offsets(settings.topic, found, is_committed=False)
+            if not any(ends.values()):
+                return
+            reason = "records were written to it"
+        raise TopicExistsError(topic=settings.topic, brokers=settings.brokers, reason=reason)
+
+    @staticmethod
+    def _retention(retention_ms: int | None) -> dict[str, str]:
+        return {} if retention_ms is None else {"retention.ms": str(retention_ms)}
+
+
+def _positions(table: FileStoreTable) -> PositionFile:
+    return PositionFile(table.file_io, table.path)
+
+
+def _snapshots(table: FileStoreTable, after_id: int, last_id: int) -> Iterator[Snapshot]:
+    """Yield the snapshots behind `after_id`; those that have expired had been told."""
+    for snapshot_id in range(after_id + 1, last_id + 1):
+        try:
+            yield table.snapshot_store.get(snapshot_id)
+        except SnapshotNotFoundError:
+            earliest = table.snapshot_store.earliest_id() or 0
+            if snapshot_id >= earliest:
+                raise
+
+
+def _patiently(settings: KafkaSettings, call: Callable[[], T]) -> T:
+    """Return what `call` does, again where another process or a cut connection was in the way."""
+    stop = time.monotonic() + settings.timeout_ms / 1000
+    # What fails at once may be a connection that was cut; what takes long has waited.
+    last_retry = time.monotonic() + settings.timeout_ms / 4000
+    pause_s = _PAUSE_MIN_S
+    while True:
+        try:
+            return call()
+        except LogFencedError:
+            if time.monotonic() > stop:
+                raise
+            # Where all takes long, two would else go on fencing each other before either is done.
+            pause_s = min(2 * pause_s, _PAUSE_MAX_S)
+        except LogUnavailableError:
+            if time.monotonic() > last_retry:
+                raise
+        # Another process is at work; it is either done soon, or dead.
+        time.sleep(random.uniform(0.1, 1) * pause_s)

@@ -1,0 +1,100 @@
+"""Which options go together, and what one statement may be given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.options.log_options import (
+    LOG_CHANGELOG_MODE,
+    LOG_CONSISTENCY,
+    LOG_SCAN,
+    LOG_SCAN_TIMESTAMP_MILLS,
+)
+from table_store.storage.options.options import OptionScope, OptionValues
+from table_store.storage.options.table_options import (
+    SNAPSHOT_NUM_RETAINED_MAX,
+    SNAPSHOT_NUM_RETAINED_MIN,
+    TABLE_OPTIONS,
+)
+
+
+def check_together(options: Mapping[str, str], *, has_key: bool) -> None:
+    """Return quietly if the options of a table go together, and with its key or want of one.
+
+    Args:
+        options: All that the table is, or would be, stored with.
+        has_key: Whether it has a primary key.
+
+    Raises:
+        UnknownOptionError: A key was not declared; names the nearest one.
+        InvalidOptionError: A value is not allowed, or not together with another.
+    """
+    values = TABLE_OPTIONS.parse(options, OptionScope.TABLE)
+    _check_log(values, has_key=has_key)
+    _check_scan(values)
+    if values.get(SNAPSHOT_NUM_RETAINED_MIN) > values.get(SNAPSHOT_NUM_RETAINED_MAX):
+        raise InvalidOptionError(
+            key=SNAPSHOT_NUM_RETAINED_MAX.key,
+            value=values.text.get(SNAPSHOT_NUM_RETAINED_MAX.key),
+            reason=f"it is less than {SNAPSHOT_NUM_RETAINED_MIN.key!r}",
+        )
+
+
+def parse_read_options(given: Mapping[str, str]) -> OptionValues:
+    """Return the typed options of one read (`SELECT … FROM t WITH (…)`).
+
+    Raises:
+        UnknownOptionError, InvalidOptionError: as `check_together`.
+    """
+    values = TABLE_OPTIONS.parse(given, OptionScope.READ)
+    _check_scan(values)
+    return values
+
+
+def parse_write_options(given: Mapping[str, str]) -> OptionValues:
+    """Return the typed options of one write (`INSERT INTO t WITH (…)`).
+
+    Raises:
+        UnknownOptionError, InvalidOptionError: as `check_together`.
+    """
+    return TABLE_OPTIONS.parse(given, OptionScope.WRITE)
+
+
+def _check_log(values: OptionValues, *, has_key: bool) -> None:
+    consistency, mode = values.get(LOG_CONSISTENCY), values.get(LOG_CHANGELOG_MODE)
+    if not has_key and consistency == "eventual":
+        raise InvalidOptionError(
+            key=LOG_CONSISTENCY.key,
+            value=consistency,
+            reason="it needs a primary key, by which consumers put intermediate states right; "
+            "declare one or use 'transactional'",
+        )
+    if not has_key and mode == "upsert":
+        raise InvalidOptionError(
+            key=LOG_CHANGELOG_MODE.key,
+            value=mode,
+            reason="it needs a primary key; declare one or use 'all'",
+        )
+    if mode == "all" and consistency == "eventual":
+        raise InvalidOptionError(
+            key=LOG_CHANGELOG_MODE.key,
+            value=mode,
+            reason=f"it needs {LOG_CONSISTENCY.key!r} = 'transactional'",
+        )
+
+
+def _check_scan(values: OptionValues) -> None:
+    has_time = values.is_given(LOG_SCAN_TIMESTAMP_MILLS)
+    if values.get(LOG_SCAN) == "from-timestamp" and not has_time:
+        raise InvalidOptionError(
+            key=LOG_SCAN.key,
+            value="from-timestamp",
+            reason=f"it needs {LOG_SCAN_TIMESTAMP_MILLS.key!r}",
+        )
+    if has_time and values.get(LOG_SCAN) != "from-timestamp":
+        raise InvalidOptionError(
+            key=LOG_SCAN_TIMESTAMP_MILLS.key,
+            value=values.text[LOG_SCAN_TIMESTAMP_MILLS.key],
+            reason=f"it needs {LOG_SCAN.key!r} = 'from-timestamp'",
+        )

@@ -1,0 +1,53 @@
+"""Goal: a compaction that fails after a statement's commit is no failure of the statement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from table_store import TableDescriptor
+from table_store.catalog.planner.names.opened_table import OpenedTable
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.write.maintenance import compact_after_write
+from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.file_store.table import FileStoreTable
+from tests.fakes.failing_file_io import FailingFileIO, Fault
+from tests.fakes.manual_clock import ManualClock
+
+
+def _no_spark() -> Any:
+    raise AssertionError("a few rows asked Spark")
+
+
+SESSION = PlannerSession("maintenance", _no_spark)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> FileStoreTable:
+    descriptor = TableDescriptor.for_managed().column("id", "BIGINT").primary_key("id")
+    created = descriptor.create_in(str(tmp_path), "t")
+    for _ in range(8):
+        created.append(pa.table({"id": [1, 2]}))
+    return created
+
+
+def test_any_failing_operation(table: FileStoreTable, caplog: pytest.LogCaptureFixture) -> None:
+    """From the first operation that fails to the last: the statement's end does not come of it."""
+    with table.writer() as writer:
+        writer.write(pa.table({"id": [3]}))
+        written = writer.prepare_commit()
+    schema, before = table.schema, table.latest_snapshot()
+    fail_at = failures = 0
+    while FileStoreTable.open(table.path).latest_snapshot() == before:
+        fail_at += 1
+        file_io = FailingFileIO(LocalFileIO(), fail_at, Fault.ERROR_FOREVER)
+        failing = replace(table, file_io=file_io, clock=ManualClock())
+        opened = OpenedTable(table=failing, schema=schema, snapshot_id=None, name="t")
+        caplog.clear()
+        compact_after_write(SESSION, opened, written, is_stream=False)
+        failures += "after a write failed" in caplog.text
+    assert failures > 3

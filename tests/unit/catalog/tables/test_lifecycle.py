@@ -1,0 +1,426 @@
+"""Goal: CREATE, REPLACE, DROP, RENAME and ALTER do all they say or nothing, listeners included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from table_store.catalog.definition.table_change import (
+    AddColumn,
+    DropColumn,
+    RenameColumn,
+    SetComment,
+    SetOption,
+    UnsetOption,
+)
+from table_store.catalog.definition.table_definition import TableDefinition
+from table_store.catalog.errors import (
+    ListenerFailedError,
+    NamespaceNotEmptyError,
+    WrongRelationKindError,
+)
+from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.name_record import ViewDefinition
+from table_store.catalog.names.warehouse import DefineMode, Warehouse
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.listeners import TableContext
+from table_store.catalog.tables.staged_table import StagedTable, StagingMode
+from table_store.storage.file_store.metadata.schema_store import SchemaStore
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    NotFoundError,
+    PathNotAllowedError,
+    TableStoreError,
+    UnknownOptionError,
+)
+from table_store.storage.kernel.types import INTEGER, STRING
+
+T = Identifier("default", "t")
+VIEW = ViewDefinition(
+    query_text="SELECT 1",
+    current_catalog=None,
+    current_namespace=(),
+    sql_configs={},
+    schema_mode=None,
+    query_column_names=(),
+    columns="",
+    properties={},
+)
+
+
+def column(name: str, **more: object) -> Field:
+    return Field(id=0, name=name, type=INTEGER, **more)  # type: ignore[arg-type]
+
+
+KEYED = TableDefinition(
+    columns=(column("a"), column("b")), primary_key=("a",), options={"bucket": "3"}, comment="c"
+)
+OTHER = TableDefinition(columns=(Field(id=0, name="z", type=STRING),))
+
+
+@dataclass
+class Recorder:
+    """A listener that notes what it hears and refuses when told to."""
+
+    name: str
+    heard: list[str]
+    refuse: set[str] = field(default_factory=set)
+
+    def on_create_table(self, context: TableContext) -> None:
+        self._hear("create", context)
+
+    def on_alter_table(self, context: TableContext, before: TableSchema) -> None:
+        self._hear("alter", context)
+
+    def on_drop_table(self, context: TableContext) -> None:
+        self._hear("drop", context)
+
+    def _hear(self, event: str, context: TableContext) -> None:
+        self.heard.append(f"{self.name} {event} {context.identifier.name}")
+        if event in self.refuse:
+            raise RuntimeError("no broker")
+
+
+@pytest.fixture
+def lifecycle(warehouse: Warehouse) -> TableLifecycle:
+    return TableLifecycle(warehouse)
+
+
+def folders(lifecycle: TableLifecycle) -> list[str]:
+    root = Path(lifecycle.warehouse.root, "default.db")
+    return sorted(p.name for p in root.iterdir() if p.name != "_names") if root.exists() else []
+
+
+def notes(lifecycle: TableLifecycle) -> list[str]:
+    root = Path(lifecycle.warehouse.root, "_trash")
+    return [path.name for path in root.iterdir()] if root.exists() else []
+
+
+# -- create ----------------------------------------------------------------------------------------
+
+
+def test_create_makes_directory_and_schema(lifecycle: TableLifecycle) -> None:
+    made = lifecycle.create(T, KEYED, settings={"table-storage.file.format": "orc", "other": "x"})
+    assert made == lifecycle.load(T)
+    assert made.schema.primary_key == ("a",)
+    assert not made.schema.field_named("a").nullable
+    assert made.schema.options == {"file.format": "orc", "bucket": "3"}
+    assert made.schema.comment == "c"
+    assert Path(made.location, "schema", "schema-0").exists()
+    assert notes(lifecycle) == []
+
+
+def test_the_statement_wins_over_the_session(lifecycle: TableLifecycle) -> None:
+    made = lifecycle.create(T, KEYED, settings={"table-storage.bucket": "7"})
+    assert made.schema.options["bucket"] == "3"
+
+
+def test_create_of_a_name_in_use(lifecycle: TableLifecycle) -> None:
+    first = lifecycle.create(T, KEYED)
+    with pytest.raises(AlreadyExistsError):
+        lifecycle.create(Identifier("default", "T"), OTHER)
+    assert lifecycle.load(T) == first
+    assert folders(lifecycle) == ["t"]
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "error", "text"),
+    [
+        ({"buckets": "3"}, {}, UnknownOptionError, "'bucket'"),
+        ({"bucket": "many"}, {}, InvalidOptionError, "whole number"),
+        ({}, {"table-storage.bukcet": "1"}, UnknownOptionError, "bucket"),
+        ({}, {"table-storage.file.format": "csv"}, InvalidOptionError, "parquet"),
+        ({"file.path": "/etc"}, {}, PathNotAllowedError, "/etc"),
+    ],
+)
+def test_bad_options_are_refused_and_leave_nothing(
+    lifecycle: TableLifecycle,
+    options: dict[str, str],
+    settings: dict[str, str],
+    error: type[TableStoreError],
+    text: str,
+) -> None:
+    with pytest.raises(error, match=text):
+        lifecycle.create(T, KEYED.with_options(options), settings=settings)
+    assert folders(lifecycle) == []
+    with pytest.raises(NotFoundError):
+        lifecycle.load(T)
+
+
+def test_file_path_moves_the_directory(lifecycle: TableLifecycle) -> None:
+    root = lifecycle.warehouse.root
+    made = lifecycle.create(T, KEYED, settings={"table-storage.file.path": f"{root}/fast"})
+    assert made.location == f"{root}/fast/default.db/t"
+    assert made.schema.options["file.path"] == f"{root}/fast"
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        TableDefinition(columns=(column("a"),), primary_key=("absent",)),
+        TableDefinition(columns=(column("a"), column("A"))),
+        TableDefinition(
+            columns=(column("a"), column("p")), primary_key=("a",), partition_keys=("p",)
+        ),
+        TableDefinition(columns=()),
+    ],
+    ids=["key column absent", "twice", "key without partition", "none"],
+)
+def test_bad_definitions_leave_nothing(
+    lifecycle: TableLifecycle, definition: TableDefinition
+) -> None:
+    with pytest.raises(InvalidSchemaError):
+        lifecycle.create(T, definition)
+    assert folders(lifecycle) == []
+
+
+def test_a_view_is_no_table(lifecycle: TableLifecycle) -> None:
+    lifecycle.warehouse.define(T, VIEW, DefineMode.CREATE)
+    with pytest.raises(WrongRelationKindError):
+        lifecycle.load(T)
+    with pytest.raises(WrongRelationKindError):
+        lifecycle.drop(T)
+    with pytest.raises(WrongRelationKindError):
+        lifecycle.replace(T, KEYED, or_create=True)
+    with pytest.raises(AlreadyExistsError):
+        lifecycle.create(T, KEYED)
+
+
+# -- staging and replacement -----------------------------------------------------------------------
+
+
+def test_a_staged_table_survives_its_process_as_text(lifecycle: TableLifecycle) -> None:
+    staged = lifecycle.stage(T, KEYED, StagingMode.CREATE)
+    again = StagedTable.from_json(staged.to_json())
+    assert again == staged
+    made = lifecycle.commit_staged(again)
+    assert made.location == staged.location
+    with pytest.raises(TableStoreError, match="staged"):
+        StagedTable.from_json("{}")
+
+
+def test_an_aborted_table_leaves_nothing(lifecycle: TableLifecycle) -> None:
+    lifecycle.abort_staged(lifecycle.stage(T, KEYED, StagingMode.CREATE))
+    assert folders(lifecycle) == []
+    assert notes(lifecycle) == []
+
+
+def test_replace_gives_a_new_directory_and_keeps_the_old_for_time_travel(
+    lifecycle: TableLifecycle,
+) -> None:
+    old = lifecycle.create(T, KEYED)
+    before_ms = lifecycle.warehouse.clock.now_ms()
+    new = lifecycle.replace(T, OTHER, or_create=False)
+    assert lifecycle.load(T) == new
+    assert new.schema.column_names == ("z",)
+    past = lifecycle.load(T, timestamp_ms=before_ms)
+    assert (past.location, past.schema) == (old.location, old.schema)
+    assert new.record.id == old.record.id
+    lifecycle.drop(T)
+    assert folders(lifecycle) == []
+
+
+def test_replace_needs_a_table(lifecycle: TableLifecycle) -> None:
+    with pytest.raises(NotFoundError):
+        lifecycle.replace(T, KEYED, or_create=False)
+    assert lifecycle.replace(T, KEYED, or_create=True) == lifecycle.load(T)
+
+
+def test_a_failed_replace_changes_nothing(lifecycle: TableLifecycle) -> None:
+    old = lifecycle.create(T, KEYED)
+    with pytest.raises(InvalidSchemaError):
+        lifecycle.replace(T, TableDefinition(columns=()), or_create=True)
+    staged = lifecycle.stage(T, OTHER, StagingMode.REPLACE)
+    lifecycle.abort_staged(staged)
+    assert lifecycle.load(T) == old
+    assert folders(lifecycle) == ["t"]
+
+
+def test_create_or_replace_meets_a_table_that_came_or_went(lifecycle: TableLifecycle) -> None:
+    came = lifecycle.stage(T, OTHER, StagingMode.CREATE_OR_REPLACE)
+    lifecycle.create(T, KEYED)
+    assert lifecycle.commit_staged(came) == lifecycle.load(T)
+    went = lifecycle.stage(T, KEYED, StagingMode.CREATE_OR_REPLACE)
+    lifecycle.drop(T)
+    assert lifecycle.commit_staged(went) == lifecycle.load(T)
+    lifecycle.drop(T)
+    assert folders(lifecycle) == []
+
+
+def test_two_staged_creations_one_wins(lifecycle: TableLifecycle) -> None:
+    first = lifecycle.stage(T, KEYED, StagingMode.CREATE)
+    second = lifecycle.stage(T, OTHER, StagingMode.CREATE)
+    assert first.location != second.location
+    made = lifecycle.commit_staged(second)
+    with pytest.raises(AlreadyExistsError):
+        lifecycle.commit_staged(first)
+    assert lifecycle.load(T) == made
+    assert folders(lifecycle) == [Path(second.location).name]
+
+
+def test_old_generations_can_be_forgotten(lifecycle: TableLifecycle) -> None:
+    old = lifecycle.create(T, KEYED)
+    new = lifecycle.replace(T, OTHER, or_create=False)
+    removed = lifecycle.forget_generations(new, until_ms=2**60)
+    assert removed == (old.location,)
+    assert folders(lifecycle) == [Path(new.location).name]
+
+
+# -- drop and rename -------------------------------------------------------------------------------
+
+
+def test_drop(lifecycle: TableLifecycle) -> None:
+    assert not lifecycle.drop(T)
+    lifecycle.create(T, KEYED)
+    assert lifecycle.drop(T)
+    assert folders(lifecycle) == []
+
+
+def test_a_table_with_a_damaged_schema_can_be_dropped(lifecycle: TableLifecycle) -> None:
+    made = lifecycle.create(T, KEYED)
+    Path(made.location, "schema", "schema-0").write_text("{")
+    assert lifecycle.drop(T)
+    assert folders(lifecycle) == []
+
+
+def test_drop_namespace_cascade(lifecycle: TableLifecycle) -> None:
+    warehouse = lifecycle.warehouse
+    warehouse.create_namespace("n", {})
+    lifecycle.create(Identifier("n", "t"), KEYED)
+    warehouse.define(Identifier("n", "v"), VIEW, DefineMode.CREATE)
+    with pytest.raises(NamespaceNotEmptyError):
+        lifecycle.drop_namespace("n", cascade=False)
+    lifecycle.drop_namespace("n", cascade=True)
+    assert warehouse.namespaces() == ("default",)
+    assert not Path(warehouse.root, "n.db").exists()
+
+
+def test_rename(lifecycle: TableLifecycle) -> None:
+    made = lifecycle.create(T, KEYED)
+    renamed = lifecycle.rename(T, Identifier("default", "u"))
+    assert renamed.schema == made.schema
+    assert lifecycle.load(Identifier("default", "u")) == renamed
+
+
+# -- alter -----------------------------------------------------------------------------------------
+
+
+def test_alter_makes_one_schema_of_all_changes(lifecycle: TableLifecycle) -> None:
+    lifecycle.create(T, KEYED)
+    altered = lifecycle.alter(
+        T,
+        [
+            AddColumn(column=column("c", comment="new"), after="a"),
+            RenameColumn(("b",), "B2"),
+            SetOption("write-only", "true"),
+            SetComment("changed"),
+        ],
+    )
+    assert altered == lifecycle.load(T)
+    assert altered.schema.id == 1
+    assert altered.schema.column_names == ("a", "c", "B2")
+    assert [f.id for f in altered.schema.fields] == [1, 3, 2]
+    assert altered.schema.options == {"bucket": "3", "write-only": "true"}
+    assert altered.schema.comment == "changed"
+    unset = lifecycle.alter(T, [UnsetOption("write-only")])
+    assert unset.schema.options == {"bucket": "3"}
+
+
+def test_an_alter_that_changes_nothing_publishes_nothing(lifecycle: TableLifecycle) -> None:
+    lifecycle.create(T, KEYED)
+    assert lifecycle.alter(T, [SetComment("c"), SetOption("bucket", "3")]).schema.id == 0
+
+
+def test_none_of_the_changes_is_made_when_one_is_refused(lifecycle: TableLifecycle) -> None:
+    made = lifecycle.create(T, KEYED)
+    with pytest.raises(InvalidSchemaError, match="a key"):
+        lifecycle.alter(T, [SetComment("x"), DropColumn(("a",))])
+    with pytest.raises(InvalidOptionError, match="bucket"):
+        lifecycle.alter(T, [SetComment("x"), SetOption("bucket", "4")])
+    with pytest.raises(InvalidOptionError, match="bucket"):
+        lifecycle.alter(T, [UnsetOption("bucket")])
+    with pytest.raises(UnknownOptionError, match="bucket"):
+        lifecycle.alter(T, [SetOption("bukket", "4")])
+    assert lifecycle.load(T) == made
+
+
+def test_concurrent_alters_both_count(lifecycle: TableLifecycle) -> None:
+    made = lifecycle.create(T, KEYED)
+    schemas = SchemaStore(lifecycle.warehouse.file_io, made.location)
+    stale = schemas.latest()
+    lifecycle.alter(T, [AddColumn(column=column("c"))])
+    assert stale.id == 0
+    altered = lifecycle.alter(T, [AddColumn(column=column("d"))])
+    assert altered.schema.column_names == ("a", "b", "c", "d")
+    assert len({f.id for f in altered.schema.fields}) == 4
+
+
+# -- listeners -------------------------------------------------------------------------------------
+
+
+def test_listeners_hear_of_create_and_drop(warehouse: Warehouse) -> None:
+    heard: list[str] = []
+    lifecycle = TableLifecycle(warehouse, [Recorder("1", heard), Recorder("2", heard)])
+    lifecycle.create(T, KEYED)
+    lifecycle.drop(T)
+    assert heard == ["1 create t", "2 create t", "2 drop t", "1 drop t"]
+
+
+def test_a_refused_create_leaves_nothing(warehouse: Warehouse) -> None:
+    heard: list[str] = []
+    lifecycle = TableLifecycle(warehouse, [Recorder("1", heard), Recorder("2", heard, {"create"})])
+    with pytest.raises(ListenerFailedError, match="no broker") as caught:
+        lifecycle.create(T, KEYED)
+    assert caught.value.listener == "Recorder"
+    assert heard == ["1 create t", "2 create t", "1 drop t"]
+    assert folders(lifecycle) == []
+    assert notes(lifecycle) == []
+    with pytest.raises(NotFoundError):
+        lifecycle.load(T)
+
+
+def test_a_refused_drop_changes_nothing(warehouse: Warehouse) -> None:
+    heard: list[str] = []
+    lifecycle = TableLifecycle(warehouse, [Recorder("1", heard, {"drop"}), Recorder("2", heard)])
+    made = lifecycle.create(T, KEYED)
+    heard.clear()
+    with pytest.raises(ListenerFailedError):
+        lifecycle.drop(T)
+    assert heard == ["2 drop t", "1 drop t", "2 create t"]
+    assert lifecycle.load(T) == made
+
+
+def test_a_name_taken_meanwhile_is_taken_back_from_listeners(warehouse: Warehouse) -> None:
+    heard: list[str] = []
+    lifecycle = TableLifecycle(warehouse, [Recorder("1", heard)])
+    staged = lifecycle.stage(T, KEYED, StagingMode.CREATE)
+    lifecycle.create(T, OTHER)
+    heard.clear()
+    with pytest.raises(AlreadyExistsError):
+        lifecycle.commit_staged(staged)
+    assert heard == ["1 create t", "1 drop t"]
+
+
+def test_every_generation_is_heard_of_once(warehouse: Warehouse) -> None:
+    heard: list[str] = []
+    lifecycle = TableLifecycle(warehouse, [Recorder("1", heard)])
+    lifecycle.create(T, KEYED)
+    lifecycle.replace(T, OTHER, or_create=False)
+    lifecycle.drop(T)
+    assert heard == ["1 create t", "1 create t", "1 drop t", "1 drop t"]
+
+
+def test_a_listener_that_refuses_leaves_the_table_unaltered(warehouse: Warehouse) -> None:
+    heard: list[str] = []
+    lifecycle = TableLifecycle(warehouse, [Recorder("1", heard), Recorder("2", heard, {"alter"})])
+    made = lifecycle.create(T, KEYED)
+    heard.clear()
+    with pytest.raises(ListenerFailedError):
+        lifecycle.alter(T, [SetOption("log.retention", "1 d")])
+    assert heard == ["1 alter t", "2 alter t", "1 alter t"]
+    assert lifecycle.load(T) == made

@@ -1,0 +1,145 @@
+"""One row of a large row group: the page that has it, and no other, is decoded."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from table_store.storage.formats.parquet_format import ParquetFormat, ParquetFormatReader
+
+_ROWS: Final = 50_000
+_PLACES: Final = (0, 1, 19_999, 20_000, 20_001, 33_333, 49_999)
+
+
+def _rows(first: int) -> pa.Table:
+    ids = range(first, first + _ROWS)
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "text": [None if i % 7 == 0 else f"{i * 2654435761 % 2**32:x}" * 5 for i in ids],
+            "word": [f"word {i % 50}" for i in ids],
+            "nothing": pa.nulls(_ROWS, pa.int32()),
+            "amount": pa.array([Decimal(i % 1000) for i in ids], pa.decimal128(12, 2)),
+            "list": [None if i % 5 == 0 else [i] * (i % 3) for i in ids],
+            "struct": [None if i % 4 == 0 else {"a": i, "b": f"b{i}"} for i in ids],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def stored() -> tuple[bytes, pa.Table]:
+    """A file of two row groups, and its rows."""
+    groups = [_rows(0), _rows(_ROWS)]
+    sink = _Sink()
+    writer = ParquetFormat().open_writer(sink, groups[0].schema, ["id"])
+    for group in groups:
+        writer.write(group)
+    writer.close()
+    return bytes(sink.data), pa.concat_tables(groups)
+
+
+class _Sink:
+    """A file in memory."""
+
+    closed = False
+    checksum = 0
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def write(self, data: bytes | memoryview | pa.Buffer) -> int:
+        self.data += data
+        return len(data)
+
+    def tell(self) -> int:
+        return len(self.data)
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+
+class _Counted:
+    """Counts the bytes that are read, and in how many calls."""
+
+    closed = False
+
+    def __init__(self, data: bytes) -> None:
+        self._source = pa.BufferReader(data)
+        self.count = self.calls = 0
+
+    def read(self, count: int = -1) -> bytes:
+        found: bytes = self._source.read(None if count < 0 else count)
+        self.count += len(found)
+        self.calls += 1
+        return found
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return int(self._source.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._source.tell())
+
+    def close(self) -> None: ...
+
+
+def test_rows_are_those_of_a_whole_read(stored: tuple[bytes, pa.Table]) -> None:
+    """With NULLs, dictionaries, values in lists and structs, at the edges of pages and groups."""
+    data, rows = stored
+    reader = ParquetFormatReader(pa.BufferReader(data), len(data), "whole")
+    everything = range(rows.num_columns)
+    for group in (0, 1):
+        for place in _PLACES:
+            found = reader.row(everything, group, place).to_pylist()
+            assert found == rows.slice(group * _ROWS + place, 1).to_pylist()
+    expected = rows.select([0, 4]).slice(_ROWS + 7, 1).to_pylist()
+    assert reader.row([4, 0], 1, 7).to_pylist() == expected
+
+
+def test_one_page_of_many_is_read(stored: tuple[bytes, pa.Table]) -> None:
+    """Of the column of long texts, which has most of the file."""
+    data, _ = stored
+    source = _Counted(data)
+    reader = ParquetFormatReader(pa.PythonFile(source, "r"), len(data), "one page")
+    count, calls = source.count, source.calls
+    reader.row([1], 0, 49_999)
+    assert source.count - count < len(data) / 4
+    calls_at_first = source.calls - calls
+    reader.row([1], 0, 49_998)
+    # Where pages are is known by now.
+    assert source.calls - calls - calls_at_first < calls_at_first
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_damage_gives_no_other_row(stored: tuple[bytes, pa.Table], is_known: bool) -> None:
+    """Any bit may have flipped in the pages and their headers: the row is right, or refused.
+
+    Also where it flips when it is known already where the pages are.
+    """
+    data, rows = stored
+    expected = rows.select([0, 1]).slice(30_000, 1).to_pylist()
+    choose = random.Random(4)
+    reader = ParquetFormatReader(pa.BufferReader(data), len(data), "known")
+    row_group = pq.read_metadata(pa.BufferReader(data)).row_group(0)
+    starts = [row_group.column(i).data_page_offset for i in (0, 1)]
+    near_headers = [start + offset for start in starts for offset in range(40)]
+    if is_known:
+        reader.row([0, 1], 0, 30_000)
+    refused = 0
+    for place in [*near_headers, *choose.sample(range(starts[0], starts[1] + 400_000), 240)]:
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << choose.randrange(8)
+        path = "known" if is_known else f"damaged at {place}"
+        reader = ParquetFormatReader(pa.BufferReader(bytes(damaged)), len(data), path)
+        try:
+            assert reader.row([0, 1], 0, 30_000).to_pylist() == expected, place
+        except (ValueError, OSError, pa.ArrowException):
+            refused += 1
+    assert refused > 20
