@@ -12,15 +12,14 @@ import re
 
 MAYBE_OURS = (
     r"(?is)/\*\+[\s\xa0\u1680\u2000-\u3000]*OPTIONS\b|^[^\w/-]*(?:"
-    r"(?:--|/\*|EXPLAIN\b).*\b(?:CREATE|REPLACE|ALTER|DROP|(?:RE)?SET|USE|SHOW|DESC(?:RIBE)?|INSERT)\b"
+    r"(?:--|/\*|EXPLAIN\b).*\b(?:CREATE|REPLACE|ALTER|DROP|(?:RE)?SET|USE|SHOW|DESC(?:RIBE)?)\b"
     r"|(?:CREATE|REPLACE)\b.*\b(?:TABLE|CATALOG)\b"
     r"|ALTER\b.*\bCOMPACT\b"
     r"|DROP\b.*\bTEMP(?:ORARY)?\b"
     r"|(?:RE)?SET\b(?:[^=]*[-'\x22]|.*/\*)"
     r"|USE\b.*\bCATALOG\b"
     r"|SHOW\b.*\bCREATE\b"
-    r"|DESC(?:RIBE)?\b.*\b(?:EXTENDED|FORMATTED)\b"
-    r"|(?:(?:WITH|FROM)\b.*\b)?INSERT\b)"
+    r"|DESC(?:RIBE)?\b.*\b(?:EXTENDED|FORMATTED)\b)"
 )
 
 _PATTERN = re.compile(MAYBE_OURS)

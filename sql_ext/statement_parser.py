@@ -7,13 +7,11 @@ from collections.abc import Callable
 from table_store.sql_ext.hints.option_hints import rewrite_option_hints
 from table_store.sql_ext.lexer.token_cursor import TokenCursor
 from table_store.sql_ext.statements.create_table import parse_create_table
-from table_store.sql_ext.statements.insert_target import parse_insert
 from table_store.sql_ext.statements.session_setting import parse_reset, parse_set
 from table_store.sql_ext.statements.statements import (
     Command,
     DescribeExtended,
     Explained,
-    Insert,
     Rewritten,
     ShowCreateTable,
     Statement,
@@ -32,7 +30,7 @@ _EXPLAIN_MODES = frozenset({"EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL
 
 
 def parse_statement(sql: str) -> Statement | None:
-    """The statement, if it is one of ours or an INSERT; None if it is plainly Spark's.
+    """The statement, if it is one of ours or has a hint of ours; None if it is plainly Spark's.
 
     None means that the text goes to Spark untouched, mistakes included. Text is read with
     Spark's own lexical rules, so nothing inside strings and comments is ever taken for ours.
@@ -48,9 +46,6 @@ def parse_statement(sql: str) -> Statement | None:
         return None  # Spark explains it as well as we could
     if command is not None:
         return Explained(mode, command) if is_explained else command
-    insert = _parse_insert(text, is_explained)
-    if insert is not None:
-        return insert
     return Rewritten(text) if text != sql else None
 
 
@@ -76,13 +71,6 @@ def _parse_command(cursor: TokenCursor) -> Command | None:
         return parse_create_catalog(cursor)
     parse = _PARSERS.get(cursor.peek().keyword)
     return None if parse is None else parse(cursor)
-
-
-def _parse_insert(text: str, is_explained: bool) -> Insert | None:
-    cursor = TokenCursor(text)
-    if is_explained:
-        _accept_explain(cursor)
-    return parse_insert(cursor)
 
 
 _PARSERS: dict[str, Callable[[TokenCursor], Command | None]] = {

@@ -25,7 +25,6 @@ from table_store.sql_ext.statements.statements import (
     CreateTable,
     DescribeExtended,
     Explained,
-    Insert,
     Rewritten,
     ShowCreateTable,
     UseCatalog,
@@ -41,7 +40,7 @@ def parse(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     statement = parse_statement(sql)
     if statement is None:
         return {"sql": sql, "mirror": mirror_when_asked(session, sql)}
-    if isinstance(statement, Rewritten | Insert):
+    if isinstance(statement, Rewritten):
         return {"sql": statement.sql}
     if isinstance(statement, Explained):
         return _explained(session, statement)

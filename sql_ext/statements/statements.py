@@ -175,35 +175,6 @@ class Rewritten:
     sql: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InsertTarget:
-    """One `INSERT INTO|OVERWRITE name …` head.
-
-    `column_list_at` is the offset in the statement's text at which a column list can be put,
-    None where one stands already or Spark allows none (BY NAME, REPLACE WHERE|ON|USING).
-    """
-
-    name: tuple[str, ...]
-    overwrites: bool = False
-    columns: tuple[str, ...] | None = None
-    by_name: bool = False
-    replaces: str | None = None
-    partition: tuple[PartitionTerm, ...] = ()
-    column_list_at: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Insert:
-    """An INSERT into tables; more than one target only after a leading FROM.
-
-    `sql` is the text for Spark if no target needs a column list: hints are already rewritten in
-    it, and the offsets of `targets` count in it.
-    """
-
-    sql: str
-    targets: tuple[InsertTarget, ...]
-
-
 Command = (
     CreateTable
     | DropTemporaryTable
@@ -226,4 +197,4 @@ class Explained:
     command: Command
 
 
-Statement = Command | Explained | Insert | Rewritten
+Statement = Command | Explained | Rewritten

@@ -295,7 +295,7 @@ def test_errors(spark: SparkSession) -> None:
         assert "Traceback" not in str(caught.value)
 
 
-def test_plain_select_never_asks_the_parser(spark: SparkSession) -> None:
+def test_plain_statements_never_ask_the_planner(spark: SparkSession) -> None:
     """Parsing a statement of Spark's costs a pattern match: the planner is not asked."""
     if is_remote():
         pytest.skip("a client of Connect cannot look into the server")
@@ -310,6 +310,7 @@ def test_plain_select_never_asks_the_parser(spark: SparkSession) -> None:
         "WITH c AS (SELECT 1 AS x) SELECT x FROM c JOIN t ON c.x = t.a",
         "SHOW TABLES",
         "UPDATE t SET a = 1",
+        "INSERT INTO t VALUES (1)",
         "EXPLAIN SELECT 1",
     ):
         parser.parsePlan(sql)

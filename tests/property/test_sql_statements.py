@@ -18,8 +18,7 @@ from table_store.sql_ext.lexer.token_cursor import TokenCursor
 from table_store.sql_ext.prefilter import is_maybe_ours
 from table_store.sql_ext.statement_parser import parse_statement
 from table_store.sql_ext.statements.create_table_sql import render_create_table
-from table_store.sql_ext.statements.insert_target import with_column_lists
-from table_store.sql_ext.statements.statements import CreateTable, Insert, Rewritten, SetOption
+from table_store.sql_ext.statements.statements import CreateTable, Rewritten, SetOption
 from tests.unit.sql_ext.sql_fixture import load_our_statements, load_plain_statements
 
 HINT = "/*+ OPTIONS('k'='v') */"
@@ -70,9 +69,6 @@ def test_any_text_is_ours_or_sparks_or_a_syntax_error(sql: str) -> None:
         assert statement.sql != sql
     if isinstance(statement, CreateTable):
         render_create_table(statement, {c.name: "INT" for c in statement.computed_columns}, {})
-    if isinstance(statement, Insert):
-        lists = [None if t.column_list_at is None else ["x"] for t in statement.targets]
-        with_column_lists(statement, lists)
 
 
 @given(st.one_of(st.text(), glued))

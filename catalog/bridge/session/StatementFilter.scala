@@ -5,15 +5,14 @@ object StatementFilter {
   /** The very text of sql_ext/prefilter.py, whose tests hold for both. */
   private val maybeOursPattern =
     """(?is)/\*\+[\s\xa0\u1680\u2000-\u3000]*OPTIONS\b|^[^\w/-]*(?:""" +
-      """(?:--|/\*|EXPLAIN\b).*\b(?:CREATE|REPLACE|ALTER|DROP|(?:RE)?SET|USE|SHOW|DESC(?:RIBE)?|INSERT)\b""" +
+      """(?:--|/\*|EXPLAIN\b).*\b(?:CREATE|REPLACE|ALTER|DROP|(?:RE)?SET|USE|SHOW|DESC(?:RIBE)?)\b""" +
       """|(?:CREATE|REPLACE)\b.*\b(?:TABLE|CATALOG)\b""" +
       """|ALTER\b.*\bCOMPACT\b""" +
       """|DROP\b.*\bTEMP(?:ORARY)?\b""" +
       """|(?:RE)?SET\b(?:[^=]*[-'\x22]|.*/\*)""" +
       """|USE\b.*\bCATALOG\b""" +
       """|SHOW\b.*\bCREATE\b""" +
-      """|DESC(?:RIBE)?\b.*\b(?:EXTENDED|FORMATTED)\b""" +
-      """|(?:(?:WITH|FROM)\b.*\b)?INSERT\b)"""
+      """|DESC(?:RIBE)?\b.*\b(?:EXTENDED|FORMATTED)\b)"""
 
   /** Every JDBC session begins with `USE`: the moment to refresh what JDBC metadata shows. */
   private val beginsSession = java.util.regex.Pattern.compile("""(?i)^\s*USE\b""")

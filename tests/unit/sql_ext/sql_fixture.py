@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tests.checkout import REPOSITORY
 
 FIXTURES = REPOSITORY / "tests" / "fixtures" / "sql"
-RULES = ("create_table", "option_hints", "insert", "commands", "syntax_errors")
+RULES = ("create_table", "option_hints", "commands", "syntax_errors")
 
 
 @dataclass(frozen=True, slots=True)

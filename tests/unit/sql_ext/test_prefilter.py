@@ -44,6 +44,9 @@ def test_every_statement_of_ours_is_found(sql: str) -> None:
         "ALTER TABLE t ADD COLUMN a INT",
         "CREATE VIEW v AS SELECT 1",
         "TRUNCATE TABLE t",
+        "INSERT INTO t VALUES (1)",
+        "WITH q AS (SELECT 1) INSERT OVERWRITE t SELECT * FROM q",
+        "EXPLAIN INSERT INTO t SELECT 1",
     ],
 )
 def test_plain_statements_are_spared(sql: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from table_store.sql_ext.lexer.syntax_error import StatementSyntaxError
 from table_store.sql_ext.statement_parser import parse_statement
 from table_store.sql_ext.statements.create_table_sql import render_create_table
-from table_store.sql_ext.statements.statements import CreateTable, Insert, Rewritten
+from table_store.sql_ext.statements.statements import CreateTable, Rewritten
 from tests.unit.sql_ext.sql_fixture import (
     SqlCase,
     load_cases,
@@ -37,14 +37,6 @@ def test_hints_become_with_clauses(case: SqlCase) -> None:
     statement = parse_statement(case.sql)
     assert isinstance(statement, Rewritten)
     assert statement.sql == case.expected
-
-
-@cases("insert")
-def test_insert_tells_its_targets(case: SqlCase) -> None:
-    statement = parse_statement(case.sql)
-    assert isinstance(statement, Insert)
-    shown = [statement.sql, *(repr(target) for target in statement.targets)]
-    assert "\n".join(shown) == case.expected
 
 
 @cases("commands")
