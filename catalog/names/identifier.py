@@ -83,14 +83,6 @@ def check_table_name(name: str) -> None:
         )
 
 
-def split_system_table(name: str) -> tuple[str, str | None]:
-    """Return the table and the system table that `t$snapshots` names; None without one."""
-    table, separator, system_table = name.rpartition(SYSTEM_TABLE_SEPARATOR)
-    if not separator or not table or not system_table:
-        return name, None
-    return table, system_table.lower()
-
-
 def file_name_of(name: str) -> str:
     """Return the one file name of every spelling of `name`.
 

@@ -1,7 +1,7 @@
-"""Locks that let one process at a time change the names of a warehouse, or commit to a table.
+"""Locks that let one process at a time change the names of a warehouse.
 
-A commit needs no lock where the store can create a file only if it is absent; these are for
-what is more than one step (names), and for stores that cannot.
+A commit needs no lock, because every store can create a file only if it is absent; a change of
+names is more than one step.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from table_store.catalog.errors import LockTimeoutError
 from table_store.catalog.names.identifier import file_name_of
@@ -24,7 +24,6 @@ from table_store.catalog.names.process_identity import (
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_io.path import join_path
-from table_store.storage.file_store.commit.catalog_lock import CatalogLock
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import FileAccessError, MissingFileError
@@ -41,6 +40,18 @@ _FREE: Final = to_checked_json({"holder": None}, version=_ENTRY_VERSION)
 _REMEDY: Final = "Delete it when nobody changes tables of the warehouse"
 
 T = TypeVar("T")
+
+
+class CatalogLock(Protocol):
+    """A lock for each table, shared by all machines that change its name."""
+
+    def run_with_lock(self, database: str, table: str, action: Callable[[], T]) -> T:
+        """Return what `action` returns, run while nobody else holds the lock of the table.
+
+        Raises:
+            LockTimeoutError: another holder kept it too long; `action` did not run.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

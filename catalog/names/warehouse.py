@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 from table_store.catalog.errors import NamespaceNotEmptyError, WrongRelationKindError
 from table_store.catalog.names.directory_journal import DirectoryJournal, DirectoryNote
 from table_store.catalog.names.identifier import Identifier, check_table_name
-from table_store.catalog.names.lock import lock_of_warehouse
+from table_store.catalog.names.lock import CatalogLock, lock_of_warehouse
 from table_store.catalog.names.name_record import (
     Generation,
     NameRecord,
@@ -38,7 +38,6 @@ from table_store.catalog.names.namespace_store import Namespace, NamespaceStore
 from table_store.catalog.names.table_directories import StagedDirectory, TableDirectories
 from table_store.catalog.names.table_place import AllowedPlaces, plain_path
 from table_store.storage.file_io.file_io import FileIO
-from table_store.storage.file_store.commit.catalog_lock import CatalogLock
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
 from table_store.storage.kernel.frozen_map import FrozenMap

@@ -26,7 +26,6 @@ class Relation:
     that of the parenthesis that closes one that is already there.
     """
 
-    name_start: int
     name_end: int
     options_at: int
     options_close: int | None
@@ -52,7 +51,6 @@ def read_relation(tokens: Sequence[Token], start: int) -> Relation | None:
     alias_start = end
     end = _alias_end(tokens, end)
     return Relation(
-        name_start=start,
         name_end=name_end,
         options_at=options_at,
         options_close=options_close,
@@ -81,7 +79,6 @@ def read_insert_target(tokens: Sequence[Token], start: int) -> Relation | None:
         if _words(tokens, end, *words):
             end += len(words)
     return Relation(
-        name_start=start,
         name_end=name_end,
         options_at=name_end,
         options_close=options_close,

@@ -170,7 +170,3 @@ class FileIO(Protocol):
             AlreadyExistsError: `target` is there.
         """
         ...
-
-    def make_dirs(self, path: str) -> None:
-        """Create a folder and the missing ones above it, durable; existing is fine."""
-        ...

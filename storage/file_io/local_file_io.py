@@ -184,11 +184,6 @@ class LocalFileIO:
             for folder in sorted({os.path.dirname(old), os.path.dirname(new)}):
                 _sync_directory(folder)
 
-    def make_dirs(self, path: str) -> None:
-        """See `FileIO.make_dirs`."""
-        with _translated(path, "create"):
-            _make_directories(self._checked(path))
-
     def _real_root(self) -> str:
         return os.path.realpath(local_path(self.root))
 

@@ -215,10 +215,6 @@ class ObjectFileIO:
                 self._store.copy(key, new + key[len(old) :])
             self._store.delete(keys)
 
-    def make_dirs(self, path: str) -> None:
-        """See `FileIO.make_dirs`; there are no folders to make."""
-        self._key(path)
-
     @property
     def _bucket(self) -> str:
         parts = urlsplit(self.root)

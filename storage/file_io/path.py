@@ -62,8 +62,3 @@ def check_segments(path: str) -> None:
 def base_name(path: str) -> str:
     """Return the last name of a path."""
     return path.rstrip("/").rsplit("/", 1)[-1]
-
-
-def parent_path(path: str) -> str:
-    """Return the path without its last name."""
-    return path.rstrip("/").rsplit("/", 1)[0] or "/"

@@ -15,7 +15,6 @@ from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS
 from table_store.storage.file_store.changes.change_range import ChangeBound, ChangeHistory, as_bound
 from table_store.storage.file_store.changes.change_scan import ChangeScan, check_labels
 from table_store.storage.file_store.changes.change_split import ChangeMode
-from table_store.storage.file_store.commit.catalog_lock import TableLock
 from table_store.storage.file_store.commit.commit import TableCommit
 from table_store.storage.file_store.commit.commit_listener import CommitListener, heard_by
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
@@ -66,7 +65,6 @@ class FileStoreTable:
     path: str
     clock: Clock = field(default_factory=SystemClock)
     ids: IdSource = field(default_factory=RandomIds)
-    lock: TableLock | None = None
     listener: CommitListener | None = None
 
     @staticmethod
@@ -272,7 +270,6 @@ class FileStoreTable:
             self.schema_store,
             self.clock,
             self.ids,
-            self.lock,
             retry=StorageSettings.of(schema).retry,
             listener=heard_by(self.listener, schema, self.path),
         )

@@ -37,7 +37,6 @@ _IN_NAME: Final = re.compile(SECRET_WORDS, re.IGNORECASE)
 _IN_VALUE: Final = re.compile(
     rf"(?:{SECRET_WORDS})[\w.-]*[\"']?\s*[=:]|://[^/@\s:]*:[^/@\s]+@", re.IGNORECASE
 )
-_IN_TEXT: Final = re.compile(SECRET_TEXT)
 _REFERENCE: Final = re.compile(r"\$\{secret:(env|file):([^{}]+)\}")
 _NOT_IN_VARIABLES: Final = re.compile(r"[^A-Z0-9]+")
 
@@ -55,11 +54,6 @@ def holds_secret(options: Mapping[str, str]) -> bool:
 def shown_value(key: str, value: str | None) -> str | None:
     """Return an option's value as it may be shown to anyone: secrets are not."""
     return REDACTED if value is not None and is_secret(key, value) else value
-
-
-def shown_text(text: str) -> str:
-    """Return the text of a statement as it may be shown to anyone."""
-    return _IN_TEXT.sub(REDACTED, text)
 
 
 def reference(value: str) -> tuple[str, str] | None:

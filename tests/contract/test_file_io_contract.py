@@ -262,7 +262,7 @@ def write_output(io: FileIO, path: str, pieces: list[bytes]) -> int:
 @pytest.mark.parametrize("tail", ["/../x", "/a/../../x", "/a/..", "/nul\0", "-sibling/x"], ids=repr)
 def test_paths_that_leave_the_root_are_refused(store: Store, tail: str) -> None:
     io, root = store
-    for call in (io.read_bytes, io.exists, io.list, io.delete, io.make_dirs, io.create_output):
+    for call in (io.read_bytes, io.exists, io.list, io.delete, io.create_output):
         with pytest.raises(PathNotAllowedError):
             call(root + tail)
     with pytest.raises(PathNotAllowedError):

@@ -19,7 +19,7 @@ import pytest
 from table_store.catalog.definition.table_change import AddColumn, SetComment
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.names.identifier import Identifier
-from table_store.catalog.names.lock import LeaseCatalogLock, LocalCatalogLock
+from table_store.catalog.names.lock import CatalogLock, LeaseCatalogLock, LocalCatalogLock
 from table_store.catalog.names.name_record import RelationKind, TableTarget, ViewDefinition
 from table_store.catalog.names.process_identity import identity_of
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
@@ -27,7 +27,6 @@ from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.staged_table import StagingMode
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.commit.catalog_lock import CatalogLock
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.errors import TableStoreError

@@ -168,9 +168,6 @@ class FailingFileIO:
     def rename_dir(self, source: str, target: str) -> None:
         self.run(source, lambda: self._inner.rename_dir(source, target))
 
-    def make_dirs(self, path: str) -> None:
-        self.run(path, lambda: self._inner.make_dirs(path))
-
 
 class _CountedOutput:
     """A file being written: its writes, torn when killed, and its close are operations."""

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import replace
 
 from table_store.storage.file_io.file_io import FileIO
-from table_store.storage.file_store.commit.catalog_lock import TableLock
 from table_store.storage.file_store.commit.commit_attempt import CommitAttempt
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER, CommitListener
 from table_store.storage.file_store.commit.commit_outcome import (
@@ -64,7 +63,6 @@ class TableCommit:
         schema_store: SchemaStore,
         clock: Clock,
         ids: IdSource,
-        lock: TableLock | None = None,
         *,
         cache: ManifestCache = PROCESS_CACHE,
         retry: RetryPolicy | None = None,
@@ -74,7 +72,6 @@ class TableCommit:
         self._schemas = schema_store
         self._clock = clock
         self._ids = ids
-        self._lock = lock
         self._retry = retry or RetryPolicy()
         self._listener = listener
         self._snapshots = SnapshotStore(file_io, table_path)
@@ -221,7 +218,7 @@ class TableCommit:
     ) -> Committed | NoChange:
         """Attempt until it is known what has happened; attempts in doubt are added to `doubts`."""
         for number in range(self._retry.max_retries + 1):
-            result = self._attempt_locked(latest, changes)
+            result = self._attempt.run(latest, changes)
             if isinstance(result, Committed) or (isinstance(result, NoChange) and not doubts):
                 return result
             if isinstance(result, Conflict):
@@ -293,13 +290,6 @@ class TableCommit:
             with suppress(CorruptFileError):
                 return replace(self._snapshots.get(snapshot_id), id=newest)
         return None
-
-    def _attempt_locked(
-        self, base: Snapshot | None, changes: Changes
-    ) -> Committed | NoChange | Conflict | LostRace | Unknown:
-        if self._lock is None:
-            return self._attempt.run(base, changes)
-        return self._lock.run(lambda: self._attempt.run(base, changes))
 
     def _earlier_commit(
         self, latest: Snapshot | None, changes: Changes, since: int | None

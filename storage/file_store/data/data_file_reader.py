@@ -29,7 +29,6 @@ from table_store.storage.formats.data_format import FormatReader, data_format
 from table_store.storage.formats.parquet_format import ParquetFormatReader
 from table_store.storage.formats.row_group import RowGroup
 from table_store.storage.kernel.errors import CorruptFileError, FileAccessError, MissingFileError
-from table_store.storage.kernel.types import to_arrow
 from table_store.storage.kernel.values import Value, python_value
 
 WHOLE_FILE_BYTES_MAX: Final = 1 << 20
@@ -134,26 +133,6 @@ class DataFileReader:
             )
             table = layout.projected(stored)
         return table if where is None else matching(table, where)
-
-    def key_row_groups(
-        self,
-        file: DataFile,
-        low: Value = None,
-        high: Value = None,
-        *,
-        snapshot_id: int | None = None,
-    ) -> tuple[int, ...]:
-        """Return the row groups that can hold `low <= first key column < high`; None is open."""
-        first = self._schema.key_fields[0]
-        kind = to_arrow(first.type)
-        where = pc.scalar(True)
-        if low is not None:
-            where = where & (pc.field(first.name) >= pa.scalar(low, kind))
-        if high is not None:
-            where = where & (pc.field(first.name) < pa.scalar(high, kind))
-        with self._opened(file, snapshot_id) as opened:
-            layout = self._layout(opened, Wanted((first.name,), False, False))
-            return layout.chosen_groups(where, None)
 
     def path_of(self, file: DataFile) -> str:
         """Return where a file is."""

@@ -32,11 +32,6 @@ class Levels:
 
     runs: tuple[LevelRun, ...]
 
-    @property
-    def top_level(self) -> int:
-        """The highest level that holds files; -1 for an empty bucket."""
-        return max((r.level for r in self.runs), default=-1)
-
 
 def levels_of(files: Sequence[DataFile]) -> Levels:
     """Return the levels that the files of one bucket make up.

@@ -19,18 +19,12 @@ NULL_PARTITION: Final = "__HIVE_DEFAULT_PARTITION__"
 # Hive's FileUtils.charToEscape, with what Spark adds on Windows left out, and a leading dot
 # escaped so that no value makes a hidden folder.
 _ESCAPED: Final = re.compile(r"[\"#%'*/:=?\\{\[\]^\x00-\x1f\x7f]")
-_HEX = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
 def escape_path_name(text: str) -> str:
     """Return `text` as a folder name: Hive's special characters as `%XX`."""
     escaped = _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
     return "%2E" + escaped[1:] if escaped.startswith(".") else escaped
-
-
-def unescape_path_name(name: str) -> str:
-    """Return the text that `escape_path_name` was given."""
-    return _HEX.sub(lambda found: chr(int(found[1], 16)), name)
 
 
 def value_text(value: Value) -> str | None:
@@ -66,22 +60,6 @@ def partition_folders(names: Sequence[str], values: Sequence[Value]) -> tuple[st
         PathNotAllowedError: a folder name would be longer than file systems take.
     """
     return tuple(_folder(n, v) for n, v in zip(names, values, strict=True))
-
-
-def parse_partition_folders(folders: Sequence[str]) -> tuple[tuple[str, str | None], ...]:
-    """Return (column, value text or None for NULL) of each folder name.
-
-    Raises:
-        PathNotAllowedError: a folder is not of the form `column=value`.
-    """
-    pairs: list[tuple[str, str | None]] = []
-    for folder in folders:
-        name, equals, text = folder.partition("=")
-        if not equals or not name:
-            raise PathNotAllowedError(path=folder, reason="a partition folder is column=value")
-        value = None if text == NULL_PARTITION else unescape_path_name(text)
-        pairs.append((unescape_path_name(name), value))
-    return tuple(pairs)
 
 
 def bucket_path(

@@ -83,13 +83,6 @@ def order_by_codes(codes: Sequence[Code], *, tie_breaker: IntArray | None = None
     return KeyOrder(order, is_last)
 
 
-def sort_order(
-    keys: Sequence[pa.ChunkedArray | pa.Array], *, tie_breaker: IntArray | None = None
-) -> IntArray:
-    """Return the positions of the rows ascending by key, then by `tie_breaker`; stable."""
-    return order_by_key(keys, tie_breaker=tie_breaker).positions
-
-
 def _boundaries(ordered: IntArray) -> Mask:
     """Whether each row differs from the one before; the first one does."""
     starts = np.ones(len(ordered), np.bool_)

@@ -14,7 +14,6 @@ from table_store.catalog.names.identifier import (
     file_name_of,
     name_key,
     quoted,
-    split_system_table,
 )
 from table_store.storage.file_io.path import check_name
 
@@ -97,10 +96,6 @@ def test_odd_names_are_kept(name: str) -> None:
 def test_the_separator_of_system_tables_is_reserved() -> None:
     with pytest.raises(InvalidIdentifierError, match="system table"):
         check_table_name("t$snapshots")
-    assert split_system_table("t$Snapshots") == ("t", "snapshots")
-    assert split_system_table("t") == ("t", None)
-    assert split_system_table("$snapshots") == ("$snapshots", None)
-    assert split_system_table("t$") == ("t$", None)
 
 
 def test_identifiers_show_as_spark_shows_them() -> None:

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from table_store.catalog.errors import LockTimeoutError
-from table_store.catalog.names.lock import LeaseCatalogLock, LocalCatalogLock
+from table_store.catalog.names.lock import CatalogLock, LeaseCatalogLock, LocalCatalogLock
 from table_store.catalog.names.process_identity import ProcessIdentity, identity_of
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.commit.catalog_lock import CatalogLock
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import FileAccessError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -18,13 +19,17 @@ from table_store.storage.kernel.secrets import (
     asked_for,
     is_secret,
     reference,
-    shown_text,
     shown_value,
 )
 from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
 _KEY = "log.kafka.sasl.plain.password"
+
+
+def shown_text(text: str) -> str:
+    """Return a text as Spark shows it, given the pattern as a setting."""
+    return re.sub(SECRET_TEXT, REDACTED, text)
 
 
 @pytest.mark.parametrize(

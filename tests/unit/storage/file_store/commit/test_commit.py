@@ -12,15 +12,13 @@ from pathlib import Path
 import pytest
 
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.commit.catalog_lock import TableLock
-from table_store.storage.file_store.commit.commit import TableCommit
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.metadata.live_files import manifests_of
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.model.schema_evolution import change_options
 from table_store.storage.file_store.model.scope import Scope, partitions_of
 from table_store.storage.file_store.model.snapshot import CommitKind
-from table_store.storage.file_store.model.storage_settings import ExpireOptions, RetryPolicy
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.kernel.errors import (
     CommitConflictError,
     CommitStateUnknownError,
@@ -403,30 +401,6 @@ def test_too_many_lost_races_are_a_retriable_conflict(tmp_path: Path) -> None:
     table = MetadataTable(str(tmp_path), file_io=RacingFileIO(str(tmp_path), 99))
     with pytest.raises(CommitConflictError, match="4 attempts"):
         append(table, "mine")
-
-
-def test_commits_run_under_the_lock_of_the_catalog(table: MetadataTable) -> None:
-    class Recording:
-        def __init__(self) -> None:
-            self.calls: list[tuple[str, str]] = []
-
-        def run_with_lock(self, database, table, action):  # type: ignore[no-untyped-def]
-            self.calls.append((database, table))
-            return action()
-
-    lock = Recording()
-    commit = TableCommit(
-        table.io,
-        table.path,
-        table.schemas,
-        table.clock,
-        table.ids,
-        TableLock(lock, database="db", table="t"),
-        retry=RetryPolicy(max_retries=0),
-    )
-    messages = table.write(make_file("a", partition=P1))
-    commit.commit(messages, kind=CommitKind.APPEND, commit_user="u")
-    assert lock.calls == [("db", "t")]
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "missing"])

@@ -271,8 +271,6 @@ def test_full_compaction_takes_all_unless_done(
 def test_level_zero_is_newest_first_and_before_the_levels() -> None:
     made = levels([(0, 1), (0, 2), (1, 3), (4, 4)])
     assert [(r.level, r.size_bytes) for r in made.runs] == [(0, 1), (0, 2), (1, 3), (4, 4)]
-    assert made.top_level == 4
-    assert levels_of([]).top_level == -1
 
 
 def test_files_that_were_written_side_by_side_are_one_run() -> None:

@@ -16,10 +16,11 @@ import pytest
 
 from table_store.storage.file_store.data import data_file_reader
 from table_store.storage.file_store.data.data_file_reader import DataFileReader
+from table_store.storage.file_store.data.file_layout import FileLayout, Wanted
 from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN, DataFile
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.model.storage_settings import DataFileOptions
-from table_store.storage.formats.data_format import FORMAT_NAMES
+from table_store.storage.formats.data_format import FORMAT_NAMES, data_format
 from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 from table_store.storage.kernel.types import (
     DATE,
@@ -123,15 +124,24 @@ def test_row_groups_that_cannot_hold_a_row_are_not_read(tmp_path: Path) -> None:
     )
     file, *_ = folder.write(schema, rows, DataFileOptions(target_size_bytes=400_000))
     reader = folder.reader(schema)
-    groups = reader.key_row_groups(file)
+    content = Path(reader.path_of(file)).read_bytes()
+    opened = data_format("parquet").open_reader(pa.BufferReader(content), len(content), file.name)
+    wanted = Wanted(("id",), with_kinds=False, with_sequences=False)
+    layout = FileLayout(opened, file, wanted, written=schema, current=schema)
+
+    def chosen(low: int, high: int = count) -> tuple[int, ...]:
+        key = pc.field("id")
+        return layout.chosen_groups((key >= low) & (key < high), None)
+
+    groups = chosen(0)
     assert len(groups) > 2
-    assert reader.key_row_groups(file, 0, 5) == groups[:1]
-    assert reader.key_row_groups(file, file.row_count - 1) == groups[-1:]
-    assert reader.key_row_groups(file, file.row_count) == ()
+    assert chosen(0, 5) == groups[:1]
+    assert chosen(file.row_count - 1) == groups[-1:]
+    assert chosen(file.row_count) == ()
     second = reader.read_table(file, ["id", "d", "s"], row_groups=groups[1:2])
     start = second["id"][0].as_py()
-    assert reader.key_row_groups(file, start, start + 1) == groups[1:2]
-    assert reader.key_row_groups(file, start - 1, start + 1) == groups[:2]
+    assert chosen(start, start + 1) == groups[1:2]
+    assert chosen(start - 1, start + 1) == groups[:2]
     # Whatever is skipped, the rows are those of a filter over everything.
     for column, value in [("id", start), ("d", Decimal(start)), ("s", f"{start:08d}")]:
         where = pc.field(column) == pa.scalar(value, to_arrow(schema.field_named(column).type))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store.storage.file_store.order.key_order import key_codes, order_by_key, sort_order
+from table_store.storage.file_store.order.key_order import key_codes, order_by_key
 from table_store.storage.file_store.order.merge import is_newest, newest_per_key
 from table_store.storage.kernel.types import parse_type, to_arrow
 
@@ -44,7 +44,7 @@ def test_orders_every_type(name: str, values: list[Any]) -> None:
     random.Random(7).shuffle(shuffled)
     halves = [pa.array(shuffled[:3], arrow), pa.array([values[0], *shuffled[3:]], arrow).slice(1)]
     column = pa.chunked_array(halves)
-    ordered = column.take(pa.array(sort_order([column])))
+    ordered = column.take(pa.array(order_by_key([column]).positions))
     expected = pa.array([value for value in values for _ in range(2)], arrow)
     assert str(ordered.combine_chunks()) == str(expected)
     newest = newest_per_key([column])
@@ -60,7 +60,7 @@ def test_zeros_and_nans_are_one_value_each() -> None:
 
 def test_dictionary_columns_are_ordered_by_what_they_encode() -> None:
     column = pa.array(["b", "a", "c", "a"]).dictionary_encode()
-    assert sort_order([column]).tolist() == [1, 3, 0, 2]
+    assert order_by_key([column]).positions.tolist() == [1, 3, 0, 2]
 
 
 def test_no_rows() -> None:
@@ -80,7 +80,7 @@ def test_long_texts_have_few_codes() -> None:
     texts = ["a" * 100_000, "a" * 100_000 + "\0", "b", "a" * 99_999, "a" * 100_000]
     for column in (pa.array(texts), pa.array(texts[:2]), pa.array(texts[:1])):
         assert len(key_codes([column])) < 40
-    assert sort_order([pa.array(texts)]).tolist() == [3, 0, 4, 1, 2]
+    assert order_by_key([pa.array(texts)]).positions.tolist() == [3, 0, 4, 1, 2]
     assert newest_per_key([pa.array(texts)]).tolist() == [3, 4, 1, 2]
 
 
