@@ -11,8 +11,8 @@ import pyarrow as pa
 class CountedOutput:
     """A binary file that is written from front to back, and knows its length and checksum.
 
-    Has what Arrow asks of a file that it writes to. How one is made durable, or thrown away, is
-    for the store to say: see `OutputFile`.
+    It has every method that Arrow calls on a file which it writes to. Each store says in a
+    subclass how its files are made durable or thrown away: see `OutputFile`.
     """
 
     def __init__(self, path: str, file: IO[bytes]) -> None:
@@ -35,7 +35,7 @@ class CountedOutput:
         """See `OutputFile.write`.
 
         Raises:
-            OSError: of the file.
+            OSError: the file refused the bytes.
         """
         with memoryview(data) as view:
             self.file.write(view)
@@ -51,13 +51,13 @@ class CountedOutput:
         """See `OutputFile.flush`."""
 
     def readable(self) -> bool:
-        """Arrow asks; never."""
+        """Return False: Arrow asks whether it may read the file."""
         return False
 
     def writable(self) -> bool:
-        """Arrow asks; always."""
+        """Return True: Arrow asks whether it may write to the file."""
         return True
 
     def seekable(self) -> bool:
-        """Arrow asks; never."""
+        """Return False: Arrow asks whether it may go back in the file."""
         return False

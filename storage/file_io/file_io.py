@@ -21,11 +21,12 @@ from typing import Final, Protocol
 import pyarrow as pa
 
 TEMP_PREFIX: Final = ".tmp-"
-"""Names of unfinished files begin so; any of them that is old is left over from a crash."""
+"""Beginning of the names of unfinished files; an old one is left over from a crash."""
 
 HARMLESS: Final = frozenset({"read", "open", "list", "look at", "write"})
-"""Operations, as errors call them, that surely change nothing that anybody reads when they fail:
-to write is to make a file which nothing refers to yet."""
+"""Operations, as errors call them, whose failure surely changes nothing that anybody reads.
+
+"write" is among them because it makes a file to which nothing refers yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ class OutputFile(Protocol):
         ...
 
     def flush(self) -> None:
-        """Nothing is promised before `close`; here because Arrow calls it."""
+        """Exist for Arrow, which calls it; only `close` promises anything to readers."""
         ...
 
     def close(self) -> None:
@@ -97,8 +98,8 @@ class FileIO(Protocol):
     ) -> None:
         """Write or replace a file in one step; readers see the old or the new content.
 
-        Not durable costs no waiting for the disk: only for hints that may be lost. Private: see
-        `write_new`; the content that is replaced does not count.
+        With `durable=False` it does not wait for the disk, which is right only for hints that may
+        be lost. `private` is as for `write_new`, and does not hide the content that is replaced.
         """
         ...
 
@@ -113,9 +114,9 @@ class FileIO(Protocol):
     def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
         """Create a file, durable, only if it is absent; return whether this call created it.
 
-        Of any number of callers at once, on any machines, exactly one gets True. Private: at no
-        moment can another user of the file system read it. An object store knows no users of
-        single objects; there the rights to the bucket say who reads.
+        Of any number of callers at once, on any machines, exactly one gets True. A `private` file
+        can at no moment be read by another user of the file system. An object store has no users
+        of single objects; there the rights to the bucket say who reads.
         """
         ...
 
@@ -123,7 +124,7 @@ class FileIO(Protocol):
         """Return a new file to write to, with missing folders made.
 
         Raises:
-            AlreadyExistsError: the file exists; at the latest when it is closed.
+            AlreadyExistsError: the file exists; some stores notice only when it is closed.
         """
         ...
 
@@ -132,7 +133,7 @@ class FileIO(Protocol):
         ...
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
-        """Delete a file, or with `recursive` a folder and all below; absent is fine.
+        """Delete a file, or with `recursive` a folder and all below; it may be absent.
 
         Without `recursive` a folder goes only when it is empty (else `FileAccessError`).
         A symbolic link is removed, never followed.
@@ -142,7 +143,7 @@ class FileIO(Protocol):
     def delete_files(self, paths: Collection[str], *, durable: bool = False) -> None:
         """Delete several files; absent ones are fine. Cheaper than one by one.
 
-        Durable: none of them is back after a power cut. Else that costs no waiting for the disk.
+        With `durable=True` none of them is back after a power cut; else nothing waits for the disk.
         """
         ...
 

@@ -86,7 +86,7 @@ class LocalFileIO:
         handles: list[int] = []
         with _translated(next(iter(files), ""), "write"):
             try:
-                # All content first: the first fsync then carries most of the others along.
+                # All content is written first, so that the first fsync carries most of it along.
                 for target, data in targets.items():
                     handles.append(_open_new(target))
                     _write_all(handles[-1], data)
@@ -109,7 +109,8 @@ class LocalFileIO:
             try:
                 os.link(temp, target)
             except FileExistsError:
-                # NFS may repeat a link whose answer was lost: two names mean that it was ours.
+                # NFS may repeat a request whose answer was lost. If the temporary file has two
+                # names, the link that exists is the one made here.
                 if os.stat(temp).st_nlink < 2:
                     return False
             finally:
@@ -137,7 +138,7 @@ class LocalFileIO:
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
         """See `FileIO.delete`."""
-        # The link itself is deleted, not what it points at: check the folder it is in.
+        # The link itself is deleted, not its target, so the folder of the link is checked.
         target = local_path(path).rstrip("/")
         if target == self._real_root() or not target:
             self._checked(path)
@@ -203,7 +204,7 @@ class LocalFileIO:
 
 @lru_cache(maxsize=256)
 def _known_root(root: str) -> str:
-    """Where a root was when it was first used: resolving it costs as much as a small read."""
+    """Return the real path that a root had at its first use: resolving costs a small read."""
     return os.path.realpath(local_path(root))
 
 
@@ -212,7 +213,7 @@ def _is_below(real: str, root: str) -> bool:
 
 
 def _has_link(path: str, start: int) -> bool:
-    """Whether one of the names from `start` on is a symbolic link: cheaper than resolving all."""
+    """Whether a name behind offset `start` is a symbolic link; cheaper than resolving the path."""
     ends = [place for place in range(start, len(path)) if path[place] == "/"]
     return any(os.path.islink(path[:end]) for end in (*ends, len(path)))
 
@@ -249,7 +250,7 @@ def _translated(path: str, operation: str) -> Iterator[None]:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise MissingFileError(path=path) from error
     except OSError as error:
-        if operation in ("read", "open") and os.path.isdir(path):  # which is no file, as in S3
+        if operation in ("read", "open") and os.path.isdir(path):  # as in S3, a folder is no file
             raise MissingFileError(path=path) from error
         reason = error.strerror or str(error)
         if error.errno is not None:
@@ -277,7 +278,7 @@ def _open_new(target: str, mode: int = 0o666) -> int:
 
 def _write_temp(target: str, data: bytes, *, durable: bool, mode: int) -> str:
     folder, name = os.path.split(target)
-    # The name may be cut: what counts is the prefix and that nobody else has it.
+    # The name may be cut, because only the prefix matters and that nobody else has the name.
     temp = os.path.join(folder, f"{TEMP_PREFIX}{uuid.uuid4().hex}-{name[:100]}")
     handle = _open_new(temp, mode)
     try:
@@ -299,7 +300,7 @@ def _write_all(handle: int, data: bytes) -> None:
 
 
 def _discard(path: str) -> None:
-    """Delete a temporary file; one that stays is found by the orphan cleaner."""
+    """Delete a temporary file; if that fails, the removal of orphans finds it later."""
     with suppress(OSError):
         os.unlink(path)
 
@@ -316,7 +317,7 @@ def _make_directories(folder: str) -> None:
     """Create missing folders from the top, each name durable before the next one."""
     missing: list[str] = []
     while not os.path.isdir(folder):
-        # Looked at again: another writer may have made it between the two questions.
+        # Another writer may have made the folder since it was found missing.
         if os.path.lexists(folder) and not os.path.isdir(folder):
             raise FileExistsError(errno.EEXIST, "a file is where a folder should be", folder)
         missing.append(folder)

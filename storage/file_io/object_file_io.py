@@ -33,12 +33,13 @@ from table_store.storage.kernel.errors import (
 SCHEMES: Final = ("s3", "s3a", "gs", "az", "abfs", "abfss", "memory")
 
 _WHOLE_BYTES_MAX: Final = 16 << 20
-"""An unfinished object up to this size is kept in memory, and put by one request. A larger one
-waits in a temporary file, and is put in parts."""
+"""Up to this size an unfinished object is kept in memory and put by one request.
+
+A larger one is collected in a temporary file and put in parts."""
 
 _PART_BYTES: Final = 8 << 20
 _PARALLEL_PARTS: Final = 4
-"""One part more than these is in memory."""
+"""Parts that are sent at the same time; one part more than that is in memory."""
 
 _PARALLEL_REQUESTS: Final = 8
 _DELETE_BATCH: Final = 1000
@@ -48,7 +49,7 @@ _CLIENT_OPTIONS: Final = frozenset({"allow_http", "timeout", "connect_timeout"})
 
 @cache
 def _obstore() -> ModuleType:
-    # Heavy and optional, so only who opens an object store needs it.
+    # The package is heavy and optional, so it is loaded only when an object store is opened.
     try:
         import obstore
         import obstore.exceptions
@@ -62,7 +63,7 @@ def _obstore() -> ModuleType:
 
 @cache
 def _store_of(bucket: str, options: tuple[tuple[str, str], ...]) -> Any:
-    """Return the client of a bucket; clients keep their connections, so there is one of each."""
+    """Return the one client of a bucket; there is one because it keeps its connections."""
     store = _obstore().store
     if bucket.startswith("memory:"):
         return store.MemoryStore()
@@ -128,10 +129,10 @@ class ObjectFileIO:
     def create_output(self, path: str) -> OutputFile:
         """See `FileIO.create_output`; the object is put when it is closed.
 
-        Some 40 MiB are held in memory at most. Of a large object put in parts a process that is
-        killed meanwhile leaves parts which no listing shows: the bucket's own rule for incomplete
-        multipart uploads removes them. It is seen to be absent before, but its creation is not
-        conditional: its name must be used by nobody else.
+        At most some 40 MiB are held in memory. If the process is killed while it puts a large
+        object in parts, those parts stay, and no listing shows them: the bucket's own rule for
+        incomplete multipart uploads removes them. The call checks that the object is absent, but
+        its creation is not conditional, so nobody else may use its name.
         """
         self._key(path)
         return _ObjectOutput(self, path)
@@ -191,7 +192,7 @@ class ObjectFileIO:
 
     def missing(self, paths: Collection[str]) -> tuple[str, ...]:
         """See `FileIO.missing`; the requests run side by side."""
-        if len(paths) < 2:  # which is most often so, and a thread costs as much as a request
+        if len(paths) < 2:  # the usual case, in which a thread would cost as much as the request
             return tuple(path for path in paths if not self.exists(path))
         with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
             found = list(pool.map(self.exists, paths))
@@ -236,7 +237,7 @@ class ObjectFileIO:
             batch = keys[start : start + _DELETE_BATCH]
             try:
                 self._store.delete(batch)
-            except FileNotFoundError:  # Google and Azure stop at an absent one
+            except FileNotFoundError:  # Google and Azure stop at the first absent object
                 for key in batch:
                     with suppress(FileNotFoundError):
                         self._store.delete(key)
@@ -259,7 +260,7 @@ class ObjectFileIO:
             try:
                 self._store.head(key)
             except FileNotFoundError:
-                # After an error the client takes back the parts that are there.
+                # If this fails, the client removes the parts that it has already put.
                 self._store.put(
                     key,
                     file,
@@ -309,7 +310,7 @@ class _ObjectInput(io.RawIOBase):
 
 class _ObjectOutput(CountedOutput):
     def __init__(self, file_io: ObjectFileIO, path: str) -> None:
-        # Closed by `close` or `abort`, as the object outlives this function.
+        # `close` or `abort` closes it, because it is needed after this function.
         super().__init__(path, tempfile.SpooledTemporaryFile(_WHOLE_BYTES_MAX))  # noqa: SIM115
         self._file_io = file_io
 

@@ -1,8 +1,9 @@
-"""Avro's binary encoding back into Arrow columns, vectorised over blocks.
+"""Decodes Avro's binary encoding into Arrow columns, vectorised over blocks.
 
-Where a record begins is known only after the one before was read, so one block can be decoded
-only record by record. But blocks are independent: record 1 of all blocks is decoded at once, then
-record 2 of all, and so on. With blocks of some hundred records, each step handles thousands.
+Nobody knows where a record begins before the previous one was read, so a single block can be
+decoded only record by record. But blocks are independent: the first records of all blocks are
+decoded at once, then all second records, and so on. With blocks of a few hundred records each
+step handles thousands of them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from table_store.storage.kernel.arrays import IntArray, Mask
 
 _VARINT_BYTES_MAX: Final = 10
 PADDING_BYTES: Final = 16
-"""Zeros behind the data, so that a read near its end stays inside."""
+"""Number of zeros behind the data, so that a read near its end stays inside the buffer."""
 
 
 def decode_blocks(
@@ -43,7 +44,7 @@ def decode_blocks(
         ValueError: the content ends within a record, or not with the last one.
     """
     ends = np.append(starts[1:], len(data) - PADDING_BYTES)
-    # Longest blocks first: those which still have a record are then always the first ones.
+    # The longest blocks come first, so that those with records left are always the first ones.
     by_count = np.argsort(-counts, kind="stable")
     positions, left = starts[by_count].astype(np.int64), counts[by_count]
     columns = [_column(f) for f in fields]
@@ -215,7 +216,8 @@ class _Repeated(_Column):
         return at
 
     def _finish_valid(self, data: npt.NDArray[np.uint8]) -> pa.Array:
-        # Elements were read position by position: the stable order puts each list's together.
+        # The first elements of all lists were read, then all second ones, and so on. A stable sort
+        # by list brings the elements of each list together.
         order = np.argsort(_flat(self.parents), kind="stable")
         elements = self.element.finish(data).take(pa.array(order))
         offsets = pa.array(np.concatenate([[0], np.cumsum(_flat(self.counts))]), pa.int32())

@@ -1,8 +1,8 @@
 """Avro object container files as the data files use them.
 
-Columns are encoded and decoded by numpy and Arrow, not row by row; still, writing takes some three
-times and reading some twenty times as long as Parquet, for every row must be taken apart, also
-for one column. Any Avro reader reads the files. Compression is `deflate`, which all of them know.
+Numpy and Arrow encode and decode whole columns. Still, writing takes about three times and reading
+about twenty times as long as with Parquet, because every row must be taken apart even for a single
+column. Any Avro reader can read the files: they are compressed with `deflate`, which all know.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from table_store.storage.formats.avro_encoding import avro_record, encoded_rows
 MAGIC: Final = b"Obj\x01"
 SYNC_BYTES: Final = 16
 ARROW_SCHEMA_KEY: Final = "table_store.arrow_schema"
-"""Header entry with the columns as an Arrow IPC schema, base64: Avro's names are narrower."""
+"""Header entry with the Arrow IPC schema in base64: Avro allows fewer names than Arrow does."""
 
 _BLOCK_ROWS: Final = 256
 _ROW_GROUP_ROWS: Final = 1 << 18
@@ -88,7 +88,7 @@ class AvroFormatWriter:
             ARROW_SCHEMA_KEY: arrow,
         }
         entries = b"".join(_text(key.encode()) + _text(value) for key, value in header.items())
-        # Any bytes do that hardly occur by chance; these depend on the schema alone.
+        # Any 16 bytes will do that hardly occur by chance; these depend on the schema alone.
         self._sync = struct.pack("<IIII", *(zlib.crc32(entries, seed) for seed in range(4)))
         sink.write(MAGIC + _varint(len(header)) + entries + _varint(0) + self._sync)
 
@@ -103,10 +103,10 @@ class AvroFormatWriter:
                 self._write_block(end - start, data[offsets[start] : offsets[end]])
 
     def close(self) -> None:
-        """Nothing ends an Avro file; the sink stays open."""
+        """Do nothing: an Avro file has no footer, and the caller closes the sink."""
 
     def abort(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: no bytes are held back."""
 
     def _write_block(self, count: int, content: memoryview) -> None:
         payload = bytes(content)
@@ -159,7 +159,7 @@ class AvroFormatReader:
             yield from self.table(columns, [group]).to_batches(max_chunksize=_BATCH_ROWS)
 
     def table(self, columns: Sequence[int], row_groups: Sequence[int]) -> pa.Table:
-        """Return the same at once."""
+        """Return the rows that `batches` yields, as one table."""
         chosen = sorted(columns)
         schema = pa.schema([self.schema.field(i) for i in chosen])
         tables = [

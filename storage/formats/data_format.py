@@ -83,9 +83,9 @@ class DataFormat(Protocol):
         ...
 
     def open_reader(self, source: pa.NativeFile, size_bytes: int, path: str) -> FormatReader:
-        """Return a reader; raises what `FormatReader` says for a file that is damaged.
+        """Return a reader; for a damaged file it raises the errors that `FormatReader` names.
 
-        What is known of a file may be remembered under its path, as files never change.
+        Because files never change, a format may keep what it knows of a file under its path.
         """
         ...
 

@@ -26,7 +26,7 @@ class ErrorKeepingSink:
             raise self._error
 
     def drop(self) -> None:
-        """Throw away what still comes."""
+        """Throw away everything that is written from now on."""
         self._is_dropped = True
 
     def write(self, data: bytes | memoryview | pa.Buffer) -> int:
@@ -34,7 +34,7 @@ class ErrorKeepingSink:
         if not self._is_dropped:
             try:
                 return self._sink.write(data)
-            except BaseException as error:  # noqa: BLE001 - see the class; `check` raises it
+            except BaseException as error:  # noqa: BLE001 - an edge to C++; `check` raises it
                 self._error = error
                 self._is_dropped = True
         return memoryview(data).nbytes
@@ -44,10 +44,10 @@ class ErrorKeepingSink:
         return self._sink.tell()
 
     def flush(self) -> None:
-        """Nothing."""
+        """Do nothing: the owner of the sink makes the file durable."""
 
     def close(self) -> None:
-        """Only for this object: the sink stays open."""
+        """Close this object; the sink stays open."""
         self.closed = True
 
     def readable(self) -> bool:

@@ -107,7 +107,7 @@ class OrcFormatReader:
         yield from self.table(columns, row_groups).to_batches(max_chunksize=_BATCH_ROWS)
 
     def table(self, columns: Sequence[int], row_groups: Sequence[int]) -> pa.Table:
-        """Return the same at once."""
+        """Return the rows that `batches` yields, as one table."""
         names = [self.schema.field(i).name for i in sorted(columns)]
         if not row_groups:
             return self.schema.empty_table().select(names)

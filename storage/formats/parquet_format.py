@@ -22,7 +22,7 @@ from table_store.storage.kernel.bounded_cache import BoundedCache
 
 _SAMPLE_ROWS: Final = 16_384
 _PAGE_BYTES: Final = 1 << 20
-# Fewer: a search by key reads less; but each page costs every reader a little.
+# With fewer rows in a page a search by key reads less, but each page costs every reader a little.
 _PAGE_ROWS_MAX: Final = 1 << 14
 _BATCH_ROWS: Final = 1 << 16
 _BATCH_BYTES: Final = 16 << 20
@@ -55,7 +55,7 @@ class ParquetFormat:
     def open_writer(
         self, sink: OutputFile, schema: pa.Schema, sorted_by: Sequence[str]
     ) -> ParquetFormatWriter:
-        """Return a writer of `schema`; rows come in the order of `sorted_by`, if any."""
+        """Return a writer of `schema`; the caller's rows are sorted by `sorted_by`, if any."""
         return ParquetFormatWriter(sink, schema, frozenset(sorted_by), self)
 
     def open_reader(self, source: pa.NativeFile, size_bytes: int, path: str) -> ParquetFormatReader:
@@ -80,14 +80,14 @@ class ParquetFormatWriter:
         self._writer: pq.ParquetWriter | None = None
 
     def write(self, rows: pa.Table) -> None:
-        """Write one row group; the first one decides about the encodings."""
+        """Write one row group; the encodings of all are chosen by the values of the first."""
         if self._writer is None:
             self._writer = self._open(rows)
         self._writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
         self._sink.check()
 
     def close(self) -> None:
-        """Write the footer; the sink stays open. A file without rows is a file, too."""
+        """Write the footer, even if there are no rows; the sink stays open."""
         if self._writer is None:
             self._writer = self._open(self._schema.empty_table())
         self._sink.hold()
@@ -159,8 +159,8 @@ _FOOTERS: Final = BoundedCache[_Footer](
 class ParquetFormatReader:
     """Reads chosen columns of chosen row groups.
 
-    Footers are remembered under the path of the file, and so is where pages are: files never
-    change.
+    Footers and the places of pages are remembered under the path of the file, which is safe
+    because files never change.
     """
 
     def __init__(self, source: pa.NativeFile, size_bytes: int, path: str) -> None:
@@ -193,9 +193,10 @@ class ParquetFormatReader:
             yield from _batches(self._file, leaves, group, batch_rows)
 
     def _fitting_rows(self, leaves: Sequence[int], row_group: int) -> int:
-        """Rows of a batch of about `_BATCH_BYTES`, judged by the first of a row group.
+        """Return how many rows make a batch of about `_BATCH_BYTES`.
 
-        A merge holds batches of all runs of a bucket at once, and rows may be wide.
+        The first row group tells how wide rows are. Batches are limited because a merge holds one
+        of every run of a bucket at once.
         """
         if self._footer.metadata.row_group(row_group).num_rows <= _PROBE_ROWS:
             return _BATCH_ROWS
@@ -206,15 +207,16 @@ class ParquetFormatReader:
         return max(_PROBE_ROWS, min(_BATCH_ROWS, fitting))
 
     def table(self, columns: Sequence[int], row_groups: Sequence[int]) -> pa.Table:
-        """Return the same at once; faster than batch by batch."""
+        """Return the rows that `batches` yields as one table, which is faster."""
         return self._file.reader.read_row_groups(
             list(row_groups), column_indices=self._leaf_indices(columns), use_threads=False
         )
 
     def row(self, columns: Sequence[int], row_group: int, row: int) -> pa.Table:
-        """Return one row of a row group; of each column without nesting one page is decoded.
+        """Return one row of a row group.
 
-        Columns whose pages begin at the same row are read together.
+        Of each column without nesting only one page is decoded. Columns whose pages begin at the
+        same row are read together.
         """
         metadata = self._footer.metadata.row_group(row_group)
         view = PageView(self._source, self._size_bytes)
@@ -260,8 +262,8 @@ class ParquetFormatReader:
     def bounds(self, column: int, row_group: int) -> tuple[pa.Scalar, pa.Scalar, int] | None:
         """Return smallest and greatest value and number of NULLs, None where not known.
 
-        Floats have none: what Parquet says about NaN is too little. A column of NULLs only has
-        NULL bounds.
+        Floats have none, because Parquet does not say whether there are NaNs. A column that holds
+        only NULLs has NULL bounds.
         """
         leaves = self._footer.leaf_ranges[column]
         kind = self.schema.field(column).type
@@ -294,7 +296,7 @@ def _batches(
 def _nth_row(
     file: pq.ParquetFile, row_group: int, leaves: Sequence[int], place: int
 ) -> pa.RecordBatch:
-    """One row of some columns, decoded up to it."""
+    """Return row `place` of some columns; the rows in front of it are decoded, too."""
     for batch in _batches(file, leaves, row_group, place + 1):
         if place < batch.num_rows:
             return batch.slice(place, 1)
@@ -338,11 +340,12 @@ def _integer_bits(kind: pa.DataType) -> int | None:
 def _encoding(kind: pa.DataType, values: pa.ChunkedArray | None, *, is_sorted: bool) -> str | None:
     """Return the encoding of a column, None for a dictionary.
 
-    A dictionary pays where values repeat; else Arrow would build one up to 1 MiB and throw it away
-    in each row group. DELTA_BINARY_PACKED decodes sorted integers five times faster than PLAIN
-    and takes a fraction of the space; any that need fewer than three quarters of their bits are
-    smaller and no slower to read with it than with zstd alone. DELTA_LENGTH_BYTE_ARRAY has the
-    lengths of texts apart from their bytes: zstd is done with them sooner, in both directions.
+    A dictionary pays where values repeat; elsewhere Arrow would build one of up to 1 MiB in each
+    row group and throw it away. DELTA_BINARY_PACKED decodes sorted integers five times faster than
+    PLAIN and takes a fraction of the space. Other integers, too, become smaller and no slower to
+    read than with zstd alone, if they need fewer than three quarters of their bits.
+    DELTA_LENGTH_BYTE_ARRAY keeps the lengths of texts apart from their bytes, which zstd
+    compresses and decompresses faster.
     """
     if pa.types.is_boolean(kind):
         return "PLAIN"
@@ -361,7 +364,7 @@ def _encoding(kind: pa.DataType, values: pa.ChunkedArray | None, *, is_sorted: b
 
 
 def _step_bits(values: pa.ChunkedArray) -> float:
-    """Bits, with the sign, of the difference between neighbours in nearly all places."""
+    """Return how many bits, sign included, nearly all differences of neighbours fit into."""
     numbers, kind, scale = values.drop_null().combine_chunks(), values.type, 0
     if pa.types.is_decimal(kind):
         scale = kind.scale
@@ -373,7 +376,7 @@ def _step_bits(values: pa.ChunkedArray) -> float:
 
 
 def _bound(statistics: pq.Statistics, kind: pa.DataType, side: str) -> pa.Scalar | None:
-    """Return a bound in the column's type; dates and times without the limits of Python's."""
+    """Return a bound in the column's type, also a date or time that Python's types cannot hold."""
     if pa.types.is_temporal(kind):
         raw = getattr(statistics, f"{side}_raw")
         number = pa.scalar(raw, pa.int32() if kind.bit_width == 32 else pa.int64())

@@ -1,9 +1,9 @@
 """The guard of a Parquet file's footer, in which a flipped bit would go unnoticed.
 
-Parquet has checksums for pages but none for the footer, which has row counts and the bounds that
-rows are skipped by. So the 8 bytes in front of the footer are a guard: the magic `TSF1`, then the
-CRC-32 (little endian) of the footer and all that follows it. Parquet allows any bytes there, since
-a reader finds everything by offsets: other readers do not notice.
+Parquet has checksums for pages but none for the footer, which holds the row counts and the bounds
+by which readers skip rows. So the 8 bytes in front of the footer are a guard: the magic `TSF1`,
+then the CRC-32 (little endian) of the footer and all that follows it. Parquet allows any bytes
+there, because readers find everything by offsets; other readers do not notice the guard.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _FIRST_READ_BYTES: Final = 64 << 10
 
 
 class GuardingSink(ErrorKeepingSink):
-    """Puts the guard in front of the footer, which comes with the last bytes.
+    """Puts the guard in front of the footer.
 
-    So these are held back until the footer is complete.
+    The checksum needs the whole footer, so the last bytes are held back until it is complete.
     """
 
     def __init__(self, sink: OutputFile) -> None:
@@ -37,7 +37,7 @@ class GuardingSink(ErrorKeepingSink):
         self._held: list[bytes] | None = None
 
     def write(self, data: bytes | memoryview | pa.Buffer) -> int:
-        """Write or hold bytes; return how many."""
+        """Write the bytes or hold them back; return their number."""
         if self._held is None:
             return super().write(data)
         self._held.append(bytes(data))
@@ -48,7 +48,7 @@ class GuardingSink(ErrorKeepingSink):
         return super().tell() + sum(map(len, self._held or ()))
 
     def hold(self) -> None:
-        """Hold back what comes from now on: the footer is in it."""
+        """Hold back all bytes from now on, because the footer is among them."""
         self._held = []
 
     def release(self) -> None:

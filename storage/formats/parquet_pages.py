@@ -1,7 +1,7 @@
-"""Single pages of a Parquet file: Arrow's reader decodes a column from its first page on.
+"""Reads single pages of a Parquet file, though Arrow's reader always begins at the first page.
 
-To read some row of a large row group, a view of the file leaves out the pages of the column in
-front of the one that has the row. Where pages begin is told by their headers, which are Thrift
+To read one row of a large row group, Arrow is given a view of the file without the pages in front
+of the one that has the row. The headers of the pages tell where each begins; they are Thrift
 structs in the compact protocol (source: apache/parquet-format, README and thrift/Thrift.md).
 """
 
@@ -15,15 +15,15 @@ import pyarrow as pa
 from table_store.storage.kernel.bounded_cache import BoundedCache
 
 _HEADER_BYTES: Final = 512
-"""More than a header has: the bounds in it are short."""
+"""Greatest length of a page header; its bounds are short."""
 
 _PLACES_MAX: Final = 1 << 18
-"""Pages that are remembered."""
+"""How many places of pages are remembered."""
 
 _PAGE_BYTES: Final = 3
 _VALUE_COUNT: Final = 1
 _DATA_PAGES: Final = ([5], [8])
-"""Numbers of fields: of PageHeader, of DataPageHeader and DataPageHeaderV2, and where these are."""
+"""Numbers of the Thrift fields of PageHeader that hold DataPageHeader and DataPageHeaderV2."""
 
 _INTEGERS: Final = (4, 5, 6)
 _BOOLEANS: Final = (1, 2)
@@ -47,8 +47,8 @@ def page_places(
 ) -> tuple[PagePlace, ...]:
     """Return the data pages of a column without nesting in a row group, in order.
 
-    Headers have no checksums: that they lead from the first page to the end of the last, and
-    have as many rows as the row group, shows damage which would move a page to other rows.
+    Headers have no checksums. Damage that would move a page to other rows shows all the same:
+    the headers must lead exactly to the end of the last page, with all rows of the row group.
 
     Args:
         source: the file.
@@ -81,8 +81,8 @@ def page_places(
 class PageView:
     """A file in which columns seem to begin at a later page; for `pa.PythonFile`.
 
-    What follows a column's last page then is zeros: who reads no further than the first page
-    does not meet them.
+    Zeros then follow the last page of such a column. A reader does not meet them as long as it
+    reads the first page alone.
     """
 
     closed = False
@@ -94,7 +94,7 @@ class PageView:
         self._position = 0
 
     def begin_at(self, page: PagePlace, start: int, end: int) -> None:
-        """Let the data pages that lie from `start` to `end` begin with this one of them."""
+        """Let the data pages between `start` and `end` seem to begin with `page`, one of them."""
         if page.start > start:
             self._moved.append((start, end, page.start - start))
 
@@ -105,7 +105,7 @@ class PageView:
         return self._position
 
     def tell(self) -> int:
-        """Where the next read begins."""
+        """Return where the next read begins."""
         return self._position
 
     def read(self, count: int = -1) -> bytes:
@@ -124,10 +124,10 @@ class PageView:
         return bytes(data)
 
     def flush(self) -> None:
-        """Nothing is written."""
+        """Do nothing: nothing is written."""
 
     def close(self) -> None:
-        """The source stays open."""
+        """Do nothing: the source stays open."""
         self.closed = True
 
 

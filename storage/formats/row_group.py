@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Rows that a file stores column by column."""
+    """Rows of one file that follow each other and are stored column by column."""
 
     first_row: int
     row_count: int

@@ -1,4 +1,4 @@
-"""What a numpy array holds, as a type: positions and numbers, words, or a choice of rows."""
+"""Types of numpy arrays: of numbers, of unsigned words, and of booleans that choose rows."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ import numpy.typing as npt
 IntArray: TypeAlias = npt.NDArray[np.int64]
 UIntArray: TypeAlias = npt.NDArray[np.uint32]
 Mask: TypeAlias = npt.NDArray[np.bool_]
-"""Which rows, files or groups are meant: one entry for each."""
+"""One boolean for each row, file or group: whether it is meant."""

@@ -1,4 +1,4 @@
-"""Values that are remembered as long as there is room for them."""
+"""A cache that holds values as long as there is room for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class BoundedCache(Generic[T]):
-    """Values by name, least recently used out first; for many threads."""
+    """Values by name, safe for many threads; the least recently used one leaves first."""
 
     def __init__(self, size_bytes_max: int, size_of: Callable[[T], int]) -> None:
         self._size_bytes_max = size_bytes_max
@@ -29,7 +29,7 @@ class BoundedCache(Generic[T]):
             return value
 
     def put(self, name: str, value: T) -> None:
-        """Hold the value; one that is larger than an eighth of all is not held."""
+        """Hold the value, unless it is larger than an eighth of the room for all."""
         size_bytes = self._size_of(value)
         if size_bytes * 8 > self._size_bytes_max:
             return

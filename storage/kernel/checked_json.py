@@ -6,11 +6,11 @@
       "checksum": "0a1b2c3d"
     }
 
-The digits are the CRC-32 of all bytes in front of the last 28, which are always the same but for
-the digits. So a change of any byte is seen, white space included, and so is a file that was cut
-off, lengthened or emptied. Files of version 1 have no checksum, and many no version either. A
-damaged file does not pass as one of them, even where both its version and the name of its checksum
-are hit: it ends with a text of eight characters all the same.
+The digits are the CRC-32 of all bytes in front of the last 28, which are always the same except
+for the digits. So a change of any byte shows, white space included, and so does a file that was
+cut off, lengthened or emptied. Files of version 1 have no checksum, and many have no version
+either. A damaged file does not pass as one of them, even if the damage hit both its version and
+the name of its checksum, because it still ends with a text of eight characters.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ def from_checked_json(
 
     Args:
         data: the content, from `to_checked_json` or of version 1.
-        build: takes the object; what it raises where that is not as it should be is damage.
+        build: takes the object; whatever it raises for a wrong object counts as damage.
         path: names the file in errors.
         version: the greatest one that `build` knows.
         noun: what the file holds, for errors.
-        remedy: what to do about damage, where that is not to restore the table's file.
+        remedy: what to do about damage, if something else than to restore the table's file.
 
     Raises:
         CorruptFileError: it is not what was written.
@@ -85,7 +85,7 @@ def from_checked_json(
         if is_whole and found <= version:
             return build(item)
     except _NOT_AS_WRITTEN as error:
-        # The text, as some errors have all of the content in their `repr`.
+        # The error's text and not its `repr`, which may hold all of the content.
         reason = f"not a {noun} ({type(error).__name__}: {error})"
         raise CorruptFileError(path=path, reason=reason, remedy=remedy) from error
     if is_whole:
@@ -104,9 +104,9 @@ def _version_of(item: object) -> int:
 
 
 def _had_checksum(item: dict[str, object]) -> bool:
-    """Whether the object ends with a checksum, if only with one whose name is damaged.
+    """Whether the object ends with a checksum, even with one whose name is damaged.
 
-    No kind of file had a text of that length at its end in version 1.
+    In version 1 no kind of file ended with a text of that length.
     """
     last = next(reversed(item.values()), None)
     return "checksum" in item or (isinstance(last, str) and len(last) == _DIGITS)

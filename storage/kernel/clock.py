@@ -32,7 +32,7 @@ class SystemClock:
 
 
 def time_text(time_us: int) -> str:
-    """Return microseconds since 1970-01-01 UTC as a message shows them: a time of UTC."""
+    """Return microseconds since 1970-01-01 UTC as the text of a UTC time, for messages."""
     try:
         moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=time_us)
     except OverflowError:

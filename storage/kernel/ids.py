@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class IdSource(Protocol):
-    """Hands out strings that nobody else gets."""
+    """Makes strings that nobody else gets."""
 
     def unique(self) -> str:
         """Return a new string of letters, digits and hyphens, unique over all machines."""

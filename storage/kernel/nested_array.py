@@ -1,7 +1,7 @@
 """Nested Arrow arrays rebuilt with other children, and casts of them that keep every NULL.
 
-Arrow's own cast refuses a struct that is NULL where a field of it is required, for below the NULL
-the field has no value; so it does even between equal types, and a NULL VARIANT is such a struct.
+Arrow's own cast refuses a NULL struct that has a required field, because below the NULL the field
+has no value. It does so even between equal types, and a NULL VARIANT is such a struct.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Conversion: TypeAlias = Callable[[pa.Array], pa.Array]
 def recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return `values` as type `kind`; nested ones child by child, their NULLs as they are.
 
-    Whether a required field has a value where its struct has one is not looked at. Costs nothing
-    where the types are equal.
+    It does not check that required fields have values. It costs nothing where the types are
+    equal.
 
     Raises:
         pyarrow.ArrowInvalid: a value does not fit.
@@ -95,6 +95,9 @@ def _mask(values: pa.Array) -> pa.BooleanArray | None:
 
 
 def _plain_offsets(offsets: pa.Int32Array) -> tuple[pa.Int32Array, int, int]:
-    """Return offsets from 0 on (a mask needs an array of its own), and where they start and end."""
+    """Return offsets that begin with 0, and where they began and ended before.
+
+    They are a new array, because Arrow takes a mask only with offsets that are no slice.
+    """
     start, end = offsets[0].as_py(), offsets[-1].as_py()
     return pc.subtract(offsets, start), start, end

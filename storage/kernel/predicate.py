@@ -35,9 +35,9 @@ class Predicate(ABC):
     def to_expression(self, types: ColumnTypes = _NO_TYPES) -> pc.Expression:
         """Return the condition for `pyarrow` filters, which keep the rows where it is true.
 
-        `types` are the columns' Arrow types. They are needed only where a literal does not tell
-        its own: an integer that stands for a date or timestamp outside of Python's range, or
-        that is compared with a floating-point column which holds NaN.
+        `types` are the columns' Arrow types. They are needed only where the literal alone does not
+        tell the type: an integer stands for a date or timestamp outside of Python's range, or is
+        compared with a floating-point column that holds NaN.
         """
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Comparison(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class In(Predicate):
-    """`column IN (values)`; no value is None, no values at all is false."""
+    """`column IN (values)`; no value is None, and without values the condition is false."""
 
     column: str
     values: tuple[Value, ...]
@@ -99,11 +99,11 @@ class In(Predicate):
         literals = [_literal(value, types.get(self.column)) for value in self.values]
         listed = [value for value in literals if not _is_nan(value)]
         if any(pa.types.is_floating(value.type) and value.as_py() == 0 for value in listed):
-            listed += [pa.scalar(0.0), pa.scalar(-0.0)]  # two values to isin, one to Spark
+            listed += [pa.scalar(0.0), pa.scalar(-0.0)]  # one value to Spark, but two to `is_in`
         found = field.isin(pa.array(listed))
         if any(map(_is_nan, literals)):
             found = found | pc.is_nan(field)
-        # isin says false of null, where SQL says unknown; only a NOT around it can tell.
+        # `is_in` is false for NULL, where SQL says unknown; the two differ under a NOT.
         return pc.if_else(field.is_null(), _UNKNOWN, found)
 
     def to_json(self) -> PredicateJson:
@@ -171,7 +171,7 @@ class StartsWith(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class And(Predicate):
-    """Both."""
+    """`left AND right`."""
 
     left: Predicate
     right: Predicate
@@ -191,7 +191,7 @@ class And(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class Or(Predicate):
-    """One of both."""
+    """`left OR right`."""
 
     left: Predicate
     right: Predicate
@@ -211,7 +211,7 @@ class Or(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class Not(Predicate):
-    """The opposite; of unknown, unknown."""
+    """`NOT condition`; it is unknown where the condition is."""
 
     inner: Predicate
 

@@ -1,6 +1,6 @@
-"""Which options hold secrets, and what is shown in their place: the one rule, for all that prints.
+"""The one rule for all that is printed: which options hold secrets, and what is shown instead.
 
-What Spark prints follows the same words: `conf/spark-defaults.conf` has both patterns for it.
+Spark hides secrets by the same words: `conf/spark-defaults.conf` gives it both patterns.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from typing import Final
 
 REDACTED: Final = "*********(redacted)"
-"""Spark's own words."""
+"""What is shown in place of a secret, as Spark itself writes it."""
 
 SECRET_WORDS: Final = (
     "secret|passwd|password|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key|jaas"
     "|proxy[-_.]?url|socks5"
 )
-"""An option whose name has one of them holds a secret; a proxy's address may."""
+"""An option holds a secret if its name has one of these; a proxy's address may hold one."""
 
 _QUOTED: Final = r"""'(?:[^'\\]++|\\.|'')*+'|"(?:[^"\\]++|\\.|"")*+["]"""
 _NAME: Final = rf"""[\w.-]*?(?:{SECRET_WORDS})[\w.-]*+['"`]?\s*+"""
-# Most words are no key: whether a value follows is looked at first, which is cheap.
+# Most words are no key, so it is first checked whether a value follows, which is cheap.
 _IS_KEY: Final = r"""(?=[\w.-]++['"`]?\s*+(?:=|->{}))"""
 SECRET_TEXT: Final = (
     r"(?is)(?<![\w.-])(?:"
@@ -29,11 +29,11 @@ SECRET_TEXT: Final = (
 )
 """A secret with its key, in the text of a statement or a plan.
 
-To Spark it is `spark.sql.redaction.string.regex`: Java reads it as Python does.
+Spark gets it as `spark.sql.redaction.string.regex`; Java reads it as Python does.
 """
 
 _IN_NAME: Final = re.compile(SECRET_WORDS, re.IGNORECASE)
-# An assignment inside of a value, or the user and password of a URL.
+# Matches an assignment inside of a value, and the user and password of a URL.
 _IN_VALUE: Final = re.compile(
     rf"(?:{SECRET_WORDS})[\w.-]*[\"']?\s*[=:]|://[^/@\s:]*:[^/@\s]+@", re.IGNORECASE
 )
@@ -42,25 +42,25 @@ _NOT_IN_VARIABLES: Final = re.compile(r"[^A-Z0-9]+")
 
 
 def is_secret(key: str, value: str = "") -> bool:
-    """Whether a value is for nobody's eyes, by its option's name or by what it has inside."""
+    """Whether a value must not be shown, by its option's name or by its own text."""
     return reference(value) is None and bool(_IN_NAME.search(key) or _IN_VALUE.search(value))
 
 
 def holds_secret(options: Mapping[str, str]) -> bool:
-    """Whether a file with these options is for its owner's eyes alone."""
+    """Whether only its owner may read a file with these options."""
     return any(is_secret(key, value) for key, value in options.items())
 
 
 def shown_value(key: str, value: str | None) -> str | None:
-    """Return an option's value as it may be shown to anyone: secrets are not."""
+    """Return an option's value as anyone may see it: in place of a secret stands `REDACTED`."""
     return REDACTED if value is not None and is_secret(key, value) else value
 
 
 def reference(value: str) -> tuple[str, str] | None:
-    """Return where a secret is that is not in the value itself: ("env", name), ("file", path).
+    """Return where the secret is that a value names: ("env", name), ("file", path), or None.
 
-    Written `${secret:env:NAME}` or `${secret:file:/path}`. Not `${env:NAME}`, which Spark's shell
-    replaces by the secret before anybody else reads the statement.
+    Such a value is written `${secret:env:NAME}` or `${secret:file:/path}`. It is not `${env:NAME}`,
+    because Spark's shell replaces that by the secret before anybody else reads the statement.
     """
     found = _REFERENCE.fullmatch(value)
     return None if found is None else (found[1], found[2])
@@ -69,6 +69,6 @@ def reference(value: str) -> tuple[str, str] | None:
 def asked_for(key: str) -> str:
     """Return what stands for an option's secret in a statement that is to be run again.
 
-    It names an environment variable, and is refused where that is not set.
+    It names an environment variable; whoever runs the statement without setting it is refused.
     """
     return f"${{secret:env:TABLE_STORE_{_NOT_IN_VARIABLES.sub('_', key.upper())}}}"

@@ -285,7 +285,7 @@ def _parse_atomic(text: str) -> DataType:
     if text in _SQL_NAMES:
         return PrimitiveType(text)
     if text == "string collate UTF8_BINARY":
-        return STRING  # what Spark calls it when it is written out, as SHOW CREATE TABLE does
+        return STRING  # Spark writes a default collation out like this in SHOW CREATE TABLE
     if text == "decimal":
         return DecimalType(10, 0)
     if found := _DECIMAL.fullmatch(text):
@@ -350,7 +350,7 @@ def to_arrow(data_type: DataType) -> pa.DataType:
 def arrow_field(
     name: str, data_type: DataType, *, nullable: bool = True, field_id: int | None = None
 ) -> pa.Field:
-    """Return the Arrow field, with `field_id` where Parquet keeps it."""
+    """Return the Arrow field, with `field_id` in the metadata from which Parquet takes it."""
     metadata = None if field_id is None else {ARROW_FIELD_ID: str(field_id).encode()}
     return pa.field(name, to_arrow(data_type), nullable=nullable, metadata=metadata)
 

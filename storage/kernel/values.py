@@ -1,8 +1,8 @@
-"""Single column values: out of Arrow, and a JSON form that keeps their type.
+"""Single column values: how they come out of Arrow, and a JSON form that keeps their type.
 
-Used where single values travel: partition values, key ranges and column bounds of files,
-literals of predicates. A date or timestamp outside of Python's years 1 to 9999 is the plain
-integer (days or microseconds since 1970) instead.
+They are partition values, key ranges and column bounds of files, and literals of predicates. A
+date or timestamp outside of Python's years 1 to 9999 is a plain integer instead: the days or
+microseconds since 1970.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 
 
 def python_value(scalar: pa.Scalar) -> Value:
-    """Return the value as `Value` has it: integers for dates outside of Python's."""
+    """Return the value; a date or timestamp outside of Python's range is an integer."""
     try:
         value: Value = scalar.as_py()
     except (ValueError, OverflowError):
@@ -105,7 +105,8 @@ def value_from_json(item: object) -> Value:
 def naming_value(value: Value) -> Value:
     """Return the value as it names a partition: -0.0 as 0.0, and NaN as one object.
 
-    Spark takes both for one value each; a NaN finds itself in a dict only by identity.
+    Spark takes -0.0 and 0.0 for one value, and all NaNs for another. A dict finds a NaN only
+    by its identity.
     """
     if isinstance(value, float):
         return math.nan if value != value else value + 0.0
@@ -115,8 +116,8 @@ def naming_value(value: Value) -> Value:
 def order_key(values: tuple[Value, ...]) -> tuple[object, ...]:
     """Return a form of non-null values that Python orders as Spark does.
 
-    Differences to Python's own order: NaN is greater than all numbers; dates and timestamps
-    compare with their integer forms.
+    It differs from Python's own order: NaN is greater than all numbers, and dates and
+    timestamps can be compared with their integer forms.
     """
     for value in values:
         if type(value) not in _ORDERED_AS_THEY_ARE:

@@ -9,7 +9,7 @@ def whole_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return the column as one array; copies it where it has several chunks.
 
     Raises:
-        pyarrow.ArrowInvalid: its strings take more than the 2 GiB which 32-bit offsets reach.
+        pyarrow.ArrowInvalid: its strings take more than the 2 GiB that 32-bit offsets reach.
     """
     if isinstance(column, pa.Array):
         return column

@@ -1,7 +1,7 @@
 """The log of a table on files.
 
-As long as its snapshots are there, a table tells its changes itself. So nothing is made with the
-table and nothing is written when a statement commits.
+As long as the snapshots are there, readers compute the changes from them. So creating the table
+makes no log, and a commit writes nothing to one.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class FileLogStore:
         """See `LogStore`."""
 
     def drop(self) -> None:
-        """See `LogStore`; what is kept goes with the table's folder."""
+        """See `LogStore`; kept changes are deleted with the table's folder."""
 
     def set_retention(self) -> None:
-        """See `LogStore`; the next expiry looks at the options."""
+        """See `LogStore`; there is nothing to do, because every expiry reads the options."""
 
     def check_ready(self) -> None:
         """See `LogStore`."""

@@ -1,7 +1,7 @@
-"""Changes that outlive the snapshots which could tell them, as files beside a table's data.
+"""Changes that outlive their snapshots, as files beside a table's data.
 
-As long as its snapshots are there, a table tells its changes itself. So nothing is written when a
-statement commits; an expiry, which runs in the background, first writes what would be lost.
+As long as the snapshots are there, readers compute the changes from them. So a commit writes
+nothing; an expiry, which runs in the background, first writes the changes that would be lost.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class KeptChanges:
 
     @property
     def archive(self) -> ChangeArchive:
-        """What is kept."""
+        """The files of changes that are kept."""
         return ChangeArchive(self.table.metadata)
 
     def keep(self, first_retained: int) -> None:
-        """Write the changes that cannot be told once the snapshots before this one are gone.
+        """Write the changes that nobody can compute once the snapshots before this one are gone.
 
-        What was committed longer than `log.retention` ago is removed. Costs a read of the files
-        that each of the expiring commits touched, and one write of its changed rows.
+        Changes that were committed longer than `log.retention` ago are removed. For each expiring
+        commit it costs a read of the files that it touched, and a write of its changed rows.
 
         Raises:
             FileAccessError: the store refused; calling it again goes on.
@@ -69,7 +69,7 @@ class KeptChanges:
         stop_ms = self.table.clock.now_ms() - (retention_ms or 0)
         kept = self.archive.snapshots
         for snapshot_id in kept.ids():
-            with suppress(MissingFileError):  # another expiry has removed it
+            with suppress(MissingFileError):  # another expiry has removed the file
                 snapshot = kept.get(snapshot_id)
                 if retention_ms is not None and snapshot.time_ms >= stop_ms:
                     break
@@ -84,8 +84,8 @@ class KeptChanges:
                 self._write(self.table.snapshot_store.get(snapshot_id))
             except (CorruptFileError, MissingFileError, InvalidSchemaError) as error:
                 if snapshot_id in self.archive.ids():
-                    continue  # another expiry has kept them, and let the snapshot go
-                # The snapshots go on expiring; readers of changes find a gap, and are told so.
+                    continue  # another expiry has kept these changes and removed the snapshot
+                # The snapshots expire all the same; readers of changes get an error for the gap.
                 _log.warning(
                     "the changes of snapshot %d of %s are lost: %s",
                     snapshot_id,
@@ -106,7 +106,7 @@ class KeptChanges:
             delete_files(self.table.writer_context(schema), (*brought, *taken))
 
     def _is_there(self, kept: Snapshot) -> bool:
-        """Whether what was there was ours: a store may repeat the request that created it."""
+        """Whether the existing file is ours: a store may repeat the request that created it."""
         try:
             found = self.archive.snapshots.get(kept.id)
         except MissingFileError:
@@ -116,7 +116,7 @@ class KeptChanges:
     def _changed_rows(
         self, snapshot: Snapshot, schema: TableSchema
     ) -> tuple[tuple[CommitMessage, ...], tuple[CommitMessage, ...]]:
-        """Write the rows that a commit brought and those that it took away."""
+        """Write the rows that a commit added and those that it removed."""
         mode = ChangeMode(
             deduplication=Deduplication.NONE, computes_updates=bool(schema.primary_key)
         )
@@ -134,7 +134,7 @@ class KeptChanges:
             return brought.prepare_commit(), taken.prepare_commit()
 
     def _remove(self, snapshot: Snapshot) -> None:
-        """Remove one snapshot's changes; what a crash leaves is removed with the orphans."""
+        """Remove one snapshot's changes; after a crash the removal of orphans does the rest."""
         table, names = self.table, [snapshot.base_manifest_list, snapshot.delta_manifest_list]
         schema = table.schema
         paths: list[str] = []

@@ -24,7 +24,7 @@ class LogUnavailableError(TableStoreError):
         )
 
     def with_remedy(self, remedy: str) -> LogUnavailableError:
-        """Return the same with what else may help."""
+        """Return the same error with another advice of what may help."""
         return LogUnavailableError(
             brokers=self.brokers, action=self.action, reason=self.reason, remedy=remedy
         )

@@ -1,4 +1,4 @@
-"""Tells the log of a table what is committed and what expires."""
+"""Tells the log of a table which snapshots were committed and which expire."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class LogListener:
     table: FileStoreTable
 
     def before_commit(self, schema: TableSchema) -> None:
-        """Ask the log, so that no change is committed that cannot be told now.
+        """Ask the log, so that no change is committed which it cannot take now.
 
         Raises:
-            LogUnavailableError, LogRefusedError, TopicNotFoundError: it cannot.
+            LogUnavailableError, LogRefusedError, TopicNotFoundError: it cannot take any.
         """
         log_store(schema).check_ready()
 
@@ -34,10 +34,10 @@ class LogListener:
         return log_store(schema).offsets(self.table)
 
     def on_commit(self, snapshot: Snapshot, schema: TableSchema) -> None:
-        """Follow; a failure is logged, and leaves the changes to the next commit. Never raises."""
+        """Bring the log up to date. Never raises: after a failure the next commit does it."""
         try:
             log_store(schema).follow(self.table, snapshot.id)
-        except Exception as error:  # noqa: BLE001 - the commit has happened, whatever this is
+        except Exception as error:  # noqa: BLE001 - an edge: the commit has already happened
             _log.warning(
                 "snapshot %d of %s is committed, but the log lags behind until the next commit or "
                 "CALL sys.relay_log: %s",
@@ -47,20 +47,20 @@ class LogListener:
             )
 
     def before_expiry(self, first_retained: int) -> None:
-        """Bring into the log what can only be told while its snapshots are there.
+        """Bring the changes of the snapshots that expire into the log.
 
         Raises:
-            LogUnavailableError, LogRefusedError, TopicNotFoundError: of the log.
+            LogUnavailableError, LogRefusedError, TopicNotFoundError: the log failed or refused.
             FileAccessError: the store refused; calling it again goes on.
         """
         self.catch_up()
         log_store(self.table.schema).keep(self.table, first_retained)
 
     def catch_up(self) -> LogPosition:
-        """Bring all that is missing into the log; return how far it has come.
+        """Bring all missing changes into the log; return how far it has come.
 
         Raises:
-            LogUnavailableError, LogRefusedError, TopicNotFoundError: of the log.
+            LogUnavailableError, LogRefusedError, TopicNotFoundError: the log failed or refused.
         """
         last_id = self.table.snapshot_store.latest_id() or 0
         return log_store(self.table.schema).follow(self.table, last_id)

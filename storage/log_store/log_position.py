@@ -1,8 +1,8 @@
 """How far the log of a table has come, as a file beside the table's data.
 
-The topic itself is what counts. The file spares most commits a look at the topic's last records,
-tells later readers where a snapshot is, and remembers what a topic whose records have expired
-cannot.
+The topic itself is what counts. The file spares most commits a look at the topic's last records
+and tells later readers where a snapshot is. It still knows the position when the topic's records
+have expired.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 class LogPosition:
     """All changes up to snapshot `snapshot_id` are in the log, before `offsets` (by bucket).
 
-    Among them are `foreign_records` that somebody else wrote.
+    In front of the offsets there are also `foreign_records` that somebody else wrote.
     """
 
     snapshot_id: int = 0
@@ -50,7 +50,7 @@ class PositionFile:
     table_path: str
 
     def read(self) -> LogPosition:
-        """Return what was noted last; the beginning where nothing was, or the file is damaged.
+        """Return the position noted last; the beginning if there is none or the file is damaged.
 
         Raises:
             FormatVersionError: a newer version wrote it.
@@ -63,12 +63,12 @@ class PositionFile:
         except MissingFileError:
             return LogPosition()
         except CorruptFileError as error:
-            # It is not durable, so a power cut may do this: the topic is asked instead.
+            # The file is not durable, so a power cut may damage it: the topic is asked instead.
             _log.warning("the log's position in %s is passed over: %s", self._path, error.reason)
             return LogPosition()
 
     def write(self, position: LogPosition) -> None:
-        """Note a position; a failure costs the next commit a look at the topic, no more."""
+        """Note a position; if that fails, the next commit only has to look at the topic."""
         item = {
             "snapshotId": position.snapshot_id,
             "foreignRecords": position.foreign_records,

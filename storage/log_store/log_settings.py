@@ -59,7 +59,7 @@ def log_system(options: OptionValues) -> LogSystem:
 
 
 def kept_ms(schema: TableSchema) -> int | None:
-    """Return how long changes outlive their snapshots at the table; None: they do not."""
+    """Return how long the table's changes outlive their snapshots; None if they do not."""
     options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
     retention = options.get(LOG_RETENTION)
     if log_system(options) is LogSystem.NONE or retention is None:
@@ -77,11 +77,11 @@ class KafkaSettings:
         partitions: as many as the table has buckets.
         replicas: of each partition; -1 is the brokers' default.
         retention_ms: how long records stay; None is the brokers' default.
-        outlives_table: whether it stays when the table is dropped.
+        outlives_table: whether the topic stays when the table is dropped.
         takes_existing: whether an empty topic that exists may become the table's.
-        keeps_preimages: whether an update is told with the row from before it.
-        is_transactional: whether the records of a snapshot are seen all or none.
-        skips_foreign: whether records that others wrote to the topic are passed over.
+        keeps_preimages: whether the message of an update has the row from before it.
+        is_transactional: whether readers see all records of a snapshot or none.
+        skips_foreign: whether records that others wrote to the topic are ignored.
         timeout_ms: for each call.
         client: further properties of the client, such as `sasl.mechanism`; passwords among them.
     """

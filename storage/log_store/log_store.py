@@ -11,18 +11,18 @@ from table_store.storage.log_store.log_position import LogPosition
 
 
 class LogStore(Protocol):
-    """The log of one table: it comes and goes with the table, and follows its snapshots.
+    """The log of one table: it is created and dropped with the table and follows its snapshots.
 
-    A snapshot is published first, its changes come into the log behind it: in the order of the
+    A snapshot is published first; afterwards its changes come into the log, in the order of the
     snapshots, each once, as far as `follow` was asked to go. Failures are `LogUnavailableError`
     (may be tried again), `LogRefusedError` and `TopicNotFoundError`.
     """
 
     def check_settings(self) -> None:
-        """Return quietly if the options of the table can be; asks nobody else.
+        """Check the options of the table, without asking any broker.
 
         Raises:
-            InvalidOptionError: one is not known, or its value is of another type.
+            InvalidOptionError: an option is not known, or its value is of another type.
         """
         ...
 
@@ -40,32 +40,32 @@ class LogStore(Protocol):
         ...
 
     def set_retention(self) -> None:
-        """Let the log keep changes for as long as the options say by now."""
+        """Make the log keep changes for as long as the options say now."""
         ...
 
     def check_ready(self) -> None:
-        """Return quietly if a snapshot that is published now could be told."""
+        """Check that the log could take the changes of a snapshot that is published now."""
         ...
 
     def offsets(self, table: FileStoreTable) -> Mapping[int, int]:
-        """Return, by bucket, offsets of the log behind which the next snapshot's changes are.
+        """Return for each bucket an offset in the log before the next snapshot's changes.
 
-        Costs a small file at most. A log without offsets has none.
+        It reads a small file at most. A log without offsets returns none.
         """
         ...
 
     def follow(self, table: FileStoreTable, last_id: int) -> LogPosition:
         """Bring the changes of all snapshots up to `last_id` into the log.
 
-        Returns how far it has come, which may be farther. Several processes may do it at once.
-        Costs a small file at most where nothing is missing.
+        Returns how far the log has come, which may be farther. Several processes may call this at
+        once. If nothing is missing, it reads a small file at most.
         """
         ...
 
     def keep(self, table: FileStoreTable, first_retained: int) -> None:
-        """Take what can only be told while the snapshots before `first_retained` are there.
+        """Keep the changes that need the snapshots before `first_retained`, which will expire.
 
-        What is older than `log.retention` goes.
+        Changes older than `log.retention` are removed.
         """
         ...
 

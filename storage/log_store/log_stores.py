@@ -13,7 +13,7 @@ def log_store(schema: TableSchema) -> LogStore:
     settings = KafkaSettings.of(schema)
     if settings is None:
         return FileLogStore()
-    # Here, and not above: Kafka's client takes a quarter of a second to load.
+    # Imported here because Kafka's client takes a quarter of a second to load.
     from table_store.storage.log_store.kafka.kafka_log_store import KafkaLogStore
 
     return KafkaLogStore(settings)

@@ -1,4 +1,4 @@
-"""Opening a table such that its log hears of what is committed: how every program opens one."""
+"""Opens a table so that its log hears of every commit: every program opens tables like this."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from table_store.storage.log_store.log_listener import LogListener
 
 
 def open_logged(path: str, file_io: FileIO | None = None) -> FileStoreTable:
-    """Return the table at a path, whose commits and expiries its log hears of.
+    """Return the table at a path; its log hears of its commits and expiries.
 
     Raises:
         NotFoundError: there is none.

@@ -1,4 +1,4 @@
-"""The secret that an option names, read by the process that uses it: no file of a table has it."""
+"""Reads the secret that an option names, in the process that uses it: no table's file has it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def resolved(key: str, value: str) -> str:
     A line break at the end of the file is not part of the secret.
 
     Raises:
-        InvalidOptionError: there is no such variable or file, or it is empty; names it.
+        InvalidOptionError: there is no such variable or file, or it is empty.
     """
     found = reference(value)
     if found is None:

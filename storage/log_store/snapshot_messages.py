@@ -1,4 +1,4 @@
-"""The messages in which a log tells one snapshot."""
+"""The messages of a log for the changes of one snapshot."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def snapshot_messages(
 
 
 def _whole_updates(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield the rows in larger pieces; a preimage and its postimage are never parted."""
+    """Yield the rows in larger pieces; a preimage and its postimage stay in the same piece."""
     pending: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

@@ -41,8 +41,8 @@ FOR_SESSION_AND_TABLE: Final = FOR_TABLE | {OptionScope.SESSION}
 class OptionType(Generic[T_co]):
     """How the text of an option becomes a value.
 
-    `parse` raises ValueError with what it takes instead ("a number from 1 up"). `allowed` is empty
-    unless the values can be listed.
+    `parse` raises ValueError with a text of what it takes ("a number from 1 up"). `allowed` is
+    empty unless the values can be listed.
     """
 
     name: str
@@ -54,8 +54,9 @@ class OptionType(Generic[T_co]):
 class Option(Generic[T]):
     """One declared option.
 
-    `doc` says what it does and what raising it costs. Not `mutable`: fixed when the table is
-    created. `derived_default` describes a default that follows from something else.
+    `doc` says what it does and what raising it costs. An option that is not `mutable` is fixed
+    when the table is created. `derived_default` describes a default that follows from something
+    else.
     """
 
     key: str
@@ -103,7 +104,7 @@ class OptionValues:
         return value
 
     def is_given(self, option: Option[Any]) -> bool:
-        """Say whether the option was given rather than left to its default."""
+        """Return whether the option was given, and not left to its default."""
         return option.key in self._given
 
     def with_prefix(self, prefix: OptionPrefix) -> Mapping[str, str]:
@@ -133,7 +134,7 @@ class OptionSet:
         """Return what was declared for a key.
 
         Raises:
-            UnknownOptionError: Nothing was; names the nearest declared key.
+            UnknownOptionError: The key was not declared; the error names the nearest one.
         """
         option = self._options.get(key)
         if option is not None:
@@ -179,8 +180,8 @@ class OptionSet:
     def parse_session(self, settings: Mapping[str, str]) -> OptionValues:
         """Return the options among a session's settings: those that start with `table-storage.`.
 
-        Keys of the result have no prefix; they are what a new table gets where its own definition
-        does not say otherwise. Raises as `parse` does, with the keys of the session.
+        Keys of the result have no prefix. A new table gets these options unless its own definition
+        says otherwise. Raises as `parse` does, with the keys of the session.
         """
         start = SESSION_PREFIX
         own = {k[len(start) :]: v for k, v in settings.items() if k.startswith(start)}

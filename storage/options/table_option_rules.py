@@ -20,10 +20,10 @@ from table_store.storage.options.table_options import (
 
 
 def check_together(options: Mapping[str, str], *, has_key: bool) -> None:
-    """Return quietly if the options of a table go together, and with its key or want of one.
+    """Check that the options of a table go together, and with its having a key or none.
 
     Args:
-        options: All that the table is, or would be, stored with.
+        options: All options that the table has or would have.
         has_key: Whether it has a primary key.
 
     Raises:

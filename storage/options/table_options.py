@@ -1,7 +1,7 @@
 """Every option of a table, declared once; the README's table is generated from here.
 
 Keys, defaults and meanings of the `log.*`, `file.*`, `bucket` and `change-tracking` options are
-FLIP-188's; the others are Apache Paimon's where they mean something here.
+FLIP-188's; the others are Apache Paimon's, where Paimon has such an option.
 """
 
 from __future__ import annotations

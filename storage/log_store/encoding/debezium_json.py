@@ -1,9 +1,9 @@
 """Changes of a table as Debezium JSON.
 
 A message is `{"before":…,"after":…,"op":…}` without the envelope's schema, as Flink's
-`debezium-json` reads and writes it. `op` is `c` (a new row), `u` (both rows) or `d` (the row that
-went). A log that keeps no rows from before an update writes `c` for one: a row that takes the
-place of another with its key.
+`debezium-json` reads and writes it. `op` is `c` (a new row), `u` (an update, with both rows) or
+`d` (the deleted row). A log that keeps no rows from before an update writes it as `c`: a row that
+replaces the one with the same key.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OPERATIONS: Final = pa.array(["c", "d"], TEXT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogMessages:
-    """Messages of one snapshot and bucket, in order: `keys` is None for a table without key."""
+    """Messages of one snapshot and bucket, in order; `keys` is None for a table without key."""
 
     keys: pa.LargeBinaryArray | None
     values: pa.LargeBinaryArray
@@ -41,7 +41,7 @@ class LogMessages:
         return len(self.values)
 
     def slice(self, start: int, length: int) -> LogMessages:
-        """Return some of them, sharing memory."""
+        """Return some of the messages, without copying them."""
         keys = None if self.keys is None else self.keys.slice(start, length)
         return LogMessages(keys=keys, values=self.values.slice(start, length))
 
@@ -50,8 +50,8 @@ def encode_changes(changes: pa.Table, schema: TableSchema) -> LogMessages:
     """Return one message for each change, in the order of the rows.
 
     Args:
-        changes: the table's columns and `_change_type`. A preimage stands directly ahead of its
-            postimage; the two are one message. A postimage alone is told as a new row.
+        changes: the table's columns and `_change_type`. A preimage stands directly in front of
+            its postimage, and both become one message. A postimage alone becomes a new row.
         schema: of the rows.
     """
     kinds = changes[CHANGE_TYPE].combine_chunks()

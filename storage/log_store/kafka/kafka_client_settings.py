@@ -23,7 +23,7 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
 
     Raises:
         InvalidOptionError: the library has no such property, the value is not of its type, or the
-            secret that it names is not to be had.
+            secret that it names cannot be read.
     """
     known = {**KafkaConsumer.DEFAULT_CONFIG, **KafkaAdminClient.DEFAULT_CONFIG}
     settings = {}
@@ -40,7 +40,7 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _check_security(settings: Mapping[str, Any]) -> None:
-    """Return quietly if what says who the user is can be; the client fails later, and unclear."""
+    """Check the settings that say who the user is, because the client's own error is unclear."""
     protocol = settings.get("security_protocol", _PROTOCOLS[0])
     if protocol not in _PROTOCOLS:
         raise _bad_property("security_protocol", f"use {', '.join(_PROTOCOLS)}")

@@ -1,4 +1,4 @@
-"""All that is asked of a Kafka cluster, over one connection."""
+"""Everything that we ask a Kafka cluster, over one connection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from table_store.storage.log_store.kafka.kafka_transactions import KafkaTransact
 
 
 class KafkaCluster:
-    """Brokers that are reached at the first call; to be closed.
+    """The brokers of a cluster, connected at the first call; the caller closes it.
 
     Every call returns or fails within about `timeout_ms`.
     """
@@ -22,5 +22,5 @@ class KafkaCluster:
         self.transactions: Final = KafkaTransactions(self._connection)
 
     def close(self) -> None:
-        """Close the connection; nothing is ended or flushed."""
+        """Close the connection; open transactions stay open."""
         self._connection.close()

@@ -1,7 +1,7 @@
 """A connection to Kafka's brokers, and what its failures mean.
 
-With `kafka_client_settings`, `kafka_topics` and `kafka_transactions` the only modules that name
-the client library. Names of it that are not public are listed here; tests say when one moves.
+Only this module, `kafka_client_settings`, `kafka_topics` and `kafka_transactions` name the client
+library. The names of it that are not public are listed here, and tests notice when one moves.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from table_store.storage.log_store.log_errors import (
 T = TypeVar("T")
 
 PRIVATE_NAMES: Final = ("_manager", "_find_coordinator_ids", "_async_get_leader_for_partitions")
-"""What is used of `KafkaAdminClient` besides its documented methods."""
+"""Undocumented names of `KafkaAdminClient` that are used here."""
 
 PRIVATE_MANAGER_NAMES: Final = ("run", "send", "call_soon", "wait_for", "get_connection")
-"""What is used of its `_manager`."""
+"""Undocumented names of its `_manager` that are used here."""
 
 _FENCED: Final = (
     kafka_errors.ProducerFencedError,
@@ -58,7 +58,7 @@ _RETRY_PAUSE_S: Final = 0.01
 
 
 class KafkaConnection:
-    """A connection to the brokers, made at the first call; to be closed.
+    """A connection to the brokers, made at the first call; the caller closes it.
 
     Every call returns or fails within about `timeout_ms`.
     """
@@ -74,7 +74,7 @@ class KafkaConnection:
         self._leaders: dict[TopicPartition, int] = {}
 
     def close(self) -> None:
-        """Close the connection; nothing is ended or flushed."""
+        """Close the connection; open transactions stay open."""
         if self._admin is not None:
             with suppress(kafka_errors.KafkaError, OSError):
                 self._admin.close()
@@ -88,7 +88,7 @@ class KafkaConnection:
         return self._admin
 
     def _connected(self) -> KafkaAdminClient:
-        """Return a new client, or raise why there is none: it says only that time has run out."""
+        """Return a new client; an error says why, where the client says only that time ran out."""
         made: list[KafkaNetClient] = []
         failures: list[Exception] = []
 
@@ -121,7 +121,7 @@ class KafkaConnection:
 
     def limits(self) -> dict[str, int]:
         """Return the time limits of a client of this connection."""
-        # To connect and to ask are two waits.
+        # The client waits twice: to connect, and for the answer.
         return {
             "bootstrap_timeout_ms": self.timeout_ms // 2,
             "request_timeout_ms": self.timeout_ms * 2 // 5,
@@ -162,7 +162,7 @@ class KafkaConnection:
                 except kafka_errors.NotCoordinatorError:
                     if time.monotonic() > stop:
                         raise
-                    self.close()  # a new connection asks who is
+                    self.close()  # a new connection asks again who the coordinator is
                 except _COORDINATOR_BUSY:
                     if time.monotonic() > stop:
                         raise
@@ -171,10 +171,10 @@ class KafkaConnection:
         return self.run(action, ask_until_free, topic or transactional_id)
 
     def run(self, action: str, function: Callable[[], T], topic: str = "") -> T:
-        """Return what `function` does; failures of the client become ours.
+        """Return what `function` returns; errors of the client become errors of ours.
 
         Raises:
-            LogUnavailableError: no answer, or not in time; the next call connects anew.
+            LogUnavailableError: there is no answer in time; the next call connects anew.
             LogFencedError: another producer has taken over.
             TopicNotFoundError: there is no such topic.
             LogRefusedError: the brokers refuse for any other reason.
@@ -198,9 +198,9 @@ class KafkaConnection:
             ) from error
 
     def _reach(self) -> None:
-        """Return quietly if one of the brokers listens.
+        """Check that one of the brokers listens.
 
-        The client would not say why it cannot connect, and leaks a thread with each failure.
+        The client would not say why it cannot connect, and it leaks a thread with each failure.
         """
         if "proxy_url" in self._settings:
             return
@@ -222,7 +222,7 @@ class KafkaConnection:
         return LogUnavailableError(brokers=self.brokers, action=action, reason=self._reason(error))
 
     def _reason(self, error: Exception) -> str:
-        """Name the error; its text is the client's, which may repeat what it was given."""
+        """Return the error's name alone, because the client's text may repeat what it was given."""
         reason = _reason(error)
         for secret in self._secrets:
             reason = reason.replace(secret, REDACTED)
@@ -230,11 +230,11 @@ class KafkaConnection:
 
 
 def _cause(failures: Sequence[Exception]) -> Exception | None:
-    """Return the failure that tells most: that of the user's settings, else the first."""
-    # The last one is of an attempt for which no time was left.
+    """Return the failure that says most: one about the user's settings, else the first."""
+    # The last failure only says that no time was left for another attempt.
     cause = next((f for f in failures if isinstance(f, _NOT_LET_IN)), next(iter(failures), None))
     if "socket disconnected" in str(cause):
-        # The client loses an answer behind which the broker hangs up.
+        # The client loses an answer if the broker hangs up directly after it.
         hung_up: Exception = kafka_errors.KafkaConnectionError(
             "they hang up on new connections, as they do where 'log.kafka.security.protocol', "
             "mechanism or credentials are not right"
@@ -244,7 +244,7 @@ def _cause(failures: Sequence[Exception]) -> Exception | None:
 
 
 def check_code(code: int) -> None:
-    """Raise the client library's error of an answer's code, if it is one."""
+    """Raise the client library's error if the code of an answer stands for one."""
     error = kafka_errors.for_code(code)
     if error is not kafka_errors.NoError:
         raise error
@@ -259,7 +259,7 @@ def _check_all(answer: Any) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Name the error; its text can hold a whole request, of which only the answer's is told."""
+    """Return the error's name and the answer's text; the full text may hold a whole request."""
     first = str(error).partition("\n")[0]
     name = type(error).__name__
     said = _ANSWER_TEXT.search(first)

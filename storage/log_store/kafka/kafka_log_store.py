@@ -1,8 +1,8 @@
 """The log of a table as a Kafka topic.
 
-A statement publishes its snapshot first. Then its process follows: it fences every writer before
-it, finds the last snapshot in the topic, and writes those behind it, a transaction each. What a
-process that died has left over, the next one finds in the same way.
+A statement publishes its snapshot first. Then the same process brings the topic up to date: it
+fences every earlier writer, finds the last snapshot in the topic, and writes the later ones, each
+in a transaction. If a process dies before that, the next one finds what is missing in the same way.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class KafkaLogStore:
                 cluster.topics.alter(settings.topic, configs)
 
     def drop(self) -> None:
-        """See `LogStore`; an option keeps the topic, and asks no broker."""
+        """See `LogStore`; where an option keeps the topic, no broker is asked."""
         settings = self.settings
         if settings.outlives_table:
             _log.warning("The topic %r stays at %s.", settings.topic, settings.brokers)
@@ -108,7 +108,7 @@ class KafkaLogStore:
             ) from error
 
     def offsets(self, table: FileStoreTable) -> Mapping[int, int]:
-        """See `LogStore`: where the topic ended when its position was noted last."""
+        """See `LogStore`; the answer is from the position file, not from the brokers."""
         return _positions(table).read().offsets
 
     def follow(self, table: FileStoreTable, last_id: int) -> LogPosition:
@@ -119,20 +119,20 @@ class KafkaLogStore:
     def keep(self, table: FileStoreTable, first_retained: int) -> None:
         """See `LogStore`.
 
-        Beside the data, for the table's own readers: a topic in `upsert` mode does not tell the
-        rows from before an update, and a file of changes is read 200 times as fast.
+        Changes are kept beside the data for the table's own readers: a topic in `upsert` mode
+        does not have the rows from before an update, and a file is read 200 times as fast.
         """
         KeptChanges(table).keep(first_retained)
 
     def writer(self, noted: LogPosition) -> KafkaLogWriter:
-        """Return a writer behind the last snapshot in the topic; all older ones are fenced.
+        """Return a writer that goes on after the last snapshot in the topic; older ones are fenced.
 
         Args:
             noted: the position that was noted last.
 
         Raises:
             TopicNotFoundError: the topic is gone.
-            LogUnavailableError, LogRefusedError, LogFencedError: of the brokers.
+            LogUnavailableError, LogRefusedError, LogFencedError: the brokers failed or refused.
         """
         return KafkaLogWriter(self.cluster(), self.settings, noted)
 
@@ -150,7 +150,7 @@ class KafkaLogStore:
             try:
                 position = writer.settle(max(last_id, done))
             except LogFencedError:
-                # All is there. Where it ends by now, the next writer notes.
+                # Everything is in the topic. The next writer notes where the topic ends by then.
                 return replace(noted, snapshot_id=max(last_id, done))
         _positions(table).write(position)
         return position
@@ -185,7 +185,7 @@ def _positions(table: FileStoreTable) -> PositionFile:
 
 
 def _snapshots(table: FileStoreTable, after_id: int, last_id: int) -> Iterator[Snapshot]:
-    """Yield the snapshots behind `after_id`; those that have expired had been told."""
+    """Yield the snapshots after `after_id`; an expired one is in the log already."""
     for snapshot_id in range(after_id + 1, last_id + 1):
         try:
             yield table.snapshot_store.get(snapshot_id)
@@ -196,9 +196,9 @@ def _snapshots(table: FileStoreTable, after_id: int, last_id: int) -> Iterator[S
 
 
 def _patiently(settings: KafkaSettings, call: Callable[[], T]) -> T:
-    """Return what `call` does, again where another process or a cut connection was in the way."""
+    """Return what `call` returns; repeat it after a cut connection or a conflict of writers."""
     stop = time.monotonic() + settings.timeout_ms / 1000
-    # What fails at once may be a connection that was cut; what takes long has waited.
+    # A call that fails at once may have met a cut connection; one that took long has waited.
     last_retry = time.monotonic() + settings.timeout_ms / 4000
     pause_s = _PAUSE_MIN_S
     while True:
@@ -207,10 +207,10 @@ def _patiently(settings: KafkaSettings, call: Callable[[], T]) -> T:
         except LogFencedError:
             if time.monotonic() > stop:
                 raise
-            # Where all takes long, two would else go on fencing each other before either is done.
+            # Without longer pauses two slow processes could fence each other again and again.
             pause_s = min(2 * pause_s, _PAUSE_MAX_S)
         except LogUnavailableError:
             if time.monotonic() > last_retry:
                 raise
-        # Another process is at work; it is either done soon, or dead.
+        # Another process writes at present; soon it will be done, or it is dead.
         time.sleep(random.uniform(0.1, 1) * pause_s)

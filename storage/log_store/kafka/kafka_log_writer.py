@@ -1,8 +1,8 @@
 """Writes the changes of a table's snapshots into its topic.
 
-One transactional id per table writes, so that a new writer fences the one before it, and a
-transaction holds the changes of one snapshot in all partitions. Each record says in its headers
-of which snapshot it is: the last committed records of the topic tell how far it has come.
+All writers of a table use one transactional id, so that a new writer fences the one before it. A
+transaction holds the changes of one snapshot in all partitions. The headers of each record name
+its snapshot, so the last committed records of the topic tell how far the log has come.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _log = logging.getLogger(__name__)
 
 _IN_FLIGHT_MAX: Final = 4
 _TAIL_STEPS: Final = (16, 1024, 1 << 16, 1 << 40)
-"""How far back from the end the last records are looked for, until there are some."""
+"""How many records back from the end the search goes, step by step, until it finds some."""
 
 
 class KafkaLogWriter:
-    """Writes the changes of one snapshot after the other; the only one that can, while it can.
+    """Writes the changes of one snapshot after the other, until another writer fences it.
 
     Attributes:
         position: how far the topic has come.
@@ -71,10 +71,10 @@ class KafkaLogWriter:
             raise
 
     def check_known(self, latest_id: int) -> None:
-        """Return quietly if the topic tells of no snapshot behind the table's latest.
+        """Check that the topic has no snapshot that is newer than the table's latest.
 
         Raises:
-            BadLogRecordError: it does, so it is not, or no longer, the log of this table.
+            BadLogRecordError: it has one, so it is not, or no longer, the log of this table.
         """
         snapshot_id, partition, offset = self._newest
         if snapshot_id > latest_id:
@@ -88,11 +88,12 @@ class KafkaLogWriter:
     def append(
         self, snapshot_id: int, time_ms: int, messages: Iterable[tuple[int, LogMessages]]
     ) -> None:
-        """Write the messages of a snapshot, each with its bucket; none of them is seen alone.
+        """Write the messages of a snapshot, each with its bucket; readers see all or none.
 
         Raises:
-            LogUnavailableError, LogRefusedError, LogFencedError: nothing of it is seen, but for
-                a log that is not transactional; a new writer tells whether it was committed.
+            LogUnavailableError, LogRefusedError, LogFencedError: a new writer finds out whether
+                it was committed. If not, readers see nothing of it, unless the log is not
+                transactional.
         """
         topic, transactions = self._settings.topic, self._cluster.transactions
         sent, counts = deque[SentBatch](), dict[int, int]()
@@ -123,14 +124,14 @@ class KafkaLogWriter:
             transactions.end(self._transactional_id, self._producer, topic)
 
     def settle(self, snapshot_id: int) -> LogPosition:
-        """Return the position after all that was appended, when every reader sees it.
+        """Wait until every reader sees what was appended; return the position after it.
 
         Raises:
             LogUnavailableError: the brokers do not finish a transaction in time.
-            LogFencedError: another writer has begun; what was appended is there.
+            LogFencedError: another writer has begun; what was appended is in the topic.
         """
         ends = self._settled_ends()
-        # Also where nothing was appended: another writer may have moved the ends.
+        # The ends are read even if nothing was appended: another writer may have moved them.
         self._cluster.transactions.is_idle(self._transactional_id, self._producer)
         self.position = replace(self.position, snapshot_id=snapshot_id, offsets=ends)
         return self.position
@@ -151,7 +152,7 @@ class KafkaLogWriter:
             return noted
         last = self._last_snapshot(ends)
         if not self._settings.is_transactional:
-            last -= 1  # only a part of it may be there
+            last -= 1  # perhaps only a part of that snapshot is in the topic
         new = sum(offset >= noted.offsets.get(p, 0) for p, offset in self._foreign)
         if new:
             _log.warning("%d records of topic %r are not the table's", new, topic)
@@ -181,7 +182,7 @@ class KafkaLogWriter:
         """Return the snapshot that a record tells of, 0 for one that somebody else wrote.
 
         Raises:
-            BadLogRecordError: it is somebody else's, and those are not to be passed over.
+            BadLogRecordError: somebody else wrote it, and the options do not allow that.
         """
         text = record.headers.get(SNAPSHOT_HEADER, b"")
         if text.isdigit():
@@ -197,15 +198,15 @@ class KafkaLogWriter:
         return 0
 
     def _settled_ends(self) -> Offsets:
-        """Return where the partitions end, once every transaction in them has ended.
+        """Wait until every transaction in the partitions has ended; return where they end.
 
-        A coordinator that was killed between its decision and the last of its markers believes,
-        when it is back, that it has written them. What it had decided is evident in another
-        partition; where nobody has seen anything, both are right.
+        A coordinator that was killed after its decision, but before it wrote the last of its
+        markers, believes later that it has written all of them. Another partition shows what it
+        had decided; if no partition shows anything, no reader has seen it, and either is right.
 
         Raises:
             LogUnavailableError: a transaction does not end.
-            LogFencedError: one does not, and another writer has begun.
+            LogFencedError: a transaction does not end, and another writer has begun.
         """
         topic, partitions = self._settings.topic, self._settings.partitions
         stop = time.monotonic() + self._settings.timeout_ms / 1000
@@ -233,7 +234,7 @@ class KafkaLogWriter:
             LogFencedError: another writer has begun; a transaction may be its own.
         """
         topic, transactions = self._settings.topic, self._cluster.transactions
-        # In this order: whoever begins after the question is not among those that were found.
+        # The order matters: a writer that begins after the question is not among those found.
         found = transactions.unended(topic, self._settings.partitions)
         if not transactions.is_idle(self._transactional_id, self._producer):
             return
@@ -246,7 +247,7 @@ class KafkaLogWriter:
         """Return what was decided of a transaction, None for one that somebody else will end."""
         own = self._producer
         if (hanging.producer_id, hanging.epoch) == (own.producer_id, own.epoch):
-            return True  # `append` was told so
+            return True  # the coordinator told `append` that it is committed
         topic, at = self._settings.topic, hanging.partition
         start = {at: hanging.start_offset}
         (first, *_) = self._cluster.topics.read(

@@ -49,7 +49,7 @@ class KafkaTopics:
     def create(
         self, topic: str, *, partitions: int, replicas: int, configs: Mapping[str, str]
     ) -> bool:
-        """Create a topic; return False where there is one of this name. -1 replicas: as brokers."""
+        """Create a topic; return False if it exists. With -1 replicas the brokers choose."""
 
         def create() -> bool:
             wanted = {
@@ -93,7 +93,7 @@ class KafkaTopics:
         return self._offsets(topic, partitions, OffsetSpec.EARLIEST, "read_uncommitted")
 
     def end_offsets(self, topic: str, partitions: int, *, is_committed: bool) -> Offsets:
-        """Return where every partition ends; `is_committed`: for who sees what is committed."""
+        """Return where partitions end: with `is_committed`, for readers of committed records."""
         isolation = "read_committed" if is_committed else "read_uncommitted"
         return self._offsets(topic, partitions, OffsetSpec.LATEST, isolation)
 

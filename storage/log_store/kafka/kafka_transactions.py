@@ -1,6 +1,6 @@
-"""The transactions of a Kafka cluster: begun, filled with batches, ended.
+"""Begins transactions of a Kafka cluster, fills them with batches and ends them.
 
-Batches are sent as they are, by the library's protocol classes: its producer encodes record by
+Ready batches are sent by the library's protocol classes, because its producer encodes record by
 record in Python.
 """
 
@@ -25,7 +25,7 @@ from table_store.storage.log_store.kafka.kafka_connection import KafkaConnection
 from table_store.storage.log_store.kafka.record_batch import ProducerState
 
 _TXN_VERSION_MAX: Final = 3
-"""Later ones move the producer's epoch with each transaction."""
+"""Greatest version of requests: later ones change the producer's epoch in each transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class SentBatch:
-    """A batch on its way; `wait` returns when all replicas have it, and raises if not."""
+    """A batch on its way; `wait` returns when all replicas have it, and raises if they do not."""
 
     wait: Callable[[], None]
 
@@ -61,9 +61,10 @@ class KafkaTransactions:
     def init_producer(
         self, transactional_id: str, transaction_ms: int, *, is_transactional: bool
     ) -> ProducerState:
-        """Return a new epoch of a producer; older ones are fenced, their transaction aborted.
+        """Return a new epoch of a producer; older ones are fenced, their transactions aborted.
 
-        `is_transactional` is for what it is going to write: the id is the same.
+        `is_transactional` says whether the producer is going to write in transactions; the
+        transactional id is the same in either case.
         """
         request = InitProducerIdRequest(
             transactional_id=transactional_id,
@@ -104,10 +105,11 @@ class KafkaTransactions:
         self._connection.ask_coordinator("begin a transaction", transactional_id, request, topic)
 
     def end(self, transactional_id: str, producer: ProducerState, topic: str) -> None:
-        """Commit. On return it is decided, and visible soon after.
+        """Commit. On return this is decided; readers see it soon after.
 
         Raises:
-            LogFencedError: another epoch has begun; whether it is committed, its writer knows.
+            LogFencedError: another epoch has begun; its writer finds out whether this was
+                committed.
         """
         request = EndTxnRequest(
             transactional_id=transactional_id,
@@ -155,7 +157,7 @@ class KafkaTransactions:
         return SentBatch(wait)
 
     def unended(self, topic: str, partitions: int) -> tuple[OpenTransaction, ...]:
-        """Return the transactions that hold back readers of what is committed."""
+        """Return the open transactions, behind which readers of committed records cannot read."""
 
         def find() -> tuple[OpenTransaction, ...]:
             wanted = [TopicPartition(topic, p) for p in range(partitions)]
@@ -176,7 +178,7 @@ class KafkaTransactions:
         return self._connection.run(f"look at transactions of topic {topic!r}", find, topic)
 
     def is_idle(self, transactional_id: str, producer: ProducerState) -> bool:
-        """Return whether its coordinator has nothing to do for a producer: all has ended, it says.
+        """Return whether the coordinator says that all transactions of a producer have ended.
 
         Raises:
             LogFencedError: another epoch has begun.
@@ -192,7 +194,7 @@ class KafkaTransactions:
         return self._connection.run("look at a transaction", describe, transactional_id)
 
     def write_marker(self, topic: str, open_: OpenTransaction, *, is_commit: bool) -> None:
-        """End a transaction in one partition, which its coordinator believes to have ended."""
+        """End a transaction in one partition, though its coordinator believes that it has ended."""
         kind = WriteTxnMarkersRequest.WritableTxnMarker
         marker = kind(
             producer_id=open_.producer_id,

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from table_store.storage.log_store.encoding.debezium_json import LogMessages
 
 BATCH_BYTES_MAX: Final = 1_000_000
-"""What a broker takes unless told otherwise is a little more."""
+"""Greatest length of a batch, a little below what a broker takes by default."""
 
 SNAPSHOT_HEADER: Final = "snapshot"
 BUCKET_HEADER: Final = "bucket"
@@ -37,7 +37,7 @@ _BINARY: Final = pa.large_binary()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerState:
-    """Who writes: what the broker gave, and how many records each partition got of it."""
+    """The producer's id and epoch from the broker, and how many records each partition got."""
 
     producer_id: int
     epoch: int
@@ -46,7 +46,7 @@ class ProducerState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOrigin:
-    """What the headers of records say: the snapshot, the bucket, and the first one's number."""
+    """What the headers of records say: snapshot, bucket, and the number of the first record."""
 
     snapshot_id: int
     bucket: int
