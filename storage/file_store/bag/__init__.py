@@ -1,5 +1,5 @@
-"""Tables without key, where a delete takes away one row that equals it.
+"""Tables without key, where a delete removes one row that equals it.
 
 May import: `data` and what is below it.
-Start with `bag.py`, the counting; `bag_place.py`, where such rows lie.
+Start with `bag.py`, which counts rows; `bag_place.py` says in which bucket they lie.
 """

@@ -1,4 +1,4 @@
-"""Bags of rows: in a table without key a delete takes away one row that equals it.
+"""Bags of rows: in a table without key a delete removes one row that equals it.
 
 Equal means equal in every column: NULL equals NULL, NaN equals NaN, -0.0 equals 0.0; maps are
 compared entry by entry in their order, variants by their bytes.
@@ -23,11 +23,11 @@ KindArray: TypeAlias = npt.NDArray[np.int8]
 
 
 class Deletions:
-    """Deleted rows, each as often as it was deleted, and the adds they take away.
+    """Deleted rows, each as often as it was deleted, and which added rows they remove.
 
-    Counts are summed per distinct row, so the order of adds and deletes means nothing. Costs
-    about 50 ns per row and column for adds that nothing deletes: only rows whose hash occurs
-    among the deletions are compared.
+    Counts are summed for each distinct row, so the order of adds and deletes does not matter. An
+    added row that nothing deletes costs about 50 ns per column, because only rows whose hash
+    occurs among the deletions are compared.
     """
 
     def __init__(self, rows: pa.Table, hashed: Sequence[str]) -> None:
@@ -41,7 +41,10 @@ class Deletions:
         self._left: IntArray = counts
 
     def surviving(self, adds: pa.Table) -> IntArray:
-        """Return the positions of the adds that stay, ascending; what the others met is used up."""
+        """Return the positions of the added rows that stay, ascending.
+
+        Each of the others uses up one deletion.
+        """
         everything = np.arange(adds.num_rows)
         if not self._left.any():
             return everything
@@ -61,17 +64,17 @@ class Deletions:
         return everything[stays]
 
     def unused(self) -> IntArray:
-        """Return positions of the deleted rows that no add has met so far."""
+        """Return positions of the deleted rows that have removed no added row so far."""
         return np.flatnonzero(_rank_in_group(self._groups) < self._left[self._groups])
 
 
 def row_hashes(rows: pa.Table, columns: Sequence[str]) -> npt.NDArray[np.uint32]:
-    """Return a number per row that is the same for equal rows."""
+    """Return a hash for each row, the same for equal rows."""
     return spark_hash([rows[name] for name in columns], rows.num_rows)
 
 
 def are_among(hashes: npt.NDArray[np.uint32], known: npt.NDArray[np.uint32]) -> Mask:
-    """Return whether each hash is among the known ones, which ascend and are at least one."""
+    """Return whether each hash is among the known ones, which ascend and are not empty."""
     at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
     is_known: Mask = known[at] == hashes
     return is_known
@@ -83,7 +86,7 @@ def row_groups(rows: pa.Table) -> IntArray:
 
 
 def equal_rows(left: pa.Table, right: pa.Table) -> Mask:
-    """Return for each row whether it equals the other table's at its place, as in a bag."""
+    """Return for each row whether the other table has an equal row at the same position."""
     is_equal: Mask = np.ones(left.num_rows, np.bool_)
     for one, other in zip(left.columns, right.columns, strict=True):
         if pa.types.is_nested(one.type):
@@ -99,7 +102,7 @@ def equal_rows(left: pa.Table, right: pa.Table) -> Mask:
 
 
 def _rank_in_group(groups: IntArray) -> IntArray:
-    """How many rows of the same group come before each row."""
+    """Return for each row how many rows of its group come before it."""
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
@@ -110,7 +113,7 @@ def _rank_in_group(groups: IntArray) -> IntArray:
 
 
 def _codes(column: pa.Array | pa.ChunkedArray) -> IntArray:
-    """A number per value, equal for equal values; null has its own."""
+    """Return a number for each value, the same for equal values; NULL has one of its own."""
     column = whole_array(column)
     kind = column.type
     if pa.types.is_struct(kind):
@@ -139,7 +142,7 @@ def _struct_codes(column: pa.Array) -> IntArray:
 
 
 def _combined(columns: Sequence[IntArray], length: int) -> IntArray:
-    """Number the distinct combinations; dense after each step, so that no product overflows."""
+    """Number the distinct combinations; numbers are dense, so that no product overflows."""
     groups: IntArray = np.zeros(length, np.int64)
     for codes in columns:
         paired = groups * (int(codes.max(initial=0)) + 1) + codes
@@ -148,7 +151,7 @@ def _combined(columns: Sequence[IntArray], length: int) -> IntArray:
 
 
 def _list_codes(column: pa.Array) -> IntArray:
-    """Each list as the bytes of its elements' codes, and those numbered."""
+    """Return a number for each list: of the bytes that the codes of its elements make up."""
     if pa.types.is_map(column.type):
         column = map_entries(column)
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()

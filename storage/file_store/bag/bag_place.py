@@ -1,10 +1,10 @@
-"""Where the rows of a table without key lie after its columns changed.
+"""Which bucket the rows of a table without key lie in after its columns have changed.
 
-The hash of the whole row says which bucket a row is in, and a deletion is written to the bucket of
-its own hash. Dropping, moving or widening a column, or adding one with a default, changes the hash
-of rows that are there already: then a row and its deletion may lie in two buckets. Until a
-compaction has put the old files' rows into their new buckets, the buckets of a partition that has
-deletions are therefore read, and compacted, as one bag.
+A row's bucket follows from the hash of the whole row, and so does the bucket of a deletion.
+Dropping, moving or widening a column, or adding one with a default, changes the hash of rows that
+are already stored: then a row and its deletion may lie in two buckets. Until a compaction has put
+the rows of the old files into their new buckets, all buckets of a partition that has deletions are
+therefore read, and compacted, as one bag.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from table_store.storage.kernel.types import DataType
 def hashes_alike(written: TableSchema, current: TableSchema) -> bool:
     """Whether a row written under one definition has the same hash under the other.
 
-    A NULL leaves the hash as it is, so a new column without a value in the old rows is no change.
+    A NULL does not change the hash, so a new column that is NULL in the old rows does not matter.
     """
     if current.primary_key:
         return True
@@ -35,7 +35,7 @@ def hashes_alike(written: TableSchema, current: TableSchema) -> bool:
 
 
 def moved_schemas(schemas: SchemaStore, ids: Iterable[int], current: TableSchema) -> frozenset[int]:
-    """Return which of these schemas' files may hold rows of other buckets than today's."""
+    """Return the schemas whose files may hold rows that belong into other buckets today."""
     if current.primary_key or StorageSettings.of(current).bucket_count == 1:
         return frozenset()
     others = set(ids) - {current.id}
@@ -58,7 +58,7 @@ def bags(buckets: Sequence[BucketFiles], moved: Collection[int]) -> tuple[Bucket
 
 
 def moves_rows(files: Collection[DataFile], moved: Collection[int]) -> bool:
-    """Whether rewriting these files together has to look for the bucket of each row."""
+    """Whether a rewrite of these files has to compute the bucket of each row."""
     return _has_moved(files, moved) or len({file.bucket for file in files}) > 1
 
 

@@ -22,7 +22,8 @@ from table_store.storage.file_store.model.data_file import (
 from table_store.storage.file_store.model.schema import TableSchema
 
 DELETED_ROWS_MAX: Final = 1_000_000
-"""Deleted rows held at a time. With more, the files are read once for each part of the hashes."""
+"""How many deleted rows are held at a time. If there are more, the hashes are divided into parts,
+and the files are read once for each part."""
 
 _ADDS_BYTES: Final = 64 << 20
 _Read: TypeAlias = Callable[[DataFile], Iterator[pa.Table]]
@@ -30,7 +31,7 @@ _Read: TypeAlias = Callable[[DataFile], Iterator[pa.Table]]
 
 @dataclass(frozen=True, slots=True)
 class BagReader:
-    """Streams what is left of adds and deletes; memory is bounded whatever the bucket holds."""
+    """Streams the rows that no delete has removed, in bounded memory whatever the bucket holds."""
 
     files: DataFileReader
     schema: TableSchema
@@ -48,11 +49,11 @@ class BagReader:
 
         Args:
             files: of one bucket, in any order.
-            where: rows to look at; equal rows satisfy it alike.
+            where: which rows to read; equal rows all satisfy it, or none of them does.
             with_sequences: add `_SEQUENCE_NUMBER` behind the kind.
-            with_unused: yield also the deletions that met no add, for a bag may be short of a row
-                until it comes.
-            snapshot_id: only named in errors.
+            with_unused: yield also the deletions that removed no row: they remove one that is
+                added later.
+            snapshot_id: for error messages only.
 
         Raises:
             MissingFileError: a file is gone.
@@ -111,7 +112,7 @@ class BagReader:
     def _part_of(self, rows: pa.Table, part: int, parts: int) -> pa.Table:
         if parts == 1:
             return rows
-        # The bucket is the hash modulo the bucket count: other bits spread the rows of one.
+        # The low bits of the hash chose the bucket, so other bits divide the rows of one bucket.
         hashes = row_hashes(rows, bucket_columns(self.schema)) >> np.uint32(15)
         return rows.filter(pa.array(hashes % parts == part))
 

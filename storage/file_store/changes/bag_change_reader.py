@@ -31,7 +31,7 @@ from table_store.storage.file_store.model.schema import TableSchema
 
 @dataclass(frozen=True, slots=True)
 class BagChangeReader:
-    """Streams plain changes; holds the rows, a part of their hashes at a time, that are counted."""
+    """Streams changes; rows that must be counted are held, a part of the hashes at a time."""
 
     files: DataFileReader
     schema: TableSchema
@@ -40,7 +40,7 @@ class BagChangeReader:
     def read(
         self, step: ChangeStep, columns: Sequence[str], where: pc.Expression | None
     ) -> Iterator[pa.Table]:
-        """Yield change rows with at least `columns`, those that `where` looks at included."""
+        """Yield change rows with at least `columns`, among which are the columns of `where`."""
         if step.kind is StepKind.PLAIN:
             for commit in step.commits:
                 for rows in self._rows(commit, columns, where):
@@ -65,7 +65,7 @@ class BagChangeReader:
             return
         is_clipped = any(file.delete_count for file in step.files)
         if is_clipped:
-            # Of the rows from before only those that equal a changed one matter.
+            # Of the older rows only those matter that equal a changed one.
             hashes = np.unique(np.concatenate([row_hashes(rows, hashed) for rows in changed]))
             before = BucketCommit(snapshot_id=0, time_ms=0, added=step.base)
             changed += [
@@ -84,14 +84,14 @@ class BagChangeReader:
     def _part_of(self, rows: pa.Table, part: int, parts: int) -> pa.Table:
         if parts == 1:
             return rows
-        # The bucket is the hash modulo the bucket count: other bits spread the rows of one.
+        # The low bits of the hash chose the bucket, so other bits divide the rows of one bucket.
         hashes = row_hashes(rows, bucket_columns(self.schema)) >> np.uint32(15)
         return rows.filter(pa.array(hashes % parts == part))
 
     def _rows(
         self, commit: BucketCommit, columns: Sequence[str], where: pc.Expression | None
     ) -> Iterator[pa.Table]:
-        """Rows of the commit's files with the weight of each and the version."""
+        """Yield the rows of the commit's files, each with its weight and the version."""
         for files, sign in ((commit.removed, -1), (commit.added, 1)):
             for file in files:
                 for batch in self.files.read(file, columns, with_kinds=True, where=where):

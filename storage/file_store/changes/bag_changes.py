@@ -1,7 +1,8 @@
-"""Changes of a table without key where equal rows are set off against each other.
+"""Changes of a table without key, where added and deleted rows that are equal cancel out.
 
-A bag may be short of a row: a deletion that met none takes away one that is added later. So what a
-commit changes is the difference of what is visible before and after it, counts below zero as none.
+The count of a row may fall below zero: a deletion that found no row removes one that is added
+later. So the change of a commit is the difference of the visible rows before and after it, where a
+count below zero makes no visible row.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from table_store.storage.file_store.changes.change_split import ChangeMode, Dedu
 from table_store.storage.kernel.arrays import IntArray, Mask
 
 WEIGHT_COLUMN = "_WEIGHT"
-"""By how much a stored row raises the number of rows equal to it (int8)."""
+"""Column (int8) that says by how much a stored row raises the number of its equals: 1 or -1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Counts:
-    """For each row and commit that touched it: how often, ascending by row, then commit."""
+    """How often each distinct row occurs after each commit, ascending by row, then commit."""
 
     position: IntArray
     group: IntArray
@@ -50,12 +51,12 @@ def counted_changes(
     """Return change rows, each as often as it happened; never updates.
 
     Args:
-        rows: `columns`, `WEIGHT_COLUMN` and `VERSION_COLUMN`; version 0 are the rows from before.
-        columns: all of the table: they tell which rows are equal.
-        mode: with netChanges one change of each row is left, of the newest commits that made it.
-        is_clipped: whether counts may fall below zero; then `rows` has all equal rows from before.
-        silent: versions that count and are not told.
-        exact: versions whose rows are told as they are; the rows from before have them already.
+        rows: `columns`, `WEIGHT_COLUMN` and `VERSION_COLUMN`; older rows have version 0.
+        columns: all of the table, because rows are equal if all columns are.
+        mode: with netChanges only the net change of each row is left, by the newest commits.
+        is_clipped: whether counts may fall below zero; then `rows` has all older equals, too.
+        silent: versions that change counts, but whose changes are not returned.
+        exact: versions whose rows are the changes; the rows of version 0 include them already.
     """
     counts = _counted(rows, columns, exact, is_clipped=is_clipped)
     told = ~np.isin(counts.version, [0, *silent])
@@ -84,7 +85,7 @@ def counted_changes(
 
 
 def plain_changes(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Return change rows, one for each row: its weight says which change it is."""
+    """Return one change row for each row; its weight says whether it is an insert or a delete."""
     is_added = rows[WEIGHT_COLUMN].to_numpy() > 0
     kinds = np.where(is_added, ChangeKind.INSERT, ChangeKind.DELETE)
     return change_rows(rows.select(list(columns)), kinds, rows[VERSION_COLUMN].to_numpy())
@@ -105,7 +106,7 @@ def _counted(
     removed = np.add.reduceat(np.maximum(-weights, 0), starts)
     groups, versions = groups[starts], versions[starts]
     moved = np.where(np.isin(versions, exact), 0, added - removed)
-    # Sums within each group: those over all, less what was summed before the group.
+    # A sum within a group is the sum over all rows less the sum of the groups before.
     after = np.cumsum(moved)
     is_first = np.ones(len(groups), np.bool_)
     is_first[1:] = groups[1:] != groups[:-1]
@@ -126,9 +127,10 @@ def _counted(
 
 
 def _net(counts: _Counts, differences: IntArray, told: Mask) -> tuple[IntArray, IntArray, IntArray]:
-    """Return position, version and difference of the changes that are left of each row.
+    """Return position, version and difference of each row's net changes.
 
-    Of the changes in the direction of their sum, the newest are left, until they make up the sum.
+    They are the newest of those changes that go in the direction of the sum of all, as many as
+    make up that sum.
     """
     if not told.any():
         nothing = np.zeros(0, np.int64)

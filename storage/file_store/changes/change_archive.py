@@ -1,8 +1,7 @@
 """The changes of snapshots that have expired, as files beside the data.
 
-For each such snapshot `log/snapshot-N` holds what it was. The files that its delta list names are
-its own: as added ones those with the rows that its commit brought, as deleted ones those with the
-rows that it took away.
+For each such snapshot there is a copy, `log/snapshot-N`. Its delta list names files of the archive
+alone: the added ones hold the rows that the commit added, the deleted ones those it removed.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ ARCHIVE_FOLDER: Final = "log"
 
 @dataclass(frozen=True, slots=True)
 class ChangeArchive:
-    """The kept changes of one table; consecutive snapshots."""
+    """The kept changes of one table, of snapshots that follow each other."""
 
     metadata: MetadataReader
 
@@ -48,7 +47,7 @@ class ChangeArchive:
     def delta(
         self, snapshot: Snapshot, schema: TableSchema, predicate: Predicate | None = None
     ) -> tuple[tuple[DataFile, ...], tuple[DataFile, ...]]:
-        """Return the files with the rows that a kept snapshot took away, and those it brought.
+        """Return the files with the rows that a kept snapshot removed, and those it added.
 
         Args:
             snapshot: of this archive.
@@ -56,7 +55,7 @@ class ChangeArchive:
             predicate: from `for_all_versions`; files that cannot satisfy it are left out.
 
         Raises:
-            MissingFileError, CorruptFileError: of the archive's manifests.
+            MissingFileError, CorruptFileError: a manifest of the archive is gone or damaged.
         """
         entries = read_delta(self.metadata, snapshot, schema)
         live = prune(LiveFiles(snapshot_id=snapshot.id, schema=schema, entries=entries), predicate)

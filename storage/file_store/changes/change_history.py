@@ -34,9 +34,10 @@ from table_store.storage.kernel.values import Value, order_key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """A commit in one bucket, with what decides how its changes are found.
+    """A commit in one bucket, with the fact that decides how its changes are computed.
 
-    `is_newer` says that it only added files whose rows are all newer than those before.
+    `is_newer` says that the commit only added files, and that all their rows are newer than the
+    rows before.
     """
 
     commit: BucketCommit
@@ -48,7 +49,7 @@ class FileChange:
 class BucketHistory:
     """A bucket in which rows changed: its files before the range, and the commits, oldest first.
 
-    `kept` are commits from before `base`, which name the rows they changed and nothing else.
+    `kept` are commits before `base`, from the archive, whose files hold only the changed rows.
     """
 
     partition: tuple[Value, ...]
@@ -76,26 +77,26 @@ class _Grouping:
 
     @staticmethod
     def of(schema: TableSchema, stored_under: Set[int], moved: Collection[int]) -> _Grouping:
-        """The one for files that were written under definitions of these ids."""
+        """Return the grouping for files that were written under definitions of these ids."""
         return _Grouping(
             partition_columns=[f"partition_{i}" for i in range(len(schema.partition_keys))],
             is_by_bucket=stored_under.isdisjoint(moved),
         )
 
     def places(self, entries: pa.Table) -> pa.Table:
-        """The columns of manifest entries that tell groups apart."""
+        """Return the columns of manifest entries that tell groups apart."""
         bucket = entries["bucket"] if self.is_by_bucket else pc.multiply(entries["bucket"], 0)
         return entries.select(self.partition_columns).append_column("bucket", bucket)
 
     def key_of(self, file: DataFile) -> _BucketKey:
-        # Values that Python can look up: a NaN does not equal itself.
+        # The values are made fit for a dict, because a NaN does not equal itself.
         partition = tuple(
             None if value is None else order_key((value,)) for value in file.partition
         )
         return partition, file.bucket if self.is_by_bucket else 0
 
     def parts(self, commit: BucketCommit) -> dict[_BucketKey, BucketCommit]:
-        """The commit in each group that it changed."""
+        """Return the commit's part in each group that it changed."""
         files: dict[_BucketKey, tuple[list[DataFile], list[DataFile]]] = {}
         for of_kind, changed in enumerate((commit.removed, commit.added)):
             for file in changed:
@@ -115,9 +116,9 @@ def read_histories(
     moved: Collection[int] = (),
     kept: Sequence[BucketCommit] = (),
 ) -> tuple[BucketHistory, ...]:
-    """Return the buckets that the commits of `snapshots` changed, compactions apart.
+    """Return the buckets that the commits of `snapshots` changed, without compactions.
 
-    The buckets of a partition are one where rows and their deletions may lie in several.
+    All buckets of a partition count as one if a row and its deletion may lie in two of them.
 
     Args:
         reader: of the table's manifests.
@@ -126,10 +127,10 @@ def read_histories(
         schema: under which the rows are to be read.
         predicate: from `for_all_versions`; files that cannot satisfy it are left out.
         moved: ids of the schemas under which rows without key had other hashes, see `bag_place`.
-        kept: what is known of the commits up to `before`, oldest first, each of all buckets.
+        kept: the commits up to `before` that the archive has, oldest first, each of all buckets.
 
     Raises:
-        MissingFileError: a manifest is gone, for its snapshot has expired meanwhile.
+        MissingFileError: a manifest is gone, because its snapshot has expired meanwhile.
         CorruptFileError: a manifest is damaged.
     """
     deltas = [_delta(reader, snapshot, schema, predicate) for snapshot in snapshots]
@@ -179,7 +180,7 @@ def snapshot_histories(
     predicate: Predicate | None,
     moved: Collection[int] = (),
 ) -> tuple[BucketHistory, ...]:
-    """Return a snapshot as if its commit had made all of it, in the place of nothing."""
+    """Return the history of a table whose only commit has added all files of a snapshot."""
     live = prune(read_live_files(reader, snapshot, schema), predicate)
     return tuple(
         BucketHistory(
@@ -206,7 +207,7 @@ def kept_commits(
     schema: TableSchema,
     predicate: Predicate | None,
 ) -> tuple[BucketCommit, ...]:
-    """Return what the archive has kept of its `snapshots`, each of all buckets.
+    """Return the commits of some `snapshots` as the archive has them, each of all buckets.
 
     Args:
         archive: of the table.
@@ -215,7 +216,7 @@ def kept_commits(
         predicate: from `for_all_versions`; files that cannot satisfy it are left out.
 
     Raises:
-        MissingFileError, CorruptFileError: of the archive's manifests.
+        MissingFileError, CorruptFileError: a manifest of the archive is gone or damaged.
     """
     commits = []
     for snapshot in snapshots:
@@ -233,9 +234,10 @@ def kept_commits(
 
 
 def for_all_versions(predicate: Predicate | None, schema: TableSchema) -> Predicate | None:
-    """Return the part of a condition that holds for all rows of a key, or for none.
+    """Return the part of a condition that is true for all versions of a row or for none.
 
-    Without key that is all that looks at columns of the table: equal rows satisfy it alike.
+    With key it is the part that looks at the key alone. Without key it is the part that looks at
+    columns of the table, because equal rows have equal columns.
     """
     if predicate is None:
         return None

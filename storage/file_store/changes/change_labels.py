@@ -1,4 +1,4 @@
-"""The columns that say of a change row what happened, by which commit, and when."""
+"""The columns of a change row that say what happened, by which commit, and when."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _TEXTS: Final[Mapping[str, Mapping[ChangeKind, str]]] = FrozenMap(
 
 
 def labelled(rows: pa.Table, times_ms: Mapping[int, int], wanted: Collection[str]) -> pa.Table:
-    """Return change rows with those labels that are wanted in the place of kind and version.
+    """Return change rows with the wanted labels instead of kind and version.
 
     Args:
-        rows: from `change_rows.told` or its like.
+        rows: change rows, as `change_rows.told` returns them.
         times_ms: when each version was committed.
-        wanted: names; those that are no labels are passed over.
+        wanted: names of labels; other names are ignored.
     """
     kinds, versions = rows[CHANGE_COLUMN].to_numpy(), rows[VERSION_COLUMN]
     answer = rows.drop_columns([CHANGE_COLUMN, VERSION_COLUMN])

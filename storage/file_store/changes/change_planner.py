@@ -1,10 +1,10 @@
-"""Which splits a range of changes has: pure, from what the commits did to the buckets.
+"""Which splits a range of changes has; a pure function of what the commits did to the buckets.
 
-With key, commits that only add newer files are read together: their rows, put over those of the
-files from before that can hold the same keys, are chains of versions of each key, and the changes
-are the steps of the chains. Any other commit is read as two states of the sections of the bucket
-in which files differ. Without key the rows of the files are the changes themselves, unless equal
-rows must be set off against each other.
+In a table with key, commits that only add newer files are read together. With the older files that
+can hold the same keys they give the versions of each key one after the other, and each step from
+one version to the next is a change. Any other commit is read as two states of those sections of
+the bucket in which files differ. In a table without key the rows of the files are the changes
+themselves, unless equal rows must be counted against each other.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from table_store.storage.file_store.model.sorted_run import key_max, key_min
 from table_store.storage.file_store.scan.scan_planner import OPEN_COST_BYTES
 
 CHAIN_FILES_MAX: Final = 64
-"""Files of commits that are merged at once. More would be open at the same time."""
+"""Most files of commits that are merged at once; all of them are open at the same time."""
 
 
 def plan_changes(
@@ -87,7 +87,7 @@ def _within(
         )
         for step in steps
     )
-    # Files from before tell nothing without a commit.
+    # Without a commit the older files hold no change.
     cut = tuple(s for s in cut if s.kind is StepKind.REPLACE or any(c.added for c in s.commits))
     if any(step.files for step in cut):
         yield ChangeSplit(partition=history.partition, bucket=history.bucket, steps=cut, keys=keys)
@@ -177,7 +177,7 @@ def _keyless(history: BucketHistory, mode: ChangeMode, target_bytes: int) -> Ite
     commits = [*history.kept, *later]
     is_net = mode.deduplication is Deduplication.NET_CHANGES
     if any(file.delete_count for file in (*history.base, *files)):
-        # A deletion may have met no row so far, and then takes away one that is added later.
+        # A deletion that found no row so far removes one that is added later.
         together = commits if is_net else later
         yield _counting(history, together, base=history.base)
         commits = [commit for commit in commits if commit not in together]
@@ -206,7 +206,7 @@ def _counting(
 def _plain(
     history: BucketHistory, commits: Sequence[BucketCommit], target_bytes: int
 ) -> Iterator[ChangeSplit]:
-    """Files side by side, in their order, until a split is full."""
+    """Yield splits of files in their order, each as many as fit."""
     pack: list[BucketCommit] = []
     size_bytes = 0
     for commit in commits:

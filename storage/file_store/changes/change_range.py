@@ -35,7 +35,7 @@ class ChangeBound:
             raise ValueError("a bound is either a version or a time")
 
     def __str__(self) -> str:
-        """How errors name it."""
+        """Return the bound as errors name it."""
         if self.version is not None:
             return f"version {self.version}"
         return f"timestamp {time_text(self.timestamp_us or 0)}"
@@ -48,7 +48,7 @@ def as_bound(version: int | ChangeBound | None) -> ChangeBound | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRange:
-    """The changes of the snapshots `first_id` to `last_id`; none where the first is greater."""
+    """The changes of the snapshots `first_id` to `last_id`; empty if `first_id` is greater."""
 
     first_id: int
     last_id: int
@@ -56,9 +56,9 @@ class ChangeRange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeHistory:
-    """The part of a table's history whose changes can be told.
+    """The part of a table's history whose changes can be read.
 
-    That is a snapshot and the one before; of older ones what the archive has kept.
+    The changes of a snapshot are read from it and the one before, or from the archive.
     """
 
     snapshots: SnapshotStore
@@ -66,7 +66,7 @@ class ChangeHistory:
     archive: ChangeArchive | None = None
 
     def archived(self) -> range:
-        """Return the ids whose changes the archive alone can tell."""
+        """Return the ids whose changes are only in the archive."""
         return self._archived(self.snapshots.earliest_id())
 
     def _archived(self, earliest: int | None) -> range:
@@ -79,13 +79,13 @@ class ChangeHistory:
         """Return a snapshot that is there or whose changes are kept.
 
         Raises:
-            SnapshotNotFoundError: it is neither.
+            SnapshotNotFoundError: there is neither.
         """
         try:
             return self.snapshots.get(snapshot_id)
         except SnapshotNotFoundError:
             if self.archive is not None and snapshot_id in self.archive.ids():
-                with suppress(MissingFileError):  # it is kept no longer
+                with suppress(MissingFileError):  # the archive has removed it meanwhile
                     return self.archive.snapshots.get(snapshot_id)
             raise
 
@@ -97,7 +97,7 @@ class ChangeHistory:
 
         Raises:
             InvalidChangeRangeError: the start lies after the end.
-            ChangesNotAvailableError: a bound lies outside of the history; names what there is.
+            ChangesNotAvailableError: a bound lies outside of the history, which the error names.
         """
         _check_order(start, end)
         (earliest, known), latest = self._beginning(), self.snapshots.latest_id()
@@ -122,7 +122,7 @@ class ChangeHistory:
         return ChangeRange(first_id=1, last_id=0)
 
     def _beginning(self) -> tuple[int | None, int]:
-        """The oldest snapshot of which anything is left, and the first whose changes are."""
+        """Return the oldest snapshot that is left, and the first whose changes can be read."""
         earliest = self.snapshots.earliest_id()
         if earliest is None or earliest == 1:
             return earliest, 1
@@ -186,7 +186,7 @@ class ChangeHistory:
 
 
 def check_tracked(snapshots: Sequence[Snapshot], table: str) -> None:
-    """Return quietly if every commit that changed rows was made with change tracking.
+    """Check that every commit which changed rows was made with change tracking.
 
     Raises:
         UntrackedChangesError: one was not.
@@ -199,7 +199,7 @@ def check_tracked(snapshots: Sequence[Snapshot], table: str) -> None:
 
 
 def is_tracked(snapshot: Snapshot) -> bool:
-    """Whether readers of changes shall see the commit; a compaction changes nothing."""
+    """Whether readers of changes shall see the commit; they see no compaction."""
     return snapshot.change_tracking or snapshot.commit_kind is CommitKind.COMPACT
 
 

@@ -1,4 +1,4 @@
-"""Change rows of a split: worked out, then labelled, filtered and cut into batches."""
+"""Computes the change rows of a split, labels and filters them and cuts them into batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from table_store.storage.kernel.types import to_arrow
 
 @dataclass(frozen=True, slots=True)
 class ChangeReader:
-    """Reads splits of changes of one table under one schema. Cheap to pickle: goes to workers.
+    """Reads splits of changes of one table under one schema. It is pickled for workers cheaply.
 
     `labels` are the columns that the rows have besides those of the table.
     """
@@ -39,7 +39,7 @@ class ChangeReader:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the split's change rows that satisfy `predicate`.
 
-        Of a changed key the row before stands directly ahead of the row after.
+        The old row of a changed key stands directly in front of its new row.
 
         Args:
             split: from `plan_changes` of the same table and mode.

@@ -1,4 +1,4 @@
-"""Change rows while they are worked out: what happened to a row, and by which commit."""
+"""Change rows while they are computed: what happened to a row, and by which commit."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from table_store.storage.kernel.arrays import IntArray, Mask
 from table_store.storage.kernel.errors import RetractionError
 
 CHANGE_COLUMN: Final = "_CHANGE"
-"""A `ChangeKind` (int8), behind the columns of the table."""
+"""Column with a `ChangeKind` (int8), behind the columns of the table."""
 
 VERSION_COLUMN: Final = "_VERSION"
-"""Id of the snapshot (int64), last."""
+"""Column with the id of the snapshot (int64), the last one."""
 
 
 class ChangeKind(IntEnum):
@@ -40,8 +40,8 @@ class ChangeKind(IntEnum):
 class ChangePairs:
     """Changes as pairs of positions in a table: the row before and the row after.
 
-    A position of -1 is no row; each pair has at least one. The versions are those of the commits
-    that took the one away and brought the other.
+    A position of -1 means that there is no such row; each pair has at least one row. The versions
+    are those of the commits that removed the old row and added the new one.
     """
 
     before: IntArray
@@ -60,12 +60,12 @@ class ChangePairs:
 
 
 def told(rows: pa.Table, pairs: ChangePairs, columns: Sequence[str], mode: ChangeMode) -> pa.Table:
-    """Return change rows, the one before a change directly ahead of the one after it.
+    """Return change rows, the old row of a change directly in front of the new one.
 
     Args:
         rows: to which the pairs point; has `columns`.
         pairs: the changes.
-        columns: of the answer, besides the last two.
+        columns: of the answer, in front of kind and version.
         mode: whether pairs of equal rows are left out, and whether pairs are updates.
     """
     has_both = (pairs.before >= 0) & (pairs.after >= 0)
@@ -90,10 +90,10 @@ def told(rows: pa.Table, pairs: ChangePairs, columns: Sequence[str], mode: Chang
 
 
 def without_retractions(rows: pa.Table, retractions: Retractions) -> pa.Table:
-    """Return change rows as a reader takes them that knows only of new rows.
+    """Return change rows for a reader that takes every row as a new one.
 
     Raises:
-        RetractionError: it wants to know, and there is a row that is not new.
+        RetractionError: the reader wants an error if there is a row that is not new.
     """
     if retractions is Retractions.TELL:
         return rows
@@ -120,7 +120,7 @@ def change_rows(
 
 
 def _taken(rows: pa.Table, positions: IntArray, columns: Sequence[str]) -> pa.Table:
-    # Column by column, so that only one of them is in memory more than twice.
+    # It goes column by column, so that only one column is in memory more than twice.
     at = pa.array(positions)
     return pa.table(
         [rows[name].combine_chunks().take(at) for name in columns],

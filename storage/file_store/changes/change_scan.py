@@ -37,22 +37,22 @@ from table_store.storage.kernel.types import arrow_field
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeScan:
-    """The changes of a range of snapshots under one schema; nothing of it changes afterwards.
+    """A read of the changes of a range of snapshots under one schema; it never changes.
 
     Attributes:
         history: of the table.
         metadata: reads its manifests.
         files: reads its data files as rows of `schema`.
-        schema: of all rows, also of those written before it.
+        schema: of all rows, also of those that were written under an older one.
         range: which snapshots.
-        begins_with_snapshot: whether the first one is told whole, as inserts.
-        mode: how changes are told.
+        begins_with_snapshot: whether all rows of the first snapshot are returned, as inserts.
+        mode: which changes are returned, and in which form.
         columns: names of the answer, of the schema or of `labels`.
-        predicate: which change rows; None are all.
+        predicate: which change rows; None means all.
         labels: columns that the changes have besides those of the table.
-        skips_untracked: whether commits without change tracking are passed over.
+        skips_untracked: whether commits without change tracking are skipped.
         moved_schemas: ids of schemas under which rows may lie in other buckets than today.
-        target_bytes: of files that one split reads at most.
+        target_bytes: most bytes of files that one split reads.
         parallelism: tasks that the changes are to be spread over.
     """
 
@@ -118,7 +118,7 @@ class ChangeScan:
         return (*whole, *changed)
 
     def _kept(self) -> tuple[Snapshot, ...]:
-        """The first snapshots of the range whose changes only the archive tells."""
+        """Return the first snapshots of the range, whose changes are only in the archive."""
         archive = self.history.archive
         if self.begins_with_snapshot or archive is None:
             return ()
@@ -126,7 +126,7 @@ class ChangeScan:
         return tuple(archive.snapshots.get(i) for i in range(self.range.first_id, stop))
 
     def reader(self) -> ChangeReader:
-        """Return what reads the splits, here or in another process."""
+        """Return the reader of the splits, for this process or another one."""
         return ChangeReader(self.files, self.schema, self.mode, self.labels)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
@@ -137,7 +137,7 @@ class ChangeScan:
             yield from under_schema(found, self.arrow_schema)
 
     def to_arrow(self) -> pa.Table:
-        """Return all change rows as one table, in no promised order."""
+        """Return all change rows as one table, in any order."""
         return pa.Table.from_batches(list(self.to_batches()), schema=self.arrow_schema)
 
     @cached_property
@@ -153,7 +153,7 @@ class ChangeScan:
 
 
 def check_labels(schema: TableSchema, labels: tuple[str, ...]) -> None:
-    """Return quietly if no column of the table has the name of a label.
+    """Check that no column of the table has the name of a label.
 
     Raises:
         InvalidSchemaError: one has.

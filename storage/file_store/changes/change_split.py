@@ -1,4 +1,4 @@
-"""A part of a range of changes that one task works out, and how its rows are to look."""
+"""A part of a range of changes that one task computes, and the form of its rows."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Deduplication(StrEnum):
     """Which changes are left out; the values are those of Spark's `deduplicationMode`."""
 
     NONE = "none"
-    """None: a row that a commit takes away and adds again as it was is two changes."""
+    """No changes are left out: a row that a commit removes and adds again unchanged is two."""
 
     DROP_CARRYOVERS = "dropCarryovers"
-    """Such rows."""
+    """Rows that a commit removes and adds again unchanged are left out."""
 
     NET_CHANGES = "netChanges"
-    """Also those that a later commit of the range takes back or overtakes."""
+    """Changes that a later commit of the range undoes or replaces are left out, too."""
 
 
 class Retractions(StrEnum):
-    """What becomes of changes that are not new rows, where nothing tells them apart."""
+    """What a reader gets that cannot tell deletes and updates from new rows."""
 
     TELL = "tell"
     FAIL = "fail"
@@ -35,12 +35,12 @@ class Retractions(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMode:
-    """How changes are told.
+    """Which changes are returned, and in which form.
 
-    With `computes_updates` a key that has another row after a commit is `update_preimage` and
-    `update_postimage`, else `delete` and `insert`. Without key a change of a row is always the
-    latter: nothing tells which row became which. `retractions` is for readers that do not look at
-    the kind of a change: `ignore` leaves deletes and preimages out.
+    With `computes_updates` a key that has another row after a commit gives `update_preimage` and
+    `update_postimage`, else `delete` and `insert`. A table without key always gives `delete` and
+    `insert`, because nobody knows which row became which. `retractions` is for readers that do
+    not look at the kind of a change: `ignore` leaves deletes and preimages out.
     """
 
     deduplication: Deduplication = Deduplication.DROP_CARRYOVERS
@@ -52,24 +52,24 @@ class StepKind(StrEnum):
     """How the files of a step become changes."""
 
     PLAIN = "plain"
-    """The rows of the files are the changes: new keys, or no key and nothing to set off."""
+    """The rows of the files are the changes, because all keys are new or no equal rows can meet."""
 
     COUNT = "count"
-    """Equal rows are counted before and after each commit (no key)."""
+    """Equal rows are counted before and after each commit, in a table without key."""
 
     CHAIN = "chain"
-    """Commits put newer rows of keys over those of `base`."""
+    """The commits only add newer rows of keys to those of `base`."""
 
     REPLACE = "replace"
-    """The one commit puts the files it adds in the place of `base`."""
+    """The step's only commit replaces `base` by the files it adds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketCommit:
-    """What one commit did to a bucket, or to all of them.
+    """What one commit did to a bucket, or to all buckets.
 
-    A silent one is not told, but later ones build on it. Of an exact one the files have the rows
-    that changed and nothing else.
+    The changes of a silent commit are not returned, but later commits build on it. The files of
+    an exact commit hold the changed rows and nothing else.
     """
 
     snapshot_id: int
@@ -81,13 +81,13 @@ class BucketCommit:
 
     @property
     def files(self) -> tuple[DataFile, ...]:
-        """All files that it changed."""
+        """All files that the commit added or removed."""
         return (*self.removed, *self.added)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeStep:
-    """Commits that follow each other, and the files from before them that matter."""
+    """Commits that follow each other, and the older files that matter for their changes."""
 
     kind: StepKind
     base: tuple[DataFile, ...] = ()
@@ -101,7 +101,7 @@ class ChangeStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeSplit:
-    """Steps of one bucket, oldest first; `keys` is the part of the key that the split has."""
+    """Steps of one bucket, oldest first; `keys` is the range of keys that the split covers."""
 
     partition: tuple[Value, ...]
     bucket: int
@@ -114,7 +114,7 @@ class ChangeSplit:
         return tuple(file for step in self.steps for file in step.files)
 
     def to_bytes(self) -> bytes:
-        """Return the split for another process of this program; column bounds stay behind."""
+        """Return the split for another process of this program, without its column bounds."""
         return pickle.dumps(
             replace(self, steps=tuple(map(_slim_step, self.steps))), pickle.HIGHEST_PROTOCOL
         )

@@ -1,4 +1,4 @@
-"""Reads change rows of a bucket with key: runs of the files from before and of the commits."""
+"""Reads change rows of a bucket with key by merging the runs of older files and of commits."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ from table_store.storage.kernel.types import (
 from table_store.storage.kernel.values import python_values
 
 LOOKUP_ROWS_MAX: Final = 10_000
-"""Changed keys that are looked up one by one in the files from before; beyond, by their range."""
+"""Most changed keys that are searched one by one in the older files; more, by their range."""
 
-# Types whose values are literals of their own type.
+# Types of which every value is a literal of just that type.
 _LOOKED_UP: Final = (BYTE, SHORT, INTEGER, LONG, DATE, STRING)
 
 
@@ -59,7 +59,7 @@ _LOOKED_UP: Final = (BYTE, SHORT, INTEGER, LONG, DATE, STRING)
 class KeyedChangeReader:
     """Streams change rows in slices of the key range, so memory is bounded.
 
-    Only netChanges over commits that replaced files holds all changes of the split.
+    It holds all changes of the split only for netChanges over commits that replaced files.
     """
 
     files: DataFileReader
@@ -77,7 +77,7 @@ class KeyedChangeReader:
         is_plain = [step.kind for step in split.steps] == [StepKind.PLAIN]
         compares = self.mode.computes_updates or (self.mode.deduplication is not Deduplication.NONE)
         if is_plain or not compares:
-            # Nothing is compared, so nothing else is read.
+            # Rows are not compared with each other, so no other columns are read.
             names = tuple(n for n in names if n in needed or n in self.schema.primary_key)
         terms = [t for t in (of_key, split.keys.to_predicate(self.schema)) if t is not None]
         if self.mode.deduplication is Deduplication.NET_CHANGES:
@@ -91,7 +91,7 @@ class KeyedChangeReader:
     ) -> Iterator[pa.Table]:
         held: list[pa.Table] = []
         for step in split.steps:
-            # Without rows that stay as they are: they would date a row later than its change.
+            # Unchanged rows are left out, or else a row's last change would seem too late.
             for rows in self._step(step, names, terms, ChangeMode()):
                 if step.kind is StepKind.PLAIN and len(split.steps) == 1:
                     yield rows
@@ -141,7 +141,7 @@ class KeyedChangeReader:
     def _runs(
         self, step: ChangeStep, names: Sequence[str], terms: Sequence[Predicate]
     ) -> Iterator[RunRows]:
-        """Sorted runs from old to new: the files from before as version 0, then the commits."""
+        """Yield sorted runs from old to new: the older files as version 0, then the commits."""
         base_terms = list(terms)
         if step.kind is StepKind.CHAIN and step.base:
             base_terms.extend(self._lookup(step, terms))
@@ -173,14 +173,14 @@ class KeyedChangeReader:
         return RunRows(sum(file.row_count for file in files), batches())
 
     def _lookup(self, step: ChangeStep, terms: Sequence[Predicate]) -> Iterator[Predicate]:
-        """Conditions that the keys of all changed rows satisfy, so that few others are read."""
+        """Yield conditions that the keys of all changed rows satisfy and few other keys do."""
         changed = [file for commit in step.commits for file in commit.added]
         columns = range_columns(self.schema)
         if not columns:
             return
         place = self.schema.primary_key.index(columns[0])
         low, high = min(changed, key=key_min).key_min, max(changed, key=key_max).key_max
-        # Keys ascend by their columns from the first, and those of the partition are constant.
+        # Keys are ordered by their first column first; partition columns are constant here.
         if low is not None and high is not None and self._leads(place):
             yield Comparison(columns[0], ">=", low[place])
             yield Comparison(columns[0], "<=", high[place])

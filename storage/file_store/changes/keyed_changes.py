@@ -1,4 +1,4 @@
-"""Changes of a table with key: versions of each key side by side, in vectorised kernels."""
+"""Changes of a table with key, computed from the versions of each key by vectorised kernels."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def chained_pairs(rows: pa.Table, key: Sequence[str]) -> ChangePairs:
     """Return what each commit changed, ascending by key, then by commit.
 
     Args:
-        rows: of the files from before (version 0) and of the commits, each with all rows of its
-            keys, oldest first; a row of kind delete says that the key is gone.
+        rows: of the older files (version 0) and of the commits, with all versions of each key,
+            oldest first; a row of kind delete says that the key is gone.
         key: the key columns.
     """
     states = _States.of(rows, key)
@@ -32,7 +32,7 @@ def chained_pairs(rows: pa.Table, key: Sequence[str]) -> ChangePairs:
 
 
 def replaced_pairs(rows: pa.Table, key: Sequence[str], version: int) -> ChangePairs:
-    """Return what one commit changed that put other files in the place of some.
+    """Return what one commit changed that replaced some files by others.
 
     Args:
         rows: of the files before it (version 0), then of those after it (another version).
@@ -41,7 +41,7 @@ def replaced_pairs(rows: pa.Table, key: Sequence[str], version: int) -> ChangePa
     """
     states = _States.of(rows, key)
     pairs = states.pairs(np.full(len(states.versions), version))
-    # A key of which nothing comes after: its last state is its end.
+    # A key is gone if it has a row before the commit and none after it.
     is_gone = (states.versions == 0) & states.is_last
     pairs = replace(
         pairs,
@@ -52,7 +52,7 @@ def replaced_pairs(rows: pa.Table, key: Sequence[str], version: int) -> ChangePa
 
 
 def net_pairs(changes: pa.Table, key: Sequence[str]) -> ChangePairs:
-    """Return for each key its row before the first of these changes and after the last.
+    """Return for each key its row before the first of these changes and its row after the last.
 
     `changes` are change rows (`change_rows.told`), in any order.
     """

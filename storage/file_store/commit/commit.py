@@ -49,12 +49,12 @@ from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.ids import IdSource
 
 BATCH_LOOKBACK = 10
-"""Snapshots that are searched for an earlier commit of a batch statement which does not say when
-it began. More: commits get slower with the length of the history."""
+"""How many snapshots are searched for an earlier commit of a batch statement that does not say
+when it began. With more, commits get slower as the history grows."""
 
 
 class TableCommit:
-    """Commits to one table. Holds no state of the table, so it may live as long as it likes."""
+    """Commits to one table. It holds no state of the table, so it never becomes stale."""
 
     def __init__(
         self,
@@ -110,10 +110,11 @@ class TableCommit:
         all be `BATCH_IDENTIFIER` with a user name that is used for one statement only.
 
         Args:
-            messages: what writers or compactions hand back; empty for an overwrite by nothing.
-            kind: COMPACT for files whose rows were in the table before, with absolute sequences.
+            messages: what writers or compactions returned; empty for an overwrite by nothing.
+            kind: COMPACT if the rows of the files were in the table before; their sequence numbers
+                are then absolute.
             commit_user: who commits.
-            commit_identifier: what is committed; see above.
+            commit_identifier: names the commit among those of the user; see above.
             read_snapshot_id: the snapshot the statement read (0: the empty table). Any later
                 commit that changed rows in `read_scope` (default: the whole table; for an
                 overwrite: what it replaces) is a conflict. None: nothing was read.
@@ -122,13 +123,13 @@ class TableCommit:
                 replaced meanwhile are deleted in their new form.
             track_changes: whether readers of changes shall see it; None: as the table's option.
             operation: the statement's name, for people.
-            expected_schema_id: refuse when the table's schema is another one by now.
+            expected_schema_id: refuse the commit if the table has another schema by now.
             since_snapshot_id: latest snapshot when the statement began (0: none), if known. An
-                earlier commit of the same batch statement is looked for in all later ones;
+                earlier commit of the same batch statement is searched in all later snapshots;
                 without it (and without `read_snapshot_id`) in the last `BATCH_LOOKBACK` only.
-            allow_empty: make a snapshot even when no file changes (a stream's checkpoint).
-            log_offsets: by bucket; buckets that are absent keep theirs.
-            properties: anything the committer wants to find again.
+            allow_empty: make a snapshot even if no file changes (a stream's checkpoint).
+            log_offsets: by bucket; a bucket that is absent keeps its offset.
+            properties: any texts that the committer wants to find again in the snapshot.
 
         Raises:
             CommitConflictError: another commit is in the way; nothing of this one is visible.
@@ -186,14 +187,14 @@ class TableCommit:
             track_changes=track_changes,
             operation="ROLLBACK",
         )
-        # Each attempt looks again whether the snapshot, pinned by now, still counts.
+        # The snapshot is pinned by now, and each attempt checks that it has not expired.
         with self._pins.pinned(self._snapshots.get(snapshot_id), self._ids.unique()):
             return self._run(changes, since=None)
 
     def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
         outcome = self._outcome(changes, since=since)
         if isinstance(outcome, Committed):
-            # It has happened all the same; the log catches up.
+            # The commit has happened all the same; the log catches up later.
             with suppress(TableStoreError):
                 schema = self._schemas.get(outcome.snapshot.schema_id)
                 self._listener.on_commit(outcome.snapshot, schema)
@@ -210,13 +211,13 @@ class TableCommit:
         except TableStoreError as error:
             if not doubts:
                 raise
-            # What a later attempt met says nothing about the earlier one, which may still land.
+            # The later attempt's error says nothing about the earlier one, which may still succeed.
             raise self._unknown_error(changes, doubts[0].reason) from error
 
     def _repeated(
         self, latest: Snapshot | None, changes: Changes, doubts: list[Unknown]
     ) -> Committed | NoChange:
-        """Attempt until it is known what has happened; attempts in doubt are added to `doubts`."""
+        """Repeat attempts until the outcome is known; attempts in doubt are added to `doubts`."""
         for number in range(self._retry.max_retries + 1):
             result = self._attempt.run(latest, changes)
             if isinstance(result, Committed) or (isinstance(result, NoChange) and not doubts):
@@ -242,13 +243,13 @@ class TableCommit:
     def _settled(
         self, result: NoChange | LostRace | Unknown, latest: Snapshot | None, changes: Changes
     ) -> Committed | NoChange | None:
-        """Return what an attempt in doubt has come to; None where another attempt does no harm.
+        """Return the outcome of an attempt in doubt; None if another attempt does no harm.
 
-        That is so when it lost, and also while its snapshot id is free: the next attempt is at
-        the same id, and of the two only one can ever be there.
+        Another attempt does no harm if this one lost, and also while its snapshot id is free: the
+        next attempt takes the same id, and only one of the two can ever get it.
 
         Raises:
-            SnapshotNotFoundError: it has expired, and so nobody knows.
+            SnapshotNotFoundError: the snapshot has expired, so nobody knows whose it was.
         """
         if not isinstance(result, Unknown) or latest is None or latest.id < result.snapshot_id:
             return None
@@ -263,7 +264,7 @@ class TableCommit:
             own = self._snapshots.get(result.snapshot_id)
             if not changes.made(own):
                 return None
-        # Its name may not be durable yet: this write synchronises the same folder.
+        # The name of the snapshot may not be durable yet; this write synchronises its folder.
         self._snapshots.write_hint(own.id, durable=True)
         return Committed(snapshot=own)
 
@@ -275,10 +276,10 @@ class TableCommit:
         return False
 
     def _base(self, changes: Changes) -> Snapshot | None:
-        """Return what the next snapshot follows.
+        """Return the snapshot that the next one follows.
 
-        For a rollback, which leads out of damage, that is the newest snapshot that can be read,
-        under the id of the newest.
+        For a rollback, which must work on a damaged table, it is the newest snapshot that can be
+        read, with the id of the newest one.
         """
         try:
             return self._snapshots.latest()
@@ -324,7 +325,7 @@ class TableCommit:
             except SnapshotNotFoundError:
                 return None
             except CorruptFileError:
-                continue  # whoever wrote it: a rollback has passed over it
+                continue  # a later rollback has skipped this damaged snapshot
             if changes.made(snapshot):
                 return snapshot
         return None

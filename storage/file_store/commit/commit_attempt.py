@@ -50,7 +50,7 @@ class CommitAttempt:
         try:
             return self._run(base, changes)
         except MissingFileError:
-            # Who expired the base and its manifests has committed after it.
+            # The base has expired, manifests and all, so another commit came after it.
             if base is not None and self.snapshots.has_expired(base.id):
                 return LostRace()
             raise
@@ -91,7 +91,7 @@ class CommitAttempt:
                 return Committed(snapshot=snapshot)
             case Publication.UNCLEAR:
                 return Unknown(snapshot_id=snapshot.id, reason=publication.value)
-        # On a store that repeats requests the winner may be ourselves.
+        # If the store repeats requests, the snapshot that is in the way may be this one.
         try:
             is_own = changes.made(self.snapshots.get(snapshot.id))
         except TableStoreError as error:
@@ -99,7 +99,7 @@ class CommitAttempt:
         return Committed(snapshot=snapshot) if is_own else LostRace()
 
     def _lost_file(self, changes: Changes, delta: Delta, schema: TableSchema) -> str | None:
-        """Return the path of a data file that the commit would add and that is not there."""
+        """Return the path of a data file that the commit would add but that does not exist."""
         if changes.rollback_to is None:
             files = [f for message in changes.messages for f in message.added]
         else:
@@ -121,7 +121,7 @@ class CommitAttempt:
         number = 1 if base is None else base.id + 1
         offsets = FrozenMap() if base is None else base.log_offsets
         last_rollback = 0 if base is None else base.last_rollback
-        # It never goes back, whatever is deleted or rolled back.
+        # The watermark never goes back, whatever is deleted or rolled back.
         watermark = None if base is None else base.watermark
         if changes.kind is not CommitKind.COMPACT:
             watermark = latest_of(watermark, watermark_of(schema, changes.messages))
@@ -133,7 +133,7 @@ class CommitAttempt:
             commit_user=changes.commit_user,
             commit_identifier=changes.commit_identifier,
             commit_kind=changes.kind,
-            # Never before the snapshot it follows, so that time travel can search by halves.
+            # Times never go back from one snapshot to the next, so that time travel can bisect.
             time_ms=max(self.clock.now_ms(), 0 if base is None else base.time_ms),
             log_offsets={**offsets, **self.listener.log_offsets(schema), **changes.log_offsets},
             total_record_count=delta.total_record_count,

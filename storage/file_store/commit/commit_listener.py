@@ -1,4 +1,4 @@
-"""Who hears of the snapshots of a table in the process that commits them."""
+"""The listener that hears of a table's snapshots in the process that commits them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from table_store.storage.options.log_options import LOG_KAFKA_TOPIC, LOG_RETENTI
 
 
 class LogNotAttachedError(TableStoreError):
-    """A table with a log is to be changed by who would not tell the log."""
+    """A program that does not tell the log tries to change a table which has one."""
 
     condition = "TABLE_STORE_LOG_NOT_ATTACHED"
     sql_state = "55000"
@@ -30,11 +30,11 @@ class CommitListener(Protocol):
     """Hears of every commit of one table, before and after it is published."""
 
     def before_commit(self, schema: TableSchema) -> None:
-        """Refuse, by an error, changes that could not be told; nothing is committed then."""
+        """Raise an error if the log cannot take changes now; then nothing is committed."""
         ...
 
     def log_offsets(self, schema: TableSchema) -> Mapping[int, int]:
-        """Return, by bucket, offsets of the log behind which the next snapshot's changes are."""
+        """Return for each bucket an offset in the log before the next snapshot's changes."""
         ...
 
     def on_commit(self, snapshot: Snapshot, schema: TableSchema) -> None:
@@ -42,12 +42,12 @@ class CommitListener(Protocol):
         ...
 
     def before_expiry(self, first_retained: int) -> None:
-        """Take what is still needed before older snapshots go; an error keeps them all."""
+        """Copy what is still needed of older snapshots; an error keeps all of them."""
         ...
 
 
 class NoListener:
-    """Implements `CommitListener` for nobody."""
+    """A `CommitListener` that does nothing."""
 
     def before_commit(self, schema: TableSchema) -> None:
         """See `CommitListener`."""
@@ -64,11 +64,11 @@ class NoListener:
 
 
 NO_LISTENER: Final = NoListener()
-"""For who knows that nobody must hear, as of a table in the making."""
+"""For a caller who knows that nobody must hear, for example while a table is being created."""
 
 
 def heard_by(listener: CommitListener | None, schema: TableSchema, path: str) -> CommitListener:
-    """Return the listener of a table, or nobody where none is needed.
+    """Return the listener of a table, or one that does nothing if none is needed.
 
     Raises:
         LogNotAttachedError: the table was opened without its log, which would miss the changes.

@@ -1,4 +1,4 @@
-"""What became of a commit, or of one attempt at it."""
+"""The outcome of a commit, or of one attempt at it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from table_store.storage.file_store.model.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
-    """The commit is durable and visible; `repeated` when an earlier call had made it."""
+    """The commit is durable and visible; `repeated` says that an earlier call had made it."""
 
     snapshot: Snapshot
     repeated: bool = False
@@ -17,7 +17,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoChange:
-    """There was nothing to commit, or it had been committed and its snapshot has expired."""
+    """There was nothing to commit, or it was committed earlier and its snapshot has expired."""
 
     snapshot: Snapshot | None
 
@@ -29,7 +29,7 @@ class LostRace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """Whether the attempt has become, or will become, snapshot `snapshot_id` is not known."""
+    """Nobody knows whether the attempt has become, or will become, snapshot `snapshot_id`."""
 
     snapshot_id: int
     reason: str

@@ -1,4 +1,4 @@
-"""What a commit changes, worked out against the snapshot that it is to follow."""
+"""What a commit changes in the snapshot that it is to follow."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Changes:
     properties: Mapping[str, str] = field(default_factory=FrozenMap)
 
     def made(self, snapshot: Snapshot) -> bool:
-        """Return whether the snapshot is the commit of these changes."""
+        """Return whether the commit of these changes has made the snapshot."""
         return (snapshot.commit_user, snapshot.commit_identifier) == (
             self.commit_user,
             self.commit_identifier,
@@ -76,8 +76,8 @@ class Changes:
 class Delta:
     """Entries of a commit (deletions first) and the sequence number after it.
 
-    `content` is the snapshot that the entries change: the one before, or for a rollback from
-    metadata that cannot be read the one that is rolled back to.
+    `content` is the snapshot that the entries change: the one before, or, for a rollback from
+    damaged metadata, the target of the rollback.
     """
 
     entries: pa.Table
@@ -86,7 +86,7 @@ class Delta:
 
     @property
     def record_count(self) -> int:
-        """Stored rows added, less those deleted."""
+        """Number of stored rows that are added, less those that are deleted."""
         rows = self.entries["row_count"].to_numpy()
         added = self.entries["kind"].to_numpy() == FileKind.ADD
         return int(rows[added].sum() - rows[~added].sum())
@@ -99,7 +99,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitPlanner:
-    """Reads what is needed to decide; an append reads nothing."""
+    """Decides what a commit writes, and reads what it needs for that; an append reads nothing."""
 
     reader: MetadataReader
     snapshots: SnapshotStore
@@ -192,9 +192,9 @@ class CommitPlanner:
         try:
             now = read_live_files(self.reader, base, schema).entries
         except (CorruptFileError, MissingFileError, FormatVersionError):
-            # Damage is what people roll back from; what changes by it nobody can tell then.
+            # People roll back from damage, but then nobody can tell what the rollback changes.
             return entries_from_files(schema), snapshot
-        # Also a file that has moved to another level since counts as changed.
+        # A file that has moved to another level since counts as changed, too.
         keep_now = _keys_in(now, target)
         keep_target = _keys_in(target, now)
         changed = concat_entries(
@@ -207,7 +207,7 @@ class CommitPlanner:
 
 
 def with_kind(entries: pa.Table, kind: FileKind) -> pa.Table:
-    """Return the entries, all of this kind."""
+    """Return the entries with this kind in each."""
     column = pa.repeat(pa.scalar(kind.value, pa.int8()), entries.num_rows)
     return entries.set_column(entries.schema.get_field_index("kind"), "kind", column)
 

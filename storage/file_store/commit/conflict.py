@@ -1,4 +1,4 @@
-"""When a commit must not follow the commits that came before it: pure rules over values."""
+"""Pure rules that say when a commit must not follow the commits before it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LaterCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Why a commit is refused, and the commit it met (None when it is not known any more)."""
+    """Why a commit is refused, and the other commit, or None if that is not known any more."""
 
     reason: str
     snapshot: Snapshot | None = None

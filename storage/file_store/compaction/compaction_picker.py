@@ -9,15 +9,15 @@ UniversalCompaction compute them):
    percent, is not smaller than it: merge what was taken, if more than one;
 3. run count: more runs than the trigger: merge as many of the newest as bring it back.
 
-None of them acts on fewer runs than the trigger, so that small tables are left alone. What is more
-than RocksDB does keeps the price of a small commit from growing with the number of commits:
+None of them acts on fewer runs than the trigger, so that small tables are left alone. Two rules
+that RocksDB does not have keep the price of a small commit from growing with the number of commits:
 
-- The second and third wait until four runs are new (fewer where the trigger is lower), else a
-  bucket at its trigger would be compacted after every commit. So it has up to three runs more than
-  the trigger, where Paimon stops writers by default.
-- Of new runs, and where the count forces a merge, the next one is also taken when it is at most
-  two and a half times as large as what is taken. If as few as possible were merged, all new rows
-  would go into one run, rewritten each time until it is as large as the next one.
+- The second and third trigger wait until four runs are new (fewer if the trigger is lower), or else
+  a bucket at its trigger would be compacted after every commit. So a bucket has up to three runs
+  more than the trigger, where Paimon stops writers by default.
+- Among new runs, and when the run count forces a merge, the next run is also taken if it is at most
+  two and a half times as large as those taken before. If as few runs as possible were merged, all
+  new rows would go into one run, which is rewritten each time until it is as large as the next.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from table_store.storage.file_store.model.sorted_run import SortedRun
 from table_store.storage.file_store.model.storage_settings import PickerOptions
 
 _WIDE_RATIO_PERCENT: Final = 150
-"""The size ratio among new runs, and where their count forces a merge."""
+"""The size ratio among new runs, and when the run count forces a merge."""
 
 SMALL_FILES_FACTOR: Final = 4
-"""Runs of a bucket without key for each one of a bucket with key."""
+"""A bucket without key may have this many times the runs of a bucket with key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionUnit:
     """Runs to merge into one run on `output_level`, newest first.
 
-    `drop_deletes`: nothing older remains that a deletion could still have to hide.
-    `raised` are older runs of level 0, which only move, to the levels that they have here: the
-    merged one is newer than they are, and cannot be on level 0.
+    `drop_deletes` says that no older rows remain which a deletion could still have to hide.
+    `raised` are older runs of level 0 that only move to the levels given here, because the merged
+    run, which leaves level 0, is newer than they are.
     """
 
     output_level: int
@@ -59,13 +59,13 @@ class CompactionUnit:
 
     @property
     def raised_files(self) -> tuple[DataFile, ...]:
-        """All files that only move, as they are still."""
+        """All files that only move, with the levels that they still have."""
         return _files(self.raised)
 
     def described_by(self, files: Mapping[str, DataFile]) -> CompactionUnit:
-        """Return the unit with these in the place of its files, by their names.
+        """Return the unit with other descriptions of its files, found by their names.
 
-        Those that are only moved to another level go into a manifest again, statistics and all.
+        Files that only move go into a manifest again, so they need descriptions with statistics.
         """
 
         def described(runs: Sequence[LevelRun]) -> tuple[LevelRun, ...]:
@@ -101,7 +101,7 @@ def pick_compaction(levels: Levels, options: PickerOptions) -> CompactionUnit | 
 def pick_small_files(levels: Levels, options: PickerOptions) -> CompactionUnit | None:
     """Return what to compact now in a bucket without key, or None.
 
-    Its reads do not merge, so that more runs are put up with and rows are rewritten less often.
+    A read of it does not merge, so it may have more runs, and rows are rewritten less often.
     """
     trigger = options.run_count_trigger * SMALL_FILES_FACTOR
     return pick_compaction(levels, replace(options, run_count_trigger=trigger))
@@ -121,7 +121,7 @@ def _size_amplified(runs: Sequence[LevelRun], options: PickerOptions) -> bool:
 
 
 def _similar_in_size(runs: Sequence[LevelRun], count: int, ratio_percent: int) -> int:
-    """Return how many of the newest runs to take, beginning with `count` of them."""
+    """Return how many of the newest runs to take, at least `count`."""
     taken = sum(r.size_bytes for r in runs[:count])
     while count < len(runs):
         following = runs[count].size_bytes
@@ -133,17 +133,18 @@ def _similar_in_size(runs: Sequence[LevelRun], count: int, ratio_percent: int) -
 
 
 def _unit(runs: Sequence[LevelRun], count: int, options: PickerOptions) -> CompactionUnit:
-    """Return the merge of the first `count` runs, or of as many more as it takes.
+    """Return the merge of the first `count` runs, or of a few more if levels are short.
 
-    It goes right below the next run that is above level 0; those of level 0 before that one go in
-    between, as they are. Where there are not as many levels, further ones are merged.
+    The merged run goes right below the next run that is above level 0. Runs of level 0 in front
+    of that one move, unchanged, to the levels in between. If there are too few such levels,
+    further runs are merged.
     """
     level_max = max(options.level_max, *(r.level for r in runs))
     for taken in range(count, len(runs)):
         stay = [r for r in runs[taken:] if r.level == 0]
         above = runs[taken + len(stay) :]
         output_level = (above[0].level if above else level_max + 1) - len(stay) - 1
-        # Nothing is behind the oldest one that its deletions could hide: a rewrite drops them.
+        # No run is older than the last one, so a rewrite can drop its deletions.
         is_final = not above and any(file.delete_count for file in runs[-1].run.files)
         if output_level > 0 and not is_final:
             return CompactionUnit(

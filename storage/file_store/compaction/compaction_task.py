@@ -1,4 +1,4 @@
-"""Runs one picked compaction: reads the runs, merges them, writes one run in their place."""
+"""Runs one picked compaction: reads the runs, merges them and replaces them by one run."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from table_store.storage.kernel.types import to_arrow
 from table_store.storage.kernel.values import Value
 
 _FULL_SHARE: Final = 0.7
-"""Share of the target size from which a file is not worth rewriting (Paimon's
+"""A file with at least this share of the target size is not worth rewriting (Paimon's
 compaction.small-file-ratio)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionTask:
-    """What a compaction of one bucket needs; goes to workers.
+    """The compaction of one bucket, or of a part of its keys; it is pickled for workers.
 
-    With `moves_rows` the rows are put into the buckets of their hash today: the unit may then hold
-    files of several buckets, and files are written to others than those.
-    `keys` is the part of the key that this task rewrites; of the tasks that share a bucket only
+    With `moves_rows` each row is put into the bucket that its hash gives today: the unit may hold
+    files of several buckets, and files may be written to other buckets than those.
+    `keys` is the range of keys that this task rewrites. Of several tasks that share a bucket only
     one `replaces_files`.
     """
 
@@ -63,8 +63,9 @@ class CompactionTask:
     def split(self, target_bytes: int) -> tuple[CompactionTask, ...]:
         """Return tasks for disjoint ranges of the key, to be run side by side.
 
-        Each rewrites about `target_bytes`; row groups that lie in two ranges are read twice. All
-        their messages together are what `run` of this task returns. Reads some keys of files.
+        Each rewrites about `target_bytes`; row groups that lie in two ranges are read twice. The
+        messages of all these tasks together do the same as the message of this task. To find the
+        ranges, some keys of the files are read.
 
         Raises:
             MissingFileError: a file is gone: another compaction has replaced it.
@@ -82,11 +83,11 @@ class CompactionTask:
         )
 
     def run(self) -> CommitMessage:
-        """Write the merged run and return the message that puts it in the place of the old ones.
+        """Write the merged run and return the message that replaces the old runs by it.
 
-        A task that does not `replaces_files` only adds its part of the run.
-        Rows keep their sequence numbers. Files that overlap nothing, hold nothing to drop and are
-        large enough only move to the new level. Memory is bounded by slices of the key range.
+        The message of a task without `replaces_files` only adds its part of the run. Rows keep
+        their sequence numbers. A file only moves to the new level if it overlaps no other, has
+        nothing to drop and is large enough. Slices of the key range bound the memory.
 
         Raises:
             MissingFileError: a file is gone: another compaction has replaced it.
@@ -122,7 +123,7 @@ class CompactionTask:
         )
 
     def _sorted_out(self) -> tuple[list[DataFile], list[tuple[SortedRun, ...]]]:
-        """Return the files to move, and the runs to rewrite: neighbouring sections together."""
+        """Return the files to move, and the runs to rewrite, with neighbouring sections joined."""
         moved: list[DataFile] = []
         groups: list[list[tuple[SortedRun, ...]]] = [[]]
         for section in self._sections():
@@ -151,7 +152,7 @@ class CompactionTask:
         return [(SortedRun((file,)),) for file in oldest_first]
 
     def _is_full(self, file: DataFile) -> bool:
-        """Whether rewriting a file that overlaps nothing would change nothing that matters."""
+        """Whether a file that overlaps no other is not worth rewriting."""
         is_large = file.size_bytes >= self.context.files.target_size_bytes * _FULL_SHARE
         return is_large and not self._drops_from(file)
 
@@ -165,7 +166,7 @@ class CompactionTask:
         if not schema.primary_key:
             reader = BagReader(self.files, schema)
             files = [file for run in runs for file in run.files]
-            # A deletion that met nothing stays: in a bag counts are summed in any order.
+            # A deletion that removed no row stays, because it removes one that is added later.
             yield from reader.surviving(files, with_sequences=True, with_unused=True)
             return
         rows_of = [RunRows(run.row_count, self._read(run)) for run in runs]
@@ -224,7 +225,7 @@ def picked_tasks(
     context: WriterContext,
     moved: Collection[int],
 ) -> tuple[CompactionTask, ...]:
-    """Return what `pick` finds to compact among the buckets of `live`.
+    """Return the compactions that `pick` chooses in the buckets of `live`.
 
     `moved` are ids of the schemas under which rows had other buckets than today.
     """
@@ -251,7 +252,7 @@ def _only_file(sections: Sequence[Sequence[SortedRun]]) -> DataFile | None:
 def _side_by_side(before: Sequence[SortedRun], after: Sequence[SortedRun]) -> tuple[SortedRun, ...]:
     """Return the runs of two sections as those of one; all keys of the second are greater.
 
-    Which runs of the two go together does not matter, as they share no key.
+    Any run of the one may be joined with any run of the other, because they share no key.
     """
     count = max(len(before), len(after))
     empty = SortedRun(())
