@@ -1,4 +1,4 @@
-"""What may go wrong with names: the catalog's branch of the one tree of errors."""
+"""The catalog's errors: a branch of the one tree of errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _shown(name: str) -> str:
 
 
 class InvalidIdentifierError(TableStoreError):
-    """A name that cannot be kept."""
+    """A table or namespace cannot have this name."""
 
     condition = "TABLE_STORE_INVALID_IDENTIFIER"
     sql_state = "42602"
@@ -97,7 +97,7 @@ class ProtectedNamespaceError(TableStoreError):
 
 
 class WrongRelationKindError(TableStoreError):
-    """A name stands for another kind of thing than the statement needs."""
+    """The name is that of another kind of relation than the statement needs."""
 
     condition = "TABLE_STORE_WRONG_RELATION_KIND"
     sql_state = "42809"
@@ -127,7 +127,7 @@ class ListenerFailedError(TableStoreError):
 
 
 class StagedTableGoneError(TableStoreError):
-    """A table that was being created was cleared away before it could be published."""
+    """The directory of a new table was removed before the table could be published."""
 
     condition = "TABLE_STORE_STAGED_TABLE_GONE"
     sql_state = "55000"
@@ -143,7 +143,7 @@ class StagedTableGoneError(TableStoreError):
 
 
 class ChangeTypeError(TableStoreError):
-    """A row of an INSERT with a change type column says something else than a change type."""
+    """In an INSERT with a change type column, a row has a value that is no change type."""
 
     condition = "TABLE_STORE_INVALID_CHANGE_TYPE"
     sql_state = "22023"
@@ -191,7 +191,7 @@ class StreamWriterExistsError(TableStoreError):
 
 
 class StreamCheckpointLostError(TableStoreError):
-    """A checkpoint lacks batches that the table has, and the table forgot what they had read."""
+    """The table has batches that the checkpoint does not know, and forgot what they had read."""
 
     condition = "TABLE_STORE_STREAM_CHECKPOINT_LOST"
     sql_state = "55000"

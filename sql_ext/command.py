@@ -1,4 +1,4 @@
-"""The commands among our statements: what each returns, and what it does when it is executed."""
+"""The commands among our statements: the columns that each returns, and how it is executed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SPARK_TYPES = {pa.string(): "string", pa.int64(): "long"}
 
 @dataclass(frozen=True, slots=True)
 class CommandKind:
-    """Result columns of a command, and the function that runs it: (session, fields) -> rows."""
+    """Result columns of a command, and the function (session, fields) -> rows that runs it."""
 
     columns: tuple[tuple[str, pa.DataType], ...]
     run: Callable[[PlannerSession, Argument], Rows]

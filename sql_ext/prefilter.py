@@ -1,9 +1,10 @@
-r"""A cheap test for statements that need the planner at all.
+r"""A cheap test that finds the few statements which need the planner.
 
-The bridge holds this very pattern and asks the planner only where it is found, so it has to find
-everything that `parse_statement` reads, and little else. It uses only what Java's and Python's
-regular expressions have in common, and takes time linear in the statement. Behind a comment or
-EXPLAIN the first word may stand anywhere, because comments nest and a pattern cannot follow them.
+The bridge has this very pattern and asks the planner only about statements in which it is found, so
+it must find everything that `parse_statement` reads, and little else. It uses only what the regular
+expressions of Java and Python have in common, and takes time linear in the statement. Behind a
+comment or EXPLAIN the first word may stand anywhere, because comments nest, which no pattern can
+follow.
 """
 
 from __future__ import annotations
@@ -26,5 +27,5 @@ _PATTERN = re.compile(MAYBE_OURS)
 
 
 def is_maybe_ours(sql: str) -> bool:
-    """False only where `parse_statement` answers None."""
+    """Whether the pattern is found; if not, `parse_statement` returns None."""
     return _PATTERN.search(sql) is not None

@@ -30,10 +30,10 @@ _EXPLAIN_MODES = frozenset({"EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL
 
 
 def parse_statement(sql: str) -> Statement | None:
-    """The statement, if it is one of ours or has a hint of ours; None if it is plainly Spark's.
+    """Return the statement if it, or a hint in it, is ours; None if it is plainly Spark's.
 
-    None means that the text goes to Spark untouched, mistakes included. Text is read with
-    Spark's own lexical rules, so nothing inside strings and comments is ever taken for ours.
+    None means that the text goes to Spark unchanged, mistakes included. Text is read with Spark's
+    own lexical rules, so nothing inside of strings and comments is ever taken for ours.
 
     Raises:
         StatementSyntaxError: the statement has something only we understand and is malformed.
@@ -43,14 +43,14 @@ def parse_statement(sql: str) -> Statement | None:
     is_explained, mode = _accept_explain(cursor)
     command = _parse_command(cursor)
     if is_explained and isinstance(command, DescribeExtended | ShowCreateTable):
-        return None  # Spark explains it as well as we could
+        return None  # Spark's own EXPLAIN is as good as ours would be
     if command is not None:
         return Explained(mode, command) if is_explained else command
     return Rewritten(text) if text != sql else None
 
 
 def _takes_any_text(sql: str) -> bool:
-    """Whether Spark takes any tokens behind the first word, even what looks like a hint."""
+    """Whether Spark takes any tokens behind the first word, even those that look like a hint."""
     cursor = TokenCursor(sql)
     _accept_explain(cursor)
     if cursor.at_words("SET", "VAR") or cursor.at_words("SET", "VARIABLE"):

@@ -1,4 +1,4 @@
-"""What the bridge asks about a statement: how Spark shall parse it, or what command it is."""
+"""The bridge's requests about a statement: parse it for Spark, or run it as a command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHAR_OR_VARCHAR: Final = re.compile(r'"(?:var)?char\(\d+\)"')
 
 
 def parse(session: PlannerSession, argument: Argument) -> dict[str, Any]:
-    """The statement as text for Spark's parser, or as a command with its result columns."""
+    """Return the statement as text for Spark's parser, or as a command with its result columns."""
     sql = argument["sql"]
     statement = parse_statement(sql)
     if statement is None:
@@ -67,7 +67,7 @@ def _command(session: PlannerSession, command: Command, sql: str) -> dict[str, A
 
 
 def _is_managed(session: PlannerSession, name: tuple[str, ...]) -> bool:
-    """Whether the name is that of a managed table, and not of a temporary view before it."""
+    """Whether the name is that of a managed table which no temporary view hides."""
     argument = managed_argument(session, name)
     if argument is None:
         return False
@@ -98,9 +98,9 @@ def _create_table(session: PlannerSession, statement: CreateTable) -> str:
 
 
 def _computed_types(session: PlannerSession, statement: CreateTable) -> dict[str, str]:
-    """Spark's types of the computed columns; each may use the columns before it.
+    """Return Spark's types of the computed columns; each may use the columns before it.
 
-    Analysed on a relation of nulls with the stored columns' types: nothing runs.
+    Spark only analyses them, on an empty relation of the stored columns; nothing runs.
     """
     types: dict[str, str] = {}
     if not statement.computed_columns:
@@ -115,17 +115,17 @@ def _computed_types(session: PlannerSession, statement: CreateTable) -> dict[str
 
 
 def _type_sql(data_type: DataType) -> str:
-    """The type as CREATE TABLE takes it; a string's default collation is not said."""
+    """Return the type as CREATE TABLE takes it, without a string's default collation."""
     return data_type.simpleString().replace(" collate UTF8_BINARY", "")
 
 
 def _physical(session: PlannerSession, statement: CreateTable) -> StructType:
-    """The stored columns as a Spark schema, which reads only their names and types."""
+    """Return the stored columns as a Spark schema, with their names and types alone."""
     ddl = ", ".join(
         f"{name_literal((column.name,))} {column.type_sql}" for column in statement.physical_columns
     )
     parser = session.spark._jsparkSession.sessionState().sqlParser()
-    # Expressions see CHAR and VARCHAR columns as strings.
+    # In expressions CHAR and VARCHAR columns are strings.
     described = _CHAR_OR_VARCHAR.sub('"string"', parser.parseTableSchema(ddl).json())
     return StructType.fromJson(json.loads(described))
 

@@ -1,6 +1,6 @@
 """Built-in storage for Spark SQL tables, and for Python programs without Spark.
 
-Importing this package is cheap: Arrow and all else load with the first table that is opened.
+Importing this package is cheap: Arrow and all other libraries load with the first table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def open_table(path: str) -> FileStoreTable:
         NotFoundError: there is no table.
         PathNotAllowedError: the path is relative or climbs.
     """
-    # Here, and not above, so that the command line and Spark's workers start without Arrow.
+    # Imported here, so that the command line and Spark's workers start without Arrow.
     from table_store.storage.log_store.logged_table import open_logged
 
     return open_logged(path)

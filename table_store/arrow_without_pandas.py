@@ -1,7 +1,7 @@
-"""Imported first, it starts Arrow without pandas, for a process that has no use for it.
+"""Starts Arrow without pandas, in a process that does not need it; to be imported first.
 
-pyarrow looks for pandas once, when `pyarrow.dataset` is imported or the first value converted,
-and that import would be a third of the planner's start.
+pyarrow imports pandas once, when `pyarrow.dataset` is imported or the first value is converted,
+and that import would take a third of the planner's start.
 """
 
 from __future__ import annotations

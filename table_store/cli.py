@@ -1,4 +1,4 @@
-"""The command `table-store`: set-up, diagnosis, and the stock shell started rightly.
+"""The command `table-store`: set-up, diagnosis, and the stock shell with the right settings.
 
 Exit codes: 0 done, 1 refused or a problem found, 2 wrong usage. Results go to standard output,
 everything else to standard error.
@@ -86,7 +86,7 @@ def _setup(options: argparse.Namespace) -> int:
 
 
 def _changes(home: SparkHome, options: argparse.Namespace, folder: Path) -> tuple[Change, ...]:
-    """What set-up has to change; Delta's jars are fetched into `folder` unless they are there."""
+    """Return what set-up has to change; missing jars of Delta are fetched into `folder`."""
     bridge_jar.build(_version())
     jars = [bridge_jar.JAR_PATH]
     defaults = _shipped("spark-defaults.conf")
@@ -143,7 +143,7 @@ def _finding_text(finding: Finding) -> str:
 
 
 def _sql(options: argparse.Namespace) -> int:
-    """Become the stock spark-sql, which finds Spark and its workers by the PATH's python3."""
+    """Become the stock spark-sql, which finds Spark and its workers by `python3` on the PATH."""
     home = find_spark_home(os.environ)
     programs = Path(sys.executable).parent
     path = os.pathsep.join((str(programs), os.environ.get("PATH", os.defpath)))
@@ -175,7 +175,7 @@ def _refuse(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    # spark-sql's options are its own affair: nothing after `sql` is looked at.
+    # All arguments after `sql` belong to spark-sql and are passed on unread.
     own, passed_on = (given[:1], given[1:]) if given[:1] == ["sql"] else (given, [])
     options = build_parser().parse_args(own)
     options.arguments = passed_on

@@ -19,7 +19,7 @@ _UNITY_CATALOG_VERSION = "0.6.0"
 
 @dataclass(frozen=True, slots=True)
 class _Artifact:
-    """A jar of Maven Central, which never changes what a version is."""
+    """A jar of Maven Central, where the content of a version never changes."""
 
     organisation: str
     name: str
@@ -32,7 +32,7 @@ class _Artifact:
         return f"{self.name}-{self.version}.jar"
 
 
-# Everything delta-spark asks for at run time that Spark does not have itself.
+# Everything that delta-spark needs at run time and Spark does not bring itself.
 _ARTIFACTS = (
     _Artifact(
         *("io.delta", "delta-spark_4.2_2.13", DELTA_VERSION, 9_515_916),
@@ -84,7 +84,7 @@ class DeltaNotFetchedError(TableStoreError):
 
 
 class ForeignJarError(TableStoreError):
-    """A repository gave another jar than Delta's."""
+    """The repository returned a jar whose checksum is not that of Delta's jar."""
 
     condition = "TABLE_STORE_DELTA_CHECKSUM"
     sql_state = "42501"
@@ -109,13 +109,13 @@ def fetch(home: SparkHome, target: Path, ivy_settings: Path | None = None) -> No
     """Fetch all jars into `target`, about 13 MB, from the Maven repository or Ivy's local cache.
 
     Args:
-        home: The Spark whose Ivy does it.
+        home: The Spark whose Ivy fetches them.
         target: An existing folder.
         ivy_settings: Where to fetch from, in Ivy's format; None for Ivy's default.
 
     Raises:
-        DeltaNotFetchedError: Not all of them could be had.
-        ForeignJarError: One of them is not what it is called.
+        DeltaNotFetchedError: Not all of them could be fetched.
+        ForeignJarError: One of them has another checksum than the right one.
     """
     ivy = next(iter(sorted(home.jars.glob("ivy-*.jar"))), None)
     if ivy is None:

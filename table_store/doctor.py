@@ -1,4 +1,4 @@
-"""What `table-store doctor` looks at: each part that must be there, and the remedy."""
+"""What `table-store doctor` checks: each part that must be there, with a remedy if it is not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SET_UP = "run `table-store setup`"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The state of one part. `is_needed` False: the rest works without it."""
+    """The state of one part; if it is not `is_needed`, the rest works without it."""
 
     part: str
     is_ok: bool
@@ -92,7 +92,7 @@ def _spark(patient: Patient) -> Finding:
 
 
 def _one_spark(patient: Patient) -> Finding:
-    """SPARK_HOME decides which Spark the scripts start, whatever the environment has."""
+    """Check SPARK_HOME, which decides which Spark the scripts start."""
     given = patient.environment.get("SPARK_HOME")
     own = patient.home.path if patient.home else None
     return Finding(
@@ -145,7 +145,7 @@ def _configuration(patient: Patient) -> Finding:
 
 
 def _python(patient: Patient) -> Finding:
-    """`spark-sql` looks for Spark, and the bridge for its planner, with the PATH's python3."""
+    """Check the `python3` on the PATH, with which `spark-sql` and the bridge start."""
     name = patient.environment.get("PYSPARK_PYTHON") or "python3"
     found = shutil.which(name, path=patient.environment.get("PATH"))
     remedy = f"activate the environment ({sys.prefix}), or start the shell with `table-store sql`"
@@ -183,7 +183,7 @@ def _succeeds(command: list[str]) -> tuple[bool, str]:
 
 
 def _warehouse(patient: Patient) -> Finding:
-    """The warehouse, or the folder in which it will be made, takes files; other stores pass."""
+    """Check that files can be written where the warehouse is or will be; object stores pass."""
     part = "warehouse"
     place = _settings(patient).get("spark.sql.warehouse.dir", "spark-warehouse")
     parsed = urlparse(place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-import table_store.arrow_without_pandas  # noqa: F401 - before all that imports pyarrow
+import table_store.arrow_without_pandas  # noqa: F401 - must come before all of pyarrow
 from table_store.catalog.planner.names.catalog_access import end_sessions
 from table_store.catalog.planner.process.endpoint import PlannerEndpoint
 from table_store.catalog.planner.process.process import serve
@@ -14,7 +14,7 @@ from table_store.sql_ext.statement_requests import STATEMENT_REQUESTS
 
 
 def main() -> int:
-    """Serve the JVM that started this process; with `--check`, only say that it could."""
+    """Serve the JVM that started this process; with `--check`, only check that it could."""
     if "--check" in sys.argv[1:]:
         print("ready")
         return 0

@@ -22,7 +22,7 @@ _RECEIPT_NAME = "table-store-setup.json"
 class Change:
     """One file to write (`content`), to copy (`source`), or, with neither, to remove.
 
-    `is_others`: a file that this set-up did not make is there now.
+    `is_others` says that there is a file which this set-up did not make.
     """
 
     path: Path
@@ -38,7 +38,7 @@ class Change:
         return f"{'change' if self.path.exists() else 'create'} {self.path}"
 
     def apply(self) -> None:
-        """Do it; the file is the old or the new one at any moment."""
+        """Change the file; at any moment it is the old or the new one."""
         if self.content is None and self.source is None:
             self.path.unlink(missing_ok=True)
             return
@@ -54,7 +54,7 @@ class Change:
 def plan_setup(
     home: SparkHome, *, jars: Iterable[Path], defaults: str, log4j: str
 ) -> tuple[Change, ...]:
-    """Return what must change so that Spark finds all it needs; empty when it does already.
+    """Return the changes after which Spark finds all it needs; empty if it already does.
 
     Args:
         home: The installation.
@@ -90,7 +90,7 @@ def plan_setup(
 
 
 def plan_undo(home: SparkHome) -> tuple[Change, ...]:
-    """Return what must change so that nothing of a set-up remains; empty when there is none."""
+    """Return the changes that remove a set-up completely; empty if there is none."""
     changes = [Change(path=Path(p)) for p in sorted(_made_before(home)) if Path(p).exists()]
     path = home.conf / DEFAULTS_NAME
     if path.exists():
@@ -105,7 +105,7 @@ def plan_undo(home: SparkHome) -> tuple[Change, ...]:
 
 
 def _made_before(home: SparkHome) -> set[str]:
-    """The files that an earlier set-up made; only such in the installation's own folders count."""
+    """Return the files of an earlier set-up, as far as they lie in the installation's folders."""
     try:
         receipt = json.loads((home.conf / _RECEIPT_NAME).read_text(encoding="utf-8"))
         files = list(receipt["files"])

@@ -1,4 +1,4 @@
-"""Our part of a spark-defaults.conf: a marked block at its end. Pure, from text to text.
+"""Our part of a spark-defaults.conf, a marked block at its end; pure functions on texts.
 
 Spark reads the file as Java properties, where the last line of a key counts, so a block at the end
 needs no change of a user's lines.
@@ -31,15 +31,15 @@ def properties(text: str) -> Mapping[str, str]:
 
 
 def without_block(text: str) -> str:
-    """Return the file as it is without our block."""
+    """Return the file without our block."""
     return _BLOCK.sub("", text)
 
 
 def with_block(text: str, ours: str) -> str:
     """Return the file with `ours` as its block, in place of an older one.
 
-    Extensions that the user's lines name stay, after ours; a default format and patterns of
-    secrets that they name count.
+    Extensions that the user's lines name stay, after ours. A default format and patterns of
+    secrets in the user's lines win over ours.
     """
     users = without_block(text)
     named = properties(users)
@@ -61,7 +61,7 @@ def with_block(text: str, ours: str) -> str:
 
 
 def overlaid(base: str, addition: str) -> str:
-    """Return `base` where each setting of `addition` replaces the one of its key or is added."""
+    """Return `base` with each setting of `addition` added, or in place of one with its key."""
     values = dict(properties(addition))
     lines = []
     for line in base.splitlines():

@@ -42,7 +42,7 @@ class SparkHome:
 
     @property
     def version(self) -> str | None:
-        """The version that the jars' names tell, None when there is no Spark SQL among them."""
+        """The version in the names of the jars; None if there is no Spark SQL among them."""
         for jar in self.jars.glob("spark-sql_*.jar"):
             found = re.fullmatch(r"spark-sql_[\d.]+-(.+)", jar.stem)
             if found:

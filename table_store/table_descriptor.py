@@ -1,4 +1,4 @@
-"""What a new table looks like, built up in Python; made by Spark or without it."""
+"""Describes a new table in Python, which is then created by Spark or without it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TableDescriptor:
 
     @classmethod
     def for_managed(cls) -> TableDescriptor:
-        """Begin: a table without columns, which cannot be made yet."""
+        """Return a description without columns, to begin with."""
         return cls(TableDefinition(columns=()))
 
     def column(
@@ -94,10 +94,10 @@ class TableDescriptor:
                 type of `table_store.storage.kernel.types`.
             nullable: whether NULL may be stored; a key column never holds NULL.
             comment: for people.
-            default: SQL text of a literal, which an INSERT that leaves the column out stores.
+            default: SQL text of a literal that an INSERT stores if it leaves the column out.
 
         Raises:
-            InvalidSchemaError: it is no such type.
+            InvalidSchemaError: there is no such type.
         """
         return self._with_field(
             Field(
@@ -116,7 +116,7 @@ class TableDescriptor:
         """Add a column that Spark computes from others by `expression`, which is SQL.
 
         Raises:
-            InvalidSchemaError: it is no such type.
+            InvalidSchemaError: there is no such type.
         """
         return self._with_field(
             Field(
@@ -129,30 +129,30 @@ class TableDescriptor:
         )
 
     def primary_key(self, *columns: str, constraint_name: str | None = None) -> TableDescriptor:
-        """Let these columns tell rows apart: the newest row of a key replaces the older one."""
+        """Make these columns the key: a new row replaces an older one with the same key."""
         return self._with(
             replace(self.definition, primary_key=columns, constraint_name=constraint_name)
         )
 
     def partitioned_by(self, *columns: str) -> TableDescriptor:
-        """Keep the rows of each value of these columns in a folder of their own."""
+        """Keep rows with different values in these columns in different folders."""
         return self._with(replace(self.definition, partition_keys=columns))
 
     def watermark(self, column: str, expression: str) -> TableDescriptor:
-        """Say how late rows may come: `expression` is SQL, as `ts - INTERVAL 5 SECONDS`."""
+        """Set how late rows may come, by SQL such as `ts - INTERVAL 5 SECONDS`."""
         return self._with(replace(self.definition, watermark=(column, expression)))
 
     def option(self, key: str, value: str) -> TableDescriptor:
-        """Set one option; it is checked when the table is made."""
+        """Set one option; it is checked when the table is created."""
         options = FrozenMap({**self.definition.options, key: value})
         return self._with(replace(self.definition, options=options))
 
     def comment(self, text: str) -> TableDescriptor:
-        """Say what the table is for."""
+        """Set the comment of the table."""
         return self._with(replace(self.definition, comment=text))
 
     def to_sql(self, name: str) -> str:
-        """The CREATE TABLE statement of a table `name`, whose parts are separated by dots."""
+        """Return the CREATE TABLE of a table `name`, whose parts are separated by dots."""
         definition = self.definition
         lines = [_column_sql(field) for field in definition.columns]
         if definition.watermark is not None:
@@ -177,7 +177,7 @@ class TableDescriptor:
         return sql
 
     def create(self, session: SparkSession, name: str) -> None:
-        """Make the table through Spark, in the catalog and namespace that `name` means there.
+        """Create the table through Spark, in the catalog and namespace of `name`.
 
         Raises:
             AnalysisException: Spark or the catalog refuses it.
@@ -185,13 +185,13 @@ class TableDescriptor:
         session.sql(self.to_sql(name))
 
     def create_in(self, warehouse: str, name: str) -> FileStoreTable:
-        """Make the table in the warehouse at this path, without Spark; `name` is `[db.]table`.
+        """Create the table in the warehouse at this path, without Spark; `name` is `[db.]table`.
 
         Raises:
             AlreadyExistsError: the name is taken.
             NamespaceNotFoundError: there is no such namespace.
-            InvalidSchemaError, UnknownOptionError, InvalidOptionError: of the description.
-            InvalidIdentifierError: of the name.
+            InvalidSchemaError, UnknownOptionError, InvalidOptionError: the description is wrong.
+            InvalidIdentifierError: the name is not allowed.
         """
         namespace, _, table = name.rpartition(".")
         root = plain_path(warehouse)

@@ -1,9 +1,8 @@
 """The type a column was declared with: CHAR and VARCHAR, which are stored as STRING, and the rest.
 
-Spark notes the text of a column's whole type in the metadata of the column (`CharVarcharUtils`
-of Spark 4.2), which each ALTER of a field inside would make stale. In a schema, therefore, every
-field, be it of the table or of a struct, notes the text of its own type alone, in which a struct
-is `struct<>`.
+Spark notes the text of a column's whole type in the metadata of the column (`CharVarcharUtils` of
+Spark 4.2). An ALTER of a field inside would make that text wrong. So in our schemas every field of
+the table or of a struct notes the text of its own type alone, in which a struct is `struct<>`.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ _CHAR_OR_VARCHAR = re.compile(r"(?:var)?char\(\s*\d+\s*\)", re.I)
 _STRING_OR_ELSE = re.compile(
     rf"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|\w+\s*:|\b({_CHAR_OR_VARCHAR.pattern}|string\b)", re.I
 )
-"""In the text of a type: a comment, the name of a field, or (as the group) a string's type."""
+"""Matches in the text of a type: a comment, a field's name, or (as the group) a string's type."""
 
 
 def stored_type(type_json: Json, declared: str | None = None) -> tuple[Json, str | None]:
     """Return a field's type as it is stored, and the text that the field notes of it.
 
     Args:
-        type_json: Spark's, with CHAR and VARCHAR in it or already STRING in their place.
-        declared: what Spark noted of the whole type, in the second case.
+        type_json: Spark's JSON, which has CHAR and VARCHAR, or STRING in their place.
+        declared: if it has STRING, the text that Spark noted of the whole type.
     """
     if declared is not None:
         type_json = _respelled(type_json, _strings(declared))
@@ -53,7 +52,7 @@ def stored_type(type_json: Json, declared: str | None = None) -> tuple[Json, str
 def declared_sql(field: Field | StructField) -> str:
     """Return a field's type as CREATE TABLE takes it, complete at any depth.
 
-    That is with the lengths and collations of strings, and the comments of fields inside.
+    It has the lengths and collations of strings, and the comments of fields inside.
     """
     metadata = {key: json.loads(text) for key, text in field.metadata}
     strings = _strings(str(metadata.get(CHAR_VARCHAR, "")))
@@ -66,7 +65,7 @@ def has_length(field: Field | StructField) -> bool:
 
 
 def with_name(name: str, field: Field | StructField) -> tuple[tuple[str, str], ...]:
-    """Return the metadata of a field under its new name, by which Spark finds its collations."""
+    """Return the metadata of a renamed field: Spark finds its collations by the name."""
 
     def renamed(collations: dict[str, str]) -> str:
         start = len(field.name)
@@ -82,19 +81,19 @@ def with_name(name: str, field: Field | StructField) -> tuple[tuple[str, str], .
 
 
 def _strings(declared: str) -> Iterator[str]:
-    """What the strings in the text of a type are declared as, in their order."""
+    """Yield the declared types of the strings in the text of a type, in their order."""
     return (word.lower() for word in _STRING_OR_ELSE.findall(declared) if word)
 
 
 def _respelled(type_json: Json, strings: Iterator[str]) -> Json:
-    """The type with CHAR and VARCHAR where Spark left STRING."""
+    """Return the type with CHAR and VARCHAR in the places where Spark wrote STRING."""
     if type_json == "string":
         return next(strings, "string")
     return _mapped(type_json, lambda inner: _respelled(inner, strings))
 
 
 def _stored(type_json: Json) -> Json:
-    """The type with STRING for CHAR and VARCHAR; fields of structs note their own text."""
+    """Return the type with STRING for CHAR and VARCHAR; fields of structs note their own text."""
     if isinstance(type_json, str):
         return "string" if _CHAR_OR_VARCHAR.fullmatch(type_json) else type_json
     if not isinstance(type_json, Mapping) or type_json.get("type") != "struct":
@@ -116,7 +115,7 @@ def _stored_field(field: Json) -> Json:
 
 
 def _mapped(type_json: Json, change: Any) -> Json:
-    """The type with what it is made of changed, in the order in which Spark writes it."""
+    """Return the type with each of its inner types changed, in the order of Spark's text."""
     if not isinstance(type_json, Mapping):
         return type_json
     if type_json.get("type") == "struct":
@@ -159,7 +158,10 @@ def _has_length(data_type: DataType) -> bool:
 def _type_sql(
     data_type: DataType, place: str, collations: Mapping[str, str], strings: Iterator[str]
 ) -> str:
-    """One type inside a field: by what `collations` calls it, and the field's next `strings`."""
+    """Return the SQL of a type inside a field.
+
+    `place` is its key in `collations`; `strings` yields the declared types of its strings.
+    """
     match data_type:
         case ArrayType(element):
             return f"ARRAY<{_type_sql(element, f'{place}.element', collations, strings)}>"

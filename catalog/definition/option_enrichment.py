@@ -1,7 +1,7 @@
-"""The options a table is stored with: the statement's, and the session's where it says nothing.
+"""The options that a table is stored with: those of the statement, and else of the session.
 
-Defaults are not stored: an option that nobody gave is what its declaration says, and SHOW
-CREATE TABLE repeats only what was given.
+Defaults are not stored: an option that nobody gave has the default of its declaration, and SHOW
+CREATE TABLE repeats only given options.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ def enriched_options(given: Mapping[str, str], settings: Mapping[str, str]) -> M
     """Return the options of a new table.
 
     Args:
-        given: in the statement, `WITH (…)` or TBLPROPERTIES; these win.
-        settings: of the session; only those that begin with `table-storage.` count, and they
-            count without it.
+        given: options of the statement, in `WITH (…)` or TBLPROPERTIES; these win.
+        settings: of the session; only those that begin with `table-storage.` become options,
+            without this prefix.
 
     Raises:
-        UnknownOptionError: names the nearest known key, with the session's prefix where the
-            session has it.
-        InvalidOptionError: a value is not one the option takes.
+        UnknownOptionError: there is no such option; the error names the nearest one.
+        InvalidOptionError: the option does not take this value.
     """
     session = TABLE_OPTIONS.parse_session(
         {key: value for key, value in settings.items() if key.startswith(SESSION_PREFIX)}

@@ -39,10 +39,10 @@ def parse_literal(text: str, data_type: DataType, *, column: str, time_zone: str
     """Return the value that a literal of Spark's means in a column of `data_type`.
 
     Args:
-        text: a literal as `Literal.sql` prints it; a cast around it is taken off.
+        text: a literal as `Literal.sql` prints it; a cast around it is removed.
         data_type: of the column, which decides what a number or a string becomes.
-        column: named when the text is refused.
-        time_zone: of the session, in which `TIMESTAMP '…'` without a zone is meant.
+        column: name of the column, for errors.
+        time_zone: of the session; it applies to `TIMESTAMP '…'` without a zone.
 
     Raises:
         InvalidSchemaError: the text is no literal (an expression, a nested value), or no

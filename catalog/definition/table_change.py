@@ -1,4 +1,4 @@
-"""The changes of ALTER TABLE: as Spark sends them, as values, and what they make of a schema."""
+"""The changes of ALTER TABLE: read from Spark's form into values, and applied to a schema."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _WORD: Final = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
 class AddColumn:
     """A new column, or below a `parent` a new field of a struct.
 
-    `after` is the sibling in front of it, `FIRST`, or None for the last place. What rows that
-    exist read as is `column.initial_default`.
+    `after` is the sibling in front of it, `FIRST`, or None for the last place. Existing rows get
+    the value `column.initial_default`.
     """
 
     parent: Path = ()
@@ -59,7 +59,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class RenameColumn:
-    """Another name for a column that stays the same."""
+    """Give another name to a column, which keeps its id."""
 
     path: Path
     name: str
@@ -67,7 +67,7 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
-    """A column less; what it held can be read by time travel only."""
+    """Remove a column, whose values can then be read by time travel only."""
 
     path: Path
     if_exists: bool = False
@@ -75,7 +75,7 @@ class DropColumn:
 
 @dataclass(frozen=True, slots=True)
 class MoveColumn:
-    """A column behind another one, or `FIRST`."""
+    """Move a column behind another one, or to the place `FIRST`."""
 
     path: Path
     after: str
@@ -83,7 +83,7 @@ class MoveColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WidenColumn:
-    """A type that holds every value of the old one; `declared` is the text of a `varchar`."""
+    """Change a type to one that holds all its values; `declared` is the text of a `varchar`."""
 
     path: Path
     type: DataType
@@ -92,7 +92,7 @@ class WidenColumn:
 
 @dataclass(frozen=True, slots=True)
 class SetColumnComment:
-    """Another comment at a column, or none."""
+    """Change or remove the comment of a column."""
 
     path: Path
     comment: str | None
@@ -100,7 +100,7 @@ class SetColumnComment:
 
 @dataclass(frozen=True, slots=True)
 class SetColumnNullable:
-    """Whether a column may hold NULL; only from no to yes."""
+    """Change whether a column may hold NULL; only NOT NULL can be removed."""
 
     path: Path
     nullable: bool
@@ -108,7 +108,7 @@ class SetColumnNullable:
 
 @dataclass(frozen=True, slots=True)
 class SetColumnDefault:
-    """The SQL text that later inserts use where they leave a column out, or none."""
+    """Change or remove the default: SQL text for later inserts that leave the column out."""
 
     path: Path
     default: str | None
@@ -116,7 +116,7 @@ class SetColumnDefault:
 
 @dataclass(frozen=True, slots=True)
 class SetOption:
-    """One option set."""
+    """Set one option."""
 
     key: str
     value: str
@@ -124,14 +124,14 @@ class SetOption:
 
 @dataclass(frozen=True, slots=True)
 class UnsetOption:
-    """One option taken back to its default."""
+    """Reset one option to its default."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class SetComment:
-    """Another comment of the table, or none."""
+    """Change or remove the comment of the table."""
 
     comment: str | None
 
@@ -157,8 +157,9 @@ def changed_schema(
     """Return the schema after all changes in order, with the next id; itself if nothing changed.
 
     Raises:
-        InvalidSchemaError: a change breaks a rule; names the column.
-        UnknownOptionError, InvalidOptionError: of an option, also one that may not change.
+        InvalidSchemaError: a change breaks a rule; the error names the column.
+        UnknownOptionError, InvalidOptionError: an option is not known, or may not have this
+            value, or may not change.
     """
     changed = schema
     for change in changes:
@@ -220,7 +221,7 @@ def _property_change(change: Mapping[str, object]) -> TableChange | None:
     key = str(change["key"])
     value = str(change["value"]) if change["change"] == "set_property" else None
     if key == PROPERTY_COMMENT:
-        return SetComment(value or None)  # COMMENT ON TABLE … IS NULL comes as an empty one
+        return SetComment(value or None)  # COMMENT ON TABLE … IS NULL comes as an empty text
     if refuse_reserved_property(key, value):
         return None
     return UnsetOption(key) if value is None else SetOption(key, value)
@@ -262,7 +263,7 @@ def _changed(schema: TableSchema, change: TableChange, time_ms: int) -> TableSch
         case SetComment(comment):
             return set_table_comment(schema, comment, time_ms=time_ms)
         case SetOption() | UnsetOption():
-            return schema  # all options together, so that they are checked together
+            return schema  # options are changed together, so that they are checked together
 
 
 def _with_options(schema: TableSchema, changes: Sequence[TableChange], time_ms: int) -> TableSchema:
@@ -288,7 +289,7 @@ def _widened(schema: TableSchema, change: WidenColumn, time_ms: int) -> TableSch
     if len(change.path) == 1:
         column = schema.field_named(change.path[0])
         if column.type == change.type:
-            # A key column too may get a longer VARCHAR: what is stored does not change.
+            # Even a key column may get a longer VARCHAR, because the stored values do not change.
             changed = replace(column, metadata=described(column))
             fields = tuple(changed if f is column else f for f in schema.fields)
             return replace(schema, fields=fields)
@@ -296,10 +297,10 @@ def _widened(schema: TableSchema, change: WidenColumn, time_ms: int) -> TableSch
 
 
 def _with_declared(change: WidenColumn, column: Member) -> Metadata:
-    """The metadata of a column under its new type.
+    """Return the metadata of a column under its new type.
 
     Raises:
-        InvalidSchemaError: rows that exist may be longer than a CHAR or VARCHAR.
+        InvalidSchemaError: existing values may be longer than the new CHAR or VARCHAR.
     """
     is_inside = isinstance(column, StructField) and column.id is None
     if is_inside and change.declared is not None:
@@ -334,7 +335,7 @@ def _lengths(declared: str) -> list[int]:
 
 
 def _check_unmentioned(schema: TableSchema, path: Path, action: str) -> None:
-    """Refuse where SQL text of the definition names the column: such texts are not rewritten."""
+    """Refuse a change if SQL text of the definition names the column; texts are not rewritten."""
     if len(path) > 1:
         return
     column = schema.field_named(path[0]).name

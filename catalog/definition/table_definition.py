@@ -1,4 +1,4 @@
-"""Spark's description of a table's columns, and the storage schema, each from the other.
+"""Turns Spark's description of a table's columns into a storage schema, and back.
 
 Spark describes columns as the JSON of a `StructType`, with what else is known about a column
 in the metadata of its field: `comment`, `CURRENT_DEFAULT` (SQL that later inserts use),
@@ -48,10 +48,10 @@ GENERATION_EXPRESSION: Final = "GENERATION_EXPRESSION"
 PROPERTY_COMMENT: Final = "comment"
 WATERMARK_COLUMN: Final = "watermark.column"
 WATERMARK_EXPRESSION: Final = "watermark.expression"
-"""Properties in which WATERMARK FOR reaches the catalog, for Spark has no word for it."""
+"""Properties in which WATERMARK FOR reaches the catalog, because Spark does not know it."""
 
 OPTION_PREFIX: Final = "option."
-"""Spark repeats what is in OPTIONS (…) under this prefix."""
+"""Prefix under which Spark repeats the properties of OPTIONS (…)."""
 
 _IGNORED_PROPERTIES: Final = frozenset({"owner", "is_managed_location", "table_type"})
 _REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
@@ -68,9 +68,9 @@ _REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableDefinition:
-    """What CREATE TABLE says about a managed table, before ids and defaults are added.
+    """A managed table as CREATE TABLE describes it, before ids and defaults are added.
 
-    The ids of `columns` mean nothing yet. `watermark` is (column, SQL expression).
+    The ids of `columns` have no meaning yet. `watermark` is (column, SQL expression).
     """
 
     columns: tuple[Field, ...]
@@ -89,10 +89,10 @@ class TableDefinition:
         """Return the first schema of such a table.
 
         Raises:
-            InvalidSchemaError: a rule of table definitions is broken; names the column.
+            InvalidSchemaError: a rule of table definitions is broken; the error names the column.
         """
         schema = new_schema(
-            # Columns of another table (LIKE) bring the ids of their nested fields along.
+            # Columns of another table (LIKE) still have the ids of their nested fields.
             fields=[replace(f, type=_changed(f.type, _without_id)) for f in self.columns],
             primary_key=self.primary_key,
             partition_keys=self.partition_keys,
@@ -118,14 +118,14 @@ def definition_from_spark(
 
     Args:
         columns: JSON of the StructType.
-        partition_columns: of identity transforms; others are not for managed tables.
+        partition_columns: columns of identity transforms; managed tables have no others.
         properties: options, and the table properties that Spark reserves (`comment`, `owner`).
         primary_key: columns of the constraint.
-        constraint_name: of the primary key, None where Spark made one up.
+        constraint_name: of the primary key; None if Spark has invented it.
 
     Raises:
         UnsupportedTypeError, InvalidSchemaError: see `columns_from_spark`.
-        InvalidOptionError: a property is not for managed tables.
+        InvalidOptionError: managed tables do not take one of the properties.
     """
     options: dict[str, str] = {}
     for key, value in properties.items():
@@ -147,10 +147,10 @@ def definition_from_spark(
 
 
 def refuse_reserved_property(key: str, value: str | None) -> bool:
-    """Return whether a property of Spark's own means nothing to a managed table.
+    """Return whether a property is one of Spark's own that has no meaning for managed tables.
 
     Raises:
-        InvalidOptionError: it would mean something that a managed table cannot have.
+        InvalidOptionError: it asks for something that a managed table cannot have.
     """
     if key in _REFUSED_PROPERTIES:
         raise InvalidOptionError(key=key, value=value, reason=_REFUSED_PROPERTIES[key])
@@ -161,7 +161,7 @@ def columns_from_spark(struct_json: str) -> tuple[Field, ...]:
     """Return the columns that the JSON of a Spark `StructType` describes, in its order.
 
     Raises:
-        UnsupportedTypeError: a type cannot be stored; names type and column.
+        UnsupportedTypeError: a type cannot be stored; the error names type and column.
         InvalidSchemaError: the JSON is no struct.
     """
     try:
@@ -175,13 +175,13 @@ def columns_from_spark(struct_json: str) -> tuple[Field, ...]:
 
 
 def with_initial_default(column: Field, *, time_zone: str = "UTC") -> Field:
-    """Return a column which is added to a table that may have rows already.
+    """Return a column as it is added to a table that may already have rows.
 
-    What those rows read as comes from the literal that Spark computed (`EXISTS_DEFAULT`).
+    Those rows get the value of the literal that Spark computed (`EXISTS_DEFAULT`).
 
     Raises:
-        InvalidSchemaError: the default is not a literal, or the column is NOT NULL and the
-            rows that exist would have no value.
+        InvalidSchemaError: the default is not a literal, or the column is NOT NULL and
+            existing rows would have no value.
     """
     literal = next(
         (json.loads(text) for key, text in column.metadata if key == EXISTS_DEFAULT),
@@ -206,10 +206,10 @@ def with_initial_default(column: Field, *, time_zone: str = "UTC") -> Field:
 def type_from_spark(
     type_json: Json, *, column: str, declared: str | None = None
 ) -> tuple[DataType, str | None]:
-    """Return the type and the text which `stored_type` makes of Spark's.
+    """Return the type, and its declared text as in `stored_type`.
 
     Raises:
-        UnsupportedTypeError: it cannot be stored; names type and column.
+        UnsupportedTypeError: it cannot be stored; the error names type and column.
     """
     stored, text = stored_type(type_json, declared)
     try:
@@ -221,7 +221,7 @@ def type_from_spark(
 def columns_to_spark(fields: Sequence[Field]) -> str:
     """Return the JSON of the Spark `StructType` with these columns.
 
-    Ids stay out of it: they are the storage's, and Spark would show and copy them.
+    It has no ids: they belong to the storage, and Spark would show and copy them.
     """
     return json.dumps({"type": "struct", "fields": [_column_to_spark(f) for f in fields]})
 
@@ -256,7 +256,7 @@ def _column_to_spark(column: Field) -> dict[str, Json]:
         metadata[COMMENT] = column.comment
     if column.default is not None:
         metadata[CURRENT_DEFAULT] = column.default
-        # Spark takes a column for one with a default only where both texts are there.
+        # To Spark a column has a default only if both texts are there.
         metadata.setdefault(EXISTS_DEFAULT, "NULL")
     else:
         metadata.pop(EXISTS_DEFAULT, None)
@@ -273,7 +273,7 @@ def _column_to_spark(column: Field) -> dict[str, Json]:
 
 
 def _changed(data_type: DataType, change: Callable[[StructField], StructField]) -> DataType:
-    """The type with every field of its structs changed, at any depth."""
+    """Return the type with every field of its structs changed, at any depth."""
     match data_type:
         case StructType(fields):
             inner = (replace(f, type=_changed(f.type, change)) for f in fields)
@@ -296,7 +296,7 @@ def _as_spark_has_it(field: StructField) -> StructField:
 
 
 def _check_stored_order(schema: TableSchema) -> None:
-    """Refuse keys whose equality in Spark is not that of their bytes."""
+    """Refuse key columns whose values Spark compares otherwise than by their bytes."""
     for role, names in (
         ("primary key", schema.primary_key),
         ("partition", schema.partition_keys),

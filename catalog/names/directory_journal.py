@@ -1,12 +1,12 @@
-"""Directories that are being made or removed, written down so that a crash leaves none behind.
+"""A journal of directories that are being made or removed, so that a crash leaves none behind.
 
-Before a table's directory is made, or its name taken away, a note of it is written to
-`<root>/_trash/<note>.json`; when all is done the note goes. A note found later, whose process
-is dead, tells which directory nobody needs any more: the one no name points to.
+Before a table's directory is made, or its name removed, a note is written to
+`<root>/_trash/<note>.json`; at the end the note is deleted. If a note is found whose process is
+dead, and no name points to its directory, nobody needs that directory any more.
 
 A directory is claimed by a file of its own (`_table.json`, created only if absent) that holds
-the table's id. Nothing is ever removed that is not claimed by the id in the note, so a
-directory that somebody else made at the same place is safe.
+the table's id. A directory is removed only if the id in the note has claimed it, so one that
+somebody else made at the same place is safe.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CLAIM_FILE: Final = "_table.json"
 TRASH_FOLDER: Final = "_trash"
 
 ABANDONED_AFTER_MS: Final = 24 * 60 * 60 * 1000
-"""A note of a process that cannot be looked at (another machine) counts as left after a day."""
+"""After a day a note counts as abandoned if its process is on another machine."""
 
 _SUFFIX: Final = ".json"
 _VERSION: Final = 2
@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryNote:
-    """One directory on its way in or out."""
+    """One directory that is being made or removed."""
 
     id: str
     table_id: str
@@ -61,7 +61,7 @@ class DirectoryNote:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryJournal:
-    """The notes below `<root>/_trash`, and the removal of what they name."""
+    """The notes below `<root>/_trash`, and the removal of the directories that they name."""
 
     file_io: FileIO
     root: str
@@ -92,14 +92,14 @@ class DirectoryJournal:
         self.file_io.delete(self._note_path(note.id))
 
     def abandoned(self) -> tuple[DirectoryNote, ...]:
-        """Return the notes whose process is dead, or has not been heard of for a day."""
+        """Return the notes of dead processes, and those that are abandoned by their age."""
         return tuple(note for note in self._notes() if self._is_abandoned(note))
 
     def detach(self, note: DirectoryNote, file_io: FileIO) -> None:
-        """Move the directory of a note out of its place, in one step where the store can.
+        """Move the directory of a note out of its place, in one step if the store can.
 
-        So its files are never seen half deleted, and the place is free at once. Does nothing
-        where the place belongs to somebody else by now.
+        So nobody sees its files half deleted, and the place is free at once. It does nothing if
+        the place belongs to somebody else by now.
 
         Args:
             note: of a directory that no name points to.
@@ -108,12 +108,12 @@ class DirectoryJournal:
         if claimed_by(file_io, note.location) != note.table_id:
             return
         trash = self._trash_path(note)
-        # There only after a move that was interrupted, on stores which move file by file.
+        # This exists only after an interrupted move, on stores that move file by file.
         file_io.delete(trash, recursive=True)
         file_io.rename_dir(note.location, trash)
 
     def discard(self, note: DirectoryNote, file_io: FileIO) -> None:
-        """Delete what `detach` moved away, now or before a crash, and the note."""
+        """Delete the directory that `detach` moved, now or before a crash, and then the note."""
         file_io.delete(self._trash_path(note), recursive=True)
         self.forget(note)
 
@@ -148,7 +148,7 @@ class DirectoryJournal:
                 remedy=_NOTE_REMEDY,
             )
         except MissingFileError:
-            return None  # its process has just finished
+            return None  # its process has just deleted the note
         except (CorruptFileError, FormatVersionError) as error:
             _log.warning("passed over, so that the directory it names stays: %s", error)
             return None
@@ -159,30 +159,31 @@ class DirectoryJournal:
     def _trash_path(self, note: DirectoryNote) -> str:
         if note.location.startswith(self.root.rstrip("/") + "/"):
             return join_path(self.root, TRASH_FOLDER, note.id)
-        # A move must stay within one file system, so what lies elsewhere stays beside its place.
+        # A move must stay within one file system, so a directory elsewhere is moved beside its
+        # place.
         return f"{note.location.rstrip('/')}{TRASH_FOLDER}-{note.id}"
 
 
 def claim_directory(file_io: FileIO, location: str, table_id: str) -> bool:
-    """Take a place for a table's directory, or return False where it is taken or in use."""
+    """Claim a place for a table's directory; return False if it is claimed or not empty."""
     if file_io.list(location):
         return False
     try:
         return file_io.write_new(join_path(location, CLAIM_FILE), _claim(table_id))
     except MissingFileError:
-        return False  # whoever had the place was just moving it away, this attempt included
+        return False  # the former owner was moving the place away, with this claim in it
 
 
 def change_claim(file_io: FileIO, location: str, table_id: str) -> None:
-    """Let a claimed directory belong to another table."""
+    """Give a claimed directory to another table."""
     file_io.write_bytes(join_path(location, CLAIM_FILE), _claim(table_id))
 
 
 def claimed_by(file_io: FileIO, location: str) -> str | None:
-    """Return the id of the table that claimed a directory, None where none did.
+    """Return the id of the table that claimed a directory; None if there is no claim.
 
     Raises:
-        CorruptFileError: who did cannot be read.
+        CorruptFileError: the claim is damaged.
     """
     path = join_path(location, CLAIM_FILE)
     try:

@@ -1,10 +1,9 @@
-"""Names of tables and namespaces, and the file names they are kept under.
+"""Names of tables and namespaces, and their file names.
 
-Names are compared as Spark compares them by default, without case, and kept as they
-were written. A file name is made from the lower-case name by an allow-list, every other
-byte is percent-encoded, so no name can leave its directory, meet one of the warehouse's
-own entries (these begin with an underscore or a dot), or differ from another name only in
-the case of its letters.
+Names are compared without case, as Spark does by default, and kept as they were written. A file
+name is made from the lower-case name: allowed characters stay and every other byte is
+percent-encoded. So no name can leave its directory or equal one of the warehouse's own entries,
+which begin with an underscore or a dot, and no two file names differ only in case.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from dataclasses import dataclass
 from table_store.catalog.errors import InvalidIdentifierError
 
 DEFAULT_NAMESPACE = "default"
-"""Exists in every warehouse without being created."""
+"""The namespace that exists in every warehouse without being created."""
 
 SYSTEM_TABLE_SEPARATOR = "$"
 """Stands between a table and its system table: `t$snapshots`."""
 
 NAME_LENGTH_MAX = 255
-"""In characters; what Hive's metastore and most JDBC clients still take."""
+"""In characters, as many as Hive's metastore and most JDBC clients take."""
 
 # A file name may have 255 bytes on the usual file systems; a suffix and `.json` must fit.
 _FILE_NAME_BYTES_MAX = 200
@@ -33,7 +32,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def name_key(name: str) -> str:
-    """Return the form under which equal names meet: lower case, as Spark's `Locale.ROOT`."""
+    """Return the form that all spellings of a name share: lower case, as in Spark."""
     return name.lower()
 
 
@@ -46,7 +45,7 @@ class Identifier:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The pair under which equal identifiers meet."""
+        """The pair that all spellings of an identifier share."""
         return (name_key(self.namespace), name_key(self.name))
 
     def __str__(self) -> str:
@@ -71,8 +70,8 @@ def check_table_name(name: str) -> None:
     """Return quietly if a table, view or foreign table may be called `name`.
 
     Raises:
-        InvalidIdentifierError: as for a namespace, or the name holds the separator of
-            system tables.
+        InvalidIdentifierError: as for a namespace, or the name has the separator of system
+            tables in it.
     """
     _check("table", name)
     if SYSTEM_TABLE_SEPARATOR in name:
@@ -86,17 +85,17 @@ def check_table_name(name: str) -> None:
 def file_name_of(name: str) -> str:
     """Return the one file name of every spelling of `name`.
 
-    Letters, digits, `_`, `-` and `.` stay (not `_` and `.` in front: those begin the
-    warehouse's own entries), other UTF-8 bytes become `%XX`. What would be too long for a
-    file system is cut and gets a hash of the whole name instead; `~` comes from nothing
-    else, so a cut name meets no other.
+    Letters, digits, `_`, `-` and `.` stay, except `_` and `.` in front, with which the
+    warehouse's own entries begin. Other UTF-8 bytes become `%XX`. A name that would be too long
+    for a file system is cut and gets `~` and a hash of the whole name. Nothing else makes a `~`, so
+    a cut name equals no other.
     """
     encoded = _percent_encoded(name_key(name))
     if len(encoded) <= _FILE_NAME_BYTES_MAX:
         return encoded
     digest = hashlib.sha256(name_key(name).encode()).hexdigest()[:32]
     kept = encoded[:_KEPT_BYTES]
-    # An escape cut in two would decode to something else for a human reader.
+    # A cut escape is removed, because a person would read something else in it.
     kept = re.sub(r"%[0-9A-F]?$", "", kept)
     return f"{kept}~{digest}"
 

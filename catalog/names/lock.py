@@ -56,10 +56,10 @@ class CatalogLock(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalCatalogLock:
-    """Locks of this machine's kernel on files below `folder`; a dead holder's lock is free.
+    """Locks of this machine's kernel on files below `folder`; the lock of a dead process is free.
 
-    Works between threads, processes, and on NFS from version 4. The empty lock files stay:
-    deleting one while another process waits for it would let two in.
+    They work between threads and between processes, also on NFS from version 4. The empty lock
+    files are never deleted: if another process waited for one, two processes would get in.
     """
 
     folder: str
@@ -104,10 +104,10 @@ def _opened(path: str) -> int:
 class LeaseCatalogLock:
     """Locks made of files alone, for stores that can create one only if it is absent.
 
-    A lock is a row of numbered files, of which the greatest says who holds it or that it is
-    free; taking it and giving it back each add the next number, so that of any number of
-    takers one wins. A holder that died, or has held it for `lease_ms`, is passed over:
-    an action must be much shorter than that.
+    A lock is a sequence of numbered files. The one with the greatest number says who holds the
+    lock, or that it is free. Taking and giving back each create the next number, so that only one
+    of any number of takers succeeds. A holder that died, or has held the lock for `lease_ms`, is
+    ignored, so an action must be much shorter than that.
     """
 
     file_io: FileIO
@@ -131,7 +131,7 @@ class LeaseCatalogLock:
         try:
             yield
         finally:
-            # False where the lease ran out and another one passed over it: nothing to give back.
+            # If the lease ran out and another process took the lock, there is nothing to give back.
             if self.file_io.write_new(_entry(lock, number + 1), _FREE):
                 self._forget_before(lock, number + 1)
 
@@ -145,7 +145,8 @@ class LeaseCatalogLock:
                 continue
             if not self.file_io.write_new(_entry(lock, last + 1), self._claim()):
                 continue
-            # The numbers may have been read before others took, gave back and tidied up.
+            # The numbers may be older than those of others who took the lock, gave it back and
+            # deleted old files meanwhile.
             if max(self._numbers(lock)) == last + 1:
                 return last + 1
             self.file_io.delete(_entry(lock, last + 1))
@@ -157,14 +158,14 @@ class LeaseCatalogLock:
         return to_checked_json(item, version=_ENTRY_VERSION)
 
     def _holder(self, lock: str, number: int) -> ProcessIdentity | None:
-        """Return the process that holds the lock by this entry, None where it is free."""
+        """Return the process that holds the lock by this entry; None if it is free."""
         if number == 0:
             return None
         path = _entry(lock, number)
         try:
             data = self.file_io.read_bytes(path)
         except MissingFileError:
-            return None  # given back and tidied up; taking this number will fail or be undone
+            return None  # deleted meanwhile, so taking the next number fails or is undone
         holder, until_ms = from_checked_json(
             data, _claim_in, path=path, version=_ENTRY_VERSION, noun="lock", remedy=_REMEDY
         )
@@ -201,7 +202,7 @@ def _entry(lock: str, number: int) -> str:
 
 
 def _lock_name(database: str, table: str) -> str:
-    # `@` comes from no name. Two very long names may share a lock, which only costs time.
+    # No file name has an `@` in it. Two very long names may share a lock, which only costs time.
     return f"{file_name_of(database)[:100]}@{file_name_of(table)[:100]}"
 
 

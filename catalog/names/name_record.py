@@ -1,9 +1,8 @@
-"""What one name of a namespace stands for, and the JSON it is kept as.
+"""The record of one name in a namespace, and its JSON.
 
-A name is a managed table (a pointer to its directory), a view, or a foreign table (one that
-Spark reads and writes itself, `USING delta`, `parquet`, …). All three are kept as the same
-kind of record under the same file name, so that creating the file decides who gets a name,
-whatever the kind.
+A name is that of a managed table (a pointer to its directory), a view, or a foreign table (one that
+Spark reads and writes itself, `USING delta`, `parquet`, …). All three have the same kind of record
+under the same file name, so whoever creates the file gets the name, whatever the kind.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ JsonObject: TypeAlias = Mapping[str, object]
 
 
 class RelationKind(Enum):
-    """The value reaches disk."""
+    """What a name is the name of; the values are on disk."""
 
     TABLE = "table"
     VIEW = "view"
@@ -35,7 +34,7 @@ class RelationKind(Enum):
 
     @property
     def noun(self) -> str:
-        """What messages call it."""
+        """The word for it in messages."""
         return "foreign table" if self is RelationKind.FOREIGN else self.value
 
 
@@ -52,16 +51,16 @@ class TableTarget:
     """The directory of a managed table.
 
     Attributes:
-        location: path or URI; kept relative to the warehouse where it lies inside, so that
-            a warehouse can be moved as a whole.
-        previous: what REPLACE TABLE left behind, oldest first, for time travel.
+        location: path or URI; inside of the warehouse it is relative, so that a warehouse can
+            be moved as a whole.
+        previous: directories from before each REPLACE TABLE, oldest first, for time travel.
     """
 
     location: str
     previous: tuple[Generation, ...] = ()
 
     def location_at(self, timestamp_ms: int) -> str:
-        """Return the directory which was the table's at a moment."""
+        """Return the directory that the table had at a moment."""
         for generation in self.previous:
             if timestamp_ms < generation.until_ms:
                 return generation.location
@@ -121,7 +120,7 @@ class ViewDefinition:
 class ForeignDefinition:
     """A table of another format, which is handed to Spark.
 
-    `columns` is Spark's StructType JSON, or "" where the format itself knows them.
+    `columns` is Spark's StructType JSON, or "" if the format itself knows them.
     """
 
     provider: str
@@ -159,7 +158,7 @@ Target: TypeAlias = TableTarget | ViewDefinition | ForeignDefinition
 
 
 def kind_of(target: Target) -> RelationKind:
-    """Return the kind of what a name stands for."""
+    """Return the kind of a name's target."""
     match target:
         case TableTarget():
             return RelationKind.TABLE
@@ -171,14 +170,14 @@ def kind_of(target: Target) -> RelationKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameRecord:
-    """One name and what it stands for.
+    """One name and its target.
 
     Attributes:
         identifier: as written by the user.
-        id: of the table or view; a rename keeps it, a new one of the same name differs.
-        renaming_to: where a rename wants to take the id. The rename has happened when a
-            record of the same id is found there, and this one is then only a remainder.
-        renamed_from: where the id was before; that remainder goes before this record does.
+        id: of the table or view. A rename keeps it; a new table of the same name has another.
+        renaming_to: the new name while a rename runs. The rename has happened as soon as there
+            is a record of the same id under that name; this record is then a mere remainder.
+        renamed_from: the old name, whose remainder is deleted before this record is.
     """
 
     identifier: Identifier
@@ -194,12 +193,12 @@ class NameRecord:
         return kind_of(self.target)
 
     def with_target(self, target: Target) -> NameRecord:
-        """Return the same name standing for something else."""
+        """Return the record of the same name with another target."""
         return replace(self, target=target)
 
     @property
     def is_private(self) -> bool:
-        """Whether there is a secret in it, as in the options of a JDBC table."""
+        """Whether it holds a secret, for example in the options of a JDBC table."""
         return not isinstance(self.target, TableTarget) and holds_secret(self.target.properties)
 
     def to_bytes(self) -> bytes:
@@ -229,10 +228,10 @@ class NameRecord:
 
 
 def table_target(record: NameRecord) -> TableTarget:
-    """Return the directories that a name stands for.
+    """Return the directories of a managed table.
 
     Raises:
-        WrongRelationKindError: the name is that of no managed table.
+        WrongRelationKindError: the name is that of a view or foreign table.
     """
     if not isinstance(record.target, TableTarget):
         raise WrongRelationKindError(

@@ -1,9 +1,9 @@
 """Which names exist in a warehouse: one small file per name, created only if absent.
 
-`<root>/<namespace>.db/_names/<name>.json`. The file of a name is the single place that says
-whether a table, view or foreign table exists, so each change of a name is one atomic step of
-the file system: CREATE creates the file, DROP deletes it, REPLACE replaces it. A rename needs
-two files; the creation of the second one is the step that decides.
+The file is `<root>/<namespace>.db/_names/<name>.json`. It alone says whether a table, view or
+foreign table exists, so each change of a name is one atomic step of the file system: CREATE creates
+the file, DROP deletes it, REPLACE replaces it. A rename needs two files; it has happened when the
+second one is created.
 
 Changes are made under the warehouse's lock (see `Warehouse`); reading needs none.
 """
@@ -38,7 +38,7 @@ class NameRegistry:
     root: str
 
     def find(self, identifier: Identifier) -> NameRecord | None:
-        """Return what the name stands for (case does not count), None where nothing.
+        """Return the record of the name, in any case of letters; None if there is none.
 
         Raises:
             CorruptFileError: its file is damaged, or is that of another name.
@@ -52,11 +52,11 @@ class NameRegistry:
         return None if record is None or self._has_moved(record) else record
 
     def records(self, namespace: str) -> tuple[NameRecord, ...]:
-        """Return all names of a namespace, by name without case. Reads one file per name."""
+        """Return all names of a namespace, sorted without case; each costs a read of a file."""
         return self._records_in(namespace_folder(self.root, namespace))
 
     def all_records(self) -> tuple[NameRecord, ...]:
-        """Return the names in every folder of a namespace, whether or not that exists."""
+        """Return the names in all namespaces' folders, also of namespaces that do not exist."""
         return tuple(
             record
             for status in self.file_io.list(self.root)
@@ -65,7 +65,7 @@ class NameRegistry:
         )
 
     def create(self, record: NameRecord) -> bool:
-        """Give a name to what the record holds, or return False where the name is taken."""
+        """Create the name of the record; return False if the name is taken."""
         path = self._path(record.identifier)
         old = self._read(path)
         if old is not None and self._has_moved(old):
@@ -73,19 +73,19 @@ class NameRegistry:
         return self.file_io.write_new(path, record.to_bytes(), private=record.is_private)
 
     def replace(self, record: NameRecord) -> None:
-        """Let a name that exists stand for what the record holds, in one step."""
+        """Give the record's target to an existing name, in one step."""
         path = self._path(record.identifier)
         self.file_io.write_bytes(path, record.to_bytes(), private=record.is_private)
 
     def delete(self, record: NameRecord) -> None:
-        """Take the name away, and first what an interrupted rename may have left of it."""
+        """Delete the name, after the remainder that an interrupted rename may have left."""
         self._delete_remainder(record)
         self.file_io.delete(self._path(record.identifier))
 
     def rename(self, record: NameRecord, target: Identifier) -> bool:
-        """Move what a name stands for to another name; False where that one is taken.
+        """Give a name's target to another name; return False if that one is taken.
 
-        A crash leaves the old name or the new name valid, never both and never none.
+        After a crash either the old name or the new name is valid, never both or none.
         """
         if target.key == record.identifier.key:
             self.replace(replace(record, identifier=target))
@@ -111,7 +111,7 @@ class NameRegistry:
     def _delete_remainder(self, record: NameRecord) -> None:
         """Delete the old file of a rename that was interrupted after its decisive step.
 
-        It counts as moved only as long as this record is there, so it has to go first.
+        The old file counts as a remainder only while this record exists, so it is deleted first.
         """
         if record.renamed_from is None:
             return

@@ -36,16 +36,16 @@ _REMEDY: Final = (
 )
 
 LOCATION_PROPERTY: Final = "location"
-"""The folder in which a namespace's tables are made; by default its own."""
+"""Property with the folder in which a namespace's tables are made; by default its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A namespace as written by whoever created it.
+    """A namespace.
 
     Attributes:
-        name: as written.
-        properties: given ones, and where its tables are made.
+        name: as written by the user.
+        properties: those that the user gave, and the folder of its tables.
     """
 
     name: str
@@ -67,7 +67,7 @@ class NamespaceStore:
     places: AllowedPlaces
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all namespaces, without case in order. Reads one file each."""
+        """Return the names of all namespaces, sorted without case; each costs a read of a file."""
         found = {name_key(DEFAULT_NAMESPACE): DEFAULT_NAMESPACE}
         for status in self._file_io.list(self._root):
             if not status.is_dir or not status.name.endswith(NAMESPACE_SUFFIX):
@@ -78,7 +78,7 @@ class NamespaceStore:
         return tuple(found[key] for key in sorted(found))
 
     def find(self, name: str) -> Namespace | None:
-        """Return the namespace of this name, case aside, or None.
+        """Return the namespace of this name, in any case of letters, or None.
 
         Raises:
             CorruptFileError: its file is damaged, or is that of another namespace.
@@ -113,7 +113,7 @@ class NamespaceStore:
         """Create a namespace.
 
         Raises:
-            InvalidIdentifierError: it cannot be called that.
+            InvalidIdentifierError: the name is not allowed.
             NamespaceAlreadyExistsError: it exists; `default` always does.
             PathNotAllowedError: its location lies outside of the allowed places.
         """
@@ -143,8 +143,8 @@ class NamespaceStore:
     def drop(self, name: str) -> None:
         """Remove an empty namespace.
 
-        Its folder stays where something is in it: the directory of a table that was renamed
-        into another namespace keeps its place.
+        Its folder stays if it is not empty: a table that was renamed into another namespace keeps
+        its directory in here.
 
         Raises:
             ProtectedNamespaceError: it is `default`.

@@ -1,8 +1,8 @@
 """Which process owns something on storage, and whether that process still lives.
 
-A process number alone is used again by later processes, so it is kept together with the
-start time the kernel reports, and with the machine (and, in containers, the process name
-space) in which both mean anything.
+Later processes may get the same process number, so it is kept together with the start time that
+the kernel reports, and with the machine (in containers, the name space of processes) in which the
+two are valid.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ProcessIdentity:
 
     @classmethod
     def from_json(cls, value: object) -> ProcessIdentity | None:
-        """Return the process a record names, None where it names none."""
+        """Return the process that a record names; None if it names none."""
         if not isinstance(value, dict):
             return None
         host, pid, start = value.get("host"), value.get("pid"), value.get("start")
@@ -73,7 +73,7 @@ def liveness(identity: ProcessIdentity) -> Liveness:
 def _host() -> str:
     name = socket.gethostname()
     try:
-        # Two containers may share a host name, but then not the space of process numbers.
+        # Two containers may have the same host name, but then their process name spaces differ.
         space = os.readlink(_PROC / "self" / "ns" / "pid")
     except OSError:
         return name
@@ -91,11 +91,11 @@ def _start_from_proc(pid: int) -> str | None:
         stat = _PROC.joinpath(str(pid), "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    # The command may hold spaces and brackets; the numbers follow its last bracket.
+    # The command may contain spaces and brackets; the numbers follow its last bracket.
     fields = stat.rpartition(")")[2].split()
     if not fields or fields[0] in ("Z", "X"):
         return None
-    # Ticks since boot: the same number may come again after a restart of the machine.
+    # The start time is ticks since boot, so the boot is added: it may repeat after a restart.
     return f"{_boot()}:{fields[_START_TIME_FIELD]}"
 
 

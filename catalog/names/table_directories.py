@@ -1,4 +1,4 @@
-"""Directories of managed tables: claimed before they have a name, removed after they lost it."""
+"""Directories of managed tables: claimed before they get a name, removed after they lose it."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class StagedDirectory:
 
 @dataclass(frozen=True, slots=True)
 class TableDirectories:
-    """Makes and removes directories so that a crash leaves at most a note of each."""
+    """Makes and removes directories; after a crash a note says what is left to do."""
 
     places: AllowedPlaces
     journal: DirectoryJournal
     ids: IdSource
 
     def stage(self, name: str, folder: str, table_id: str) -> StagedDirectory:
-        """Claim a new directory in `folder`, called after the table where that place is free."""
+        """Claim a new directory in `folder`, with the table's name if that is free."""
         file_io = self.places.file_io_of(folder)
         plain = file_name_of(name)
         location = join_path(folder, plain)
@@ -56,38 +56,38 @@ class TableDirectories:
             location = join_path(folder, f"{plain[:_PLAIN_NAME_LENGTH_MAX]}-{suffix}")
 
     def require_claim(self, identifier: Identifier, staged: StagedDirectory) -> None:
-        """Return quietly if the directory still belongs to the table being made.
+        """Check that the directory still belongs to the table being made.
 
         Raises:
-            StagedTableGoneError: it was cleared away: its writer counted as dead.
+            StagedTableGoneError: it was removed, because its process counted as dead.
         """
         file_io = self.places.file_io_of(staged.location)
         if claimed_by(file_io, staged.location) != staged.table_id:
             raise StagedTableGoneError(table=str(identifier), location=staged.location)
 
     def hand_over(self, staged: StagedDirectory, table_id: str) -> None:
-        """Let a directory belong to a table which had not been there when it was staged."""
+        """Give a directory to a table that did not exist yet when the directory was staged."""
         if staged.table_id != table_id:
             change_claim(self.places.file_io_of(staged.location), staged.location, table_id)
 
     def settle(self, staged: StagedDirectory) -> None:
-        """Forget that the directory is in the making: a name points to it now."""
+        """Delete the note of a directory, because a name points to it now."""
         self.journal.forget(staged.note)
 
     def announce(self, table_id: str, stored: Iterable[str]) -> tuple[DirectoryNote, ...]:
-        """Write down that directories, as records name them, are about to be removed."""
+        """Write notes that directories, named as in records, are about to be removed."""
         return tuple(
             self.journal.announce(table_id, self.places.absolute(location)) for location in stored
         )
 
     def abandoned(self) -> tuple[DirectoryNote, ...]:
-        """Return the notes which dead processes left; one listing where there are none."""
+        """Return the notes that dead processes left; it costs one listing if there are none."""
         return self.journal.abandoned()
 
     def detach(self, notes: Iterable[DirectoryNote]) -> tuple[DirectoryNote, ...]:
-        """Move away directories that no name points to; return the notes of those that went.
+        """Move away directories that no name points to; return the notes of those that were moved.
 
-        What cannot be moved keeps its note, and the next start tries again.
+        A directory that cannot be moved keeps its note, and the next start tries again.
         """
         detached: list[DirectoryNote] = []
         for note in notes:
@@ -100,7 +100,7 @@ class TableDirectories:
         return tuple(detached)
 
     def discard(self, notes: Iterable[DirectoryNote]) -> None:
-        """Delete what was moved away, and the notes; what fails stays for the next time."""
+        """Delete the directories that were moved away, and their notes; the next start retries."""
         for note in notes:
             try:
                 self.journal.discard(note, self.places.file_io_of(note.location))

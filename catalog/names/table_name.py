@@ -12,12 +12,12 @@ _PART: Final = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.\s]+))\s*(\.|$)")
 
 
 def parse_table_name(text: str, *, catalog: str, namespace: str) -> Identifier:
-    """Return the table that a text names; parts may stand in back-ticks.
+    """Return the table that a text names; its parts may be in back-ticks.
 
     Args:
-        text: of one to three parts.
-        catalog: whose procedure was called; the only one a text may name.
-        namespace: where the table is unless the text says.
+        text: one to three parts.
+        catalog: whose procedure was called; the text may name no other catalog.
+        namespace: of the table, unless the text names another one.
 
     Raises:
         InvalidIdentifierError: it is no name, or that of another catalog's table.

@@ -1,4 +1,4 @@
-"""Where the directory of a table may lie, and through which file system it is reached."""
+"""Where the directory of a table may lie, and which file system reads and writes it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from table_store.storage.kernel.errors import PathNotAllowedError
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 ALLOWED_ROOTS_SETTING: Final = "allowed-roots"
-"""Of a catalog's static configuration: the folders below which `file.path` may point."""
+"""Setting of a catalog's static configuration: the folders below which `file.path` may lie."""
 
 _FILE_SCHEME: Final = "file:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedPlaces:
-    """The warehouse and what else the configuration allows.
+    """The warehouse and the other places that the configuration allows.
 
-    Every file system is rooted at its place, so that a symbolic link below it which leads out
-    is refused when it is used.
+    The file system of each place is rooted there, so that it refuses a symbolic link which leads
+    out of the place.
 
     Attributes:
         root: of the warehouse, without a slash at the end.
@@ -46,8 +46,8 @@ class AllowedPlaces:
         """Return the folder that an option names, under which tables may be made.
 
         Raises:
-            PathNotAllowedError: it lies below none of the allowed roots, or within a folder
-                that a table or the warehouse itself has use for.
+            PathNotAllowedError: it lies below none of the allowed roots, or within a folder that a
+                table or the warehouse itself uses.
         """
         plain = plain_path(path)
         root, _ = self._place(plain)
@@ -60,7 +60,7 @@ class AllowedPlaces:
         return plain
 
     def stored(self, location: str) -> str:
-        """Return the form in which a record keeps a location: relative within the warehouse."""
+        """Return a location as records keep it: inside of the warehouse it is relative."""
         inside = self.root + "/"
         return location[len(inside) :] if location.startswith(inside) else location
 
@@ -68,7 +68,7 @@ class AllowedPlaces:
         """Return the location that `stored` was made from.
 
         Raises:
-            PathNotAllowedError: the record was tampered with: it climbs out of the warehouse.
+            PathNotAllowedError: it climbs out of the warehouse, so somebody has changed the record.
         """
         check_segments(stored)
         is_absolute = stored.startswith("/") or "://" in stored

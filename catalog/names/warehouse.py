@@ -3,14 +3,14 @@
 Layout below the root:
 
     <namespace>.db/_namespace.json          properties; `default` needs none
-    <namespace>.db/_names/<name>.json       what a name stands for (see `name_record`)
+    <namespace>.db/_names/<name>.json       the record of a name (see `name_record`)
     <namespace>.db/<table>/                 a managed table, claimed by its `_table.json`
-    _trash/                                 notes of directories on their way in or out
-    _locks/                                 one process at a time changes names
+    _trash/                                 notes of directories that are made or removed
+    _locks/                                 so that one process at a time changes names
 
-A table exists when its name does, so a directory that is being filled is invisible, and one
-that has lost its name is garbage: no crash leaves half a table. A rename changes the name and
-leaves the directory where it is, so running readers go on and nothing is copied.
+A table exists if its name does. So nobody sees a directory that is still being filled, and one that
+has lost its name is garbage: no crash leaves half a table. A rename changes the name alone and not
+the directory, so running readers are not disturbed and nothing is copied.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class DefineMode(Enum):
-    """What to do with a name that is, or is not, taken."""
+    """What to do if a name is taken, or is not."""
 
     CREATE = "create"
     REPLACE = "replace"
@@ -59,7 +59,7 @@ class DefineMode(Enum):
 class Warehouse:
     """The names below one root, for any number of processes at once.
 
-    Holds no state but what it was made from: every call looks at storage again.
+    It holds no state of the warehouse: every call reads storage again.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class Warehouse:
             file_io: rooted at `root`.
             root: path or URI of the warehouse.
             clock: for the creation times of records and the age of leftovers.
-            ids: for tables and leftovers.
-            lock: that all processes of the warehouse share; by default the kernel's on a
-                local path, and leases elsewhere.
+            ids: for tables and notes.
+            lock: the lock that all processes of the warehouse share; by default one of the
+                kernel on a local path, and leases elsewhere.
             other_roots: folders beside the root in which `file.path` may put tables.
         """
         self.root: Final = plain_path(root)
@@ -103,9 +103,9 @@ class Warehouse:
         return self._namespaces.names()
 
     def find_namespace(self, name: str) -> Namespace | None:
-        """Return the namespace of this name, None where there is none.
+        """Return the namespace of this name; None if there is none.
 
-        Its properties name the folder of its tables, given or not.
+        Its properties always include the folder of its tables.
         """
         return self._namespaces.find(name)
 
@@ -121,7 +121,7 @@ class Warehouse:
     def alter_namespace(
         self, name: str, *, changed: Mapping[str, str], removed: Collection[str] = ()
     ) -> None:
-        """Set and remove properties; tables that exist stay where they are.
+        """Set and remove properties; existing tables stay where they are.
 
         Raises:
             NamespaceNotFoundError: there is no such namespace.
@@ -150,13 +150,13 @@ class Warehouse:
     # -- names -------------------------------------------------------------------------------------
 
     def find(self, identifier: Identifier) -> NameRecord | None:
-        """Return what a name stands for, None where nothing. Reads one file."""
+        """Return the record of a name; None if there is none. It reads one file."""
         return self._names.find(identifier)
 
     def records(
         self, namespace: str, kinds: Collection[RelationKind] = tuple(RelationKind)
     ) -> tuple[NameRecord, ...]:
-        """Return what is in a namespace, by name. Reads one small file per name.
+        """Return the records of a namespace by name; each costs a read of a small file.
 
         Raises:
             NamespaceNotFoundError: there is no such namespace.
@@ -165,11 +165,11 @@ class Warehouse:
         return tuple(r for r in self._names.records(namespace) if r.kind in kinds)
 
     def require(self, identifier: Identifier, kind: RelationKind) -> NameRecord:
-        """Return what a name stands for.
+        """Return the record of a name.
 
         Raises:
-            NotFoundError: it stands for nothing.
-            WrongRelationKindError: it stands for something of another kind.
+            NotFoundError: there is no such name.
+            WrongRelationKindError: it is the name of another kind of relation.
         """
         record = self._names.find(identifier)
         if record is None:
@@ -193,14 +193,14 @@ class Warehouse:
     def define(
         self, identifier: Identifier, target: Target, mode: DefineMode, known: Target | None = None
     ) -> NameRecord:
-        """Let a name stand for a view or foreign table.
+        """Create or replace a view or foreign table under a name.
 
         Raises:
-            InvalidIdentifierError: it cannot be called that.
+            InvalidIdentifierError: the name is not allowed.
             NamespaceNotFoundError: there is no such namespace.
-            AlreadyExistsError: CREATE, and the name is taken, by whatever kind.
-            NotFoundError: REPLACE, and the name stands for nothing, or not for what was `known`.
-            WrongRelationKindError: what would be replaced is of another kind.
+            AlreadyExistsError: CREATE, and the name is taken, by whatever kind of relation.
+            NotFoundError: REPLACE, and there is no such name, or its target is not `known`.
+            WrongRelationKindError: REPLACE, and the name is that of another kind of relation.
         """
 
         def change() -> NameRecord:
@@ -216,11 +216,11 @@ class Warehouse:
         return self._locked(change)
 
     def rename(self, identifier: Identifier, target: Identifier, kind: RelationKind) -> NameRecord:
-        """Move what a name stands for to another name, also in another namespace.
+        """Give a name's target to another name, also in another namespace.
 
         Raises:
             NotFoundError, WrongRelationKindError: see `require`.
-            InvalidIdentifierError: it cannot be called that.
+            InvalidIdentifierError: the new name is not allowed.
             NamespaceNotFoundError: there is no such namespace.
             AlreadyExistsError: the new name is taken.
         """
@@ -236,12 +236,12 @@ class Warehouse:
         return self._locked(change)
 
     def drop(self, record: NameRecord) -> None:
-        """Take a name away, and remove the directories of a table.
+        """Delete a name and, if it is that of a table, its directories.
 
-        The name goes first, in one step: nobody finds half a table.
+        The name is deleted first, in one step, so that nobody finds half a table.
 
         Raises:
-            NotFoundError: the name stands for nothing any more, or for something else.
+            NotFoundError: the name does not exist any more, or is now that of something else.
         """
 
         def forget_name() -> tuple[DirectoryNote, ...]:
@@ -261,16 +261,16 @@ class Warehouse:
     def stage(
         self, identifier: Identifier, *, table_id: str | None = None, base: str | None = None
     ) -> StagedDirectory:
-        """Claim a new directory for a table, to be published under the name or given up.
+        """Claim a new directory for a table, to be published under the name or abandoned.
 
         Args:
-            identifier: the name it is going to have.
+            identifier: the name of the future table.
             table_id: of the table whose directory it will replace; by default a new one.
-            base: the folder (`file.path`) in which namespaces' folders are made, in place of
-                the warehouse or the namespace's location.
+            base: the folder (`file.path`) in which namespaces' folders are made, instead of the
+                warehouse or the namespace's location.
 
         Raises:
-            InvalidIdentifierError: the table cannot be called that.
+            InvalidIdentifierError: the name is not allowed.
             NamespaceNotFoundError: there is no such namespace.
             PathNotAllowedError: the base lies outside of the allowed roots.
         """
@@ -301,12 +301,12 @@ class Warehouse:
         return record
 
     def publish_replacement(self, record: NameRecord, staged: StagedDirectory) -> NameRecord:
-        """Let a table's name stand for a staged directory in place of the one it has.
+        """Give a staged directory to a table's name in place of the one it has.
 
-        The old directory stays for time travel and for readers at work.
+        The old directory stays for time travel and for running readers.
 
         Raises:
-            NotFoundError: the table was dropped, or dropped and made anew, meanwhile.
+            NotFoundError: the table was dropped meanwhile, and perhaps created again.
             StagedTableGoneError: the directory was cleared away meanwhile.
         """
 
@@ -332,11 +332,11 @@ class Warehouse:
         return changed
 
     def abandon(self, staged: StagedDirectory) -> None:
-        """Remove a staged directory which is not going to be published."""
+        """Remove a staged directory that is not going to be published."""
         self._directories.remove((staged.note,))
 
     def forget_generations(self, record: NameRecord, *, until_ms: int) -> tuple[str, ...]:
-        """Remove what REPLACE TABLE left before a moment; return the directories removed."""
+        """Remove the directories that REPLACE TABLE left before a moment, and return them."""
 
         def change() -> tuple[DirectoryNote, ...]:
             found = self.require(record.identifier, RelationKind.TABLE)
@@ -353,9 +353,9 @@ class Warehouse:
         return tuple(note.location for note in notes)
 
     def remove_leftovers(self) -> tuple[str, ...]:
-        """Remove the directories that dead processes left; return where they were.
+        """Remove the directories that dead processes left, and return their paths.
 
-        Costs one listing where there are none.
+        It costs one listing if there are none.
         """
         notes = self._directories.abandoned()
         if not notes:

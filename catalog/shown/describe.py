@@ -1,4 +1,4 @@
-"""What DESCRIBE EXTENDED says of a managed table beside Spark's own rows (seeds 000, 002)."""
+"""The rows that DESCRIBE EXTENDED adds to Spark's own for a managed table (seeds 000, 002)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 @dataclass(frozen=True, slots=True)
 class DescribeRow:
-    """One line: `value` is None where there is nothing to tell (no brokers, no watermark)."""
+    """One line; `value` is None if there is none, for example no brokers or no watermark."""
 
     name: str
     value: str | None
@@ -55,11 +55,11 @@ def describe_rows(
     Args:
         table: to describe as it is now.
         partition: column to value; all partition columns.
-        time_zone: in which times are written.
+        time_zone: of the times in the rows.
 
     Raises:
-        InvalidSchemaError: the partition names other columns than the table's.
-        NotFoundError: no row is in the partition.
+        InvalidSchemaError: the partition names other columns than those of the table.
+        NotFoundError: the partition has no rows.
     """
     schema = table.schema
     snapshot = table.latest_snapshot()
@@ -156,5 +156,5 @@ def _time_text(time_ms: int, zone: ZoneInfo) -> str:
     try:
         moment = (_EPOCH + dt.timedelta(milliseconds=time_ms)).astimezone(zone)
     except OverflowError:
-        return f"{time_ms} ms"  # a year that Python does not have
+        return f"{time_ms} ms"  # Python does not know this year
     return moment.replace(tzinfo=None).isoformat(" ", "milliseconds")

@@ -1,4 +1,4 @@
-"""Bounds and partitions of files as text, for people; whole columns at once."""
+"""Bounds and partitions of files as text for people, a whole column at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def braced(columns: Sequence[pa.ChunkedArray], row_count: int) -> pa.ChunkedArray:
-    """Return `{a, b}` for every row, as Paimon writes partitions; `{}` where there is no column."""
+    """Return `{a, b}` for every row, as Paimon writes partitions; `{}` if there is no column."""
     return _joined([as_text(column) for column in columns], row_count)
 
 
@@ -35,7 +35,7 @@ def braced_pairs(columns: Mapping[str, pa.ChunkedArray], row_count: int) -> pa.C
 
 
 def bracketed_or_null(columns: Sequence[pa.ChunkedArray], row_count: int) -> pa.ChunkedArray:
-    """Return `[a, b]` for every row, NULL where all are, or where there is no column."""
+    """Return `[a, b]` for every row; NULL if all values are NULL or there is no column."""
     if not columns:
         return pa.chunked_array([pa.nulls(row_count, pa.string())])
     texts = [as_text(column) for column in columns]

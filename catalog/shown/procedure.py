@@ -1,4 +1,4 @@
-"""A stored procedure: typed parameters, a result, and what it does."""
+"""A stored procedure: its parameters with their types, its result, and its function."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ProcedureParameter:
 
     @property
     def default(self) -> str | None:
-        """SQL text of the default; None where there is none."""
+        """SQL text of the default; None if there is none."""
         return None if self.is_required else "NULL"
 
 
@@ -57,17 +57,17 @@ class Arguments:
         return str(self.values[name])
 
     def optional_text(self, name: str) -> str | None:
-        """Return a text, None where it was left out."""
+        """Return a text; None if it was left out."""
         value = self.values[name]
         return None if value is None else str(value)
 
     def optional_int(self, name: str) -> int | None:
-        """Return a number, None where it was left out."""
+        """Return a number; None if it was left out."""
         value = self.values[name]
         return None if value is None else int(value)
 
     def optional_bool(self, name: str) -> bool | None:
-        """Return a truth value, None where it was left out."""
+        """Return a truth value; None if it was left out."""
         value = self.values[name]
         return None if value is None else bool(value)
 
@@ -86,8 +86,8 @@ class Procedure(Generic[Context]):
         """Return the rows of a call, with the columns of `result`.
 
         Args:
-            context: what the procedure works with.
-            arguments: by name, as text; None or absent where left out.
+            context: passed on to the procedure's function.
+            arguments: by name, as text; None or absent if left out.
 
         Raises:
             MissingArgumentError: a required one is left out.

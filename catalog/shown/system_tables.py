@@ -1,7 +1,7 @@
-"""What a table knows of itself, as tables: `t$snapshots`, `t$files` and so on.
+"""System tables, which describe a table: `t$snapshots`, `t$files` and so on.
 
-Columns have the names Paimon gives them (docs/concepts/system-tables.md of Apache Paimon), so
-that its users find theirs; what Paimon has no name for comes last. Times are TIMESTAMP.
+Columns have the names of Apache Paimon (its docs/concepts/system-tables.md), which its users know;
+columns that Paimon does not have come last. Times are TIMESTAMP.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Rows = Callable[[FileStoreTable, Snapshot | None], pa.Table]
 
 @dataclass(frozen=True, slots=True)
 class SystemTable:
-    """One kind of system table: its columns, and how its rows come out of a table."""
+    """One kind of system table: its columns, and the function that makes its rows."""
 
     name: str
     schema: pa.Schema
@@ -60,9 +60,9 @@ class SystemTable:
         """Return all rows, with the columns of `schema`.
 
         Args:
-            table: whose files and history they describe.
-            snapshot_id: at which files, manifests, partitions and buckets are looked at; by
-                default the latest.
+            table: the table that they describe.
+            snapshot_id: whose files, manifests, partitions and buckets they describe; by default
+                the latest.
 
         Raises:
             SnapshotNotFoundError: there is no such snapshot.
@@ -352,4 +352,4 @@ SYSTEM_TABLES: Final[Mapping[str, SystemTable]] = FrozenMap(
         SystemTable("buckets", _BUCKETS, _bucket_rows),
     )
 )
-"""By name, as it stands behind the `$`."""
+"""All system tables, by the name behind the `$`."""

@@ -1,4 +1,4 @@
-"""The life of a managed table: made, changed, renamed, dropped, and who is told.
+"""The life of a managed table: it is created, changed, renamed and dropped; listeners are told.
 
 May import: `names`, `definition`, `storage`.
 Start with `lifecycle.py`, `listeners.py`.

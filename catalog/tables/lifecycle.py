@@ -1,11 +1,10 @@
 """Making, changing and removing managed tables: names, directories, schemas and listeners.
 
-REPLACE TABLE gives the name a new directory in one step, in every case. The rejected way, a
-new schema and then an overwriting snapshot in the old directory, is two steps, between which
-old rows would be read with the ids of new columns. The old directory stays (`Generation`), so
-that time travel by timestamp and readers at work go on; it goes with the table, or when
-snapshots are expired. A writer that had opened it before commits there: as if it had been
-first.
+REPLACE TABLE gives the name a new directory in one step. The rejected way, a new schema and then
+an overwriting snapshot in the old directory, is two steps, between which old rows would be read
+with the ids of new columns. The old directory stays (`Generation`), so that time travel by
+timestamp and running readers work; it is removed with the table, or when snapshots are expired. A
+writer that has opened it before commits into the old directory, as if it had been first.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class ManagedTable:
 
     @property
     def identifier(self) -> Identifier:
-        """The name as it was written when the table was made."""
+        """The name as it was written when the table was created."""
         return self.record.identifier
 
 
@@ -66,12 +65,12 @@ class TableLifecycle:
         catalog_name: str = DEFAULT_CATALOG,
         has_one_place: bool = False,
     ) -> None:
-        """Wire the parts.
+        """Connect a warehouse with the listeners of its tables.
 
         Args:
-            warehouse: which holds the names.
-            listeners: called in this order when a table is made, and in reverse when it goes.
-            catalog_name: with which the names of topics begin.
+            warehouse: holds the names.
+            listeners: called in this order for CREATE, and in reverse for DROP.
+            catalog_name: the first part of the names of topics.
             has_one_place: whether `file.path` is ignored, as for temporary tables, which all
                 lie in the folder of their session.
         """
@@ -81,7 +80,7 @@ class TableLifecycle:
         self._has_one_place = has_one_place
 
     def load(self, identifier: Identifier, *, timestamp_ms: int | None = None) -> ManagedTable:
-        """Return a table as it is, or its directory as of a moment (REPLACE TABLE changes it).
+        """Return a table, with the directory that it has now or had at a moment.
 
         Raises:
             NotFoundError: nothing has the name.
@@ -98,7 +97,7 @@ class TableLifecycle:
         *,
         settings: Mapping[str, str] = NO_SETTINGS,
     ) -> ManagedTable:
-        """Make an empty table; see `stage` and `commit_staged` for the errors."""
+        """Create an empty table; see `stage` and `commit_staged` for the errors."""
         staged = self.stage(identifier, definition, StagingMode.CREATE, settings=settings)
         return self.commit_staged(staged)
 
@@ -110,7 +109,7 @@ class TableLifecycle:
         or_create: bool,
         settings: Mapping[str, str] = NO_SETTINGS,
     ) -> ManagedTable:
-        """Make a table anew and empty, in one step; see `stage` for the errors."""
+        """Replace a table by a new, empty one in one step; see `stage` for the errors."""
         mode = StagingMode.CREATE_OR_REPLACE if or_create else StagingMode.REPLACE
         return self.commit_staged(self.stage(identifier, definition, mode, settings=settings))
 
@@ -122,12 +121,12 @@ class TableLifecycle:
         *,
         settings: Mapping[str, str] = NO_SETTINGS,
     ) -> StagedTable:
-        """Make the directory and schema of a table which is not visible before it is committed.
+        """Make the directory and schema of a table that nobody sees before it is committed.
 
         Args:
             identifier: its name.
             definition: as written in the statement.
-            mode: what the name must stand for, and will.
+            mode: whether the name must be free, or taken by a table.
             settings: of the session; those that begin with `table-storage.` become options.
 
         Raises:
@@ -135,9 +134,9 @@ class TableLifecycle:
             NotFoundError: REPLACE, and there is no such table.
             WrongRelationKindError: the name is that of a view or foreign table.
             InvalidSchemaError: the definition breaks a rule.
-            UnknownOptionError, InvalidOptionError: of an option or a setting.
-            PathNotAllowedError: of the option `file.path`.
-            InvalidIdentifierError, NamespaceNotFoundError: of the name.
+            UnknownOptionError, InvalidOptionError: an option or setting is wrong.
+            PathNotAllowedError: the option `file.path` names a place that is not allowed.
+            InvalidIdentifierError, NamespaceNotFoundError: the name is not allowed.
         """
         replaced = self._replaced(identifier, mode)
         options = with_topic(
@@ -166,14 +165,14 @@ class TableLifecycle:
         return staged
 
     def commit_staged(self, staged: StagedTable) -> ManagedTable:
-        """Let the name stand for a staged table; all of it becomes visible in one step.
+        """Give the name to a staged table; all of it becomes visible in one step.
 
-        On an error it is aborted: the name stands for what it did before.
+        After an error the staged table is removed, and the name is what it was before.
 
         Raises:
             AlreadyExistsError: the name was taken meanwhile.
             NotFoundError: REPLACE, and the table was dropped meanwhile.
-            StagedTableGoneError: another process cleared the directory away.
+            StagedTableGoneError: another process removed the directory.
             ListenerFailedError: a listener refused.
         """
         schema = self._schemas(staged.location).latest()
@@ -188,7 +187,7 @@ class TableLifecycle:
         except TableStoreError as error:
             self.abort_staged(staged)
             if staged.mode is StagingMode.CREATE and self.warehouse.find(staged.identifier):
-                # What refused may be what the faster one has made.
+                # The listener may have refused because of what the faster process has made.
                 raise AlreadyExistsError(
                     kind="table or view", name=str(staged.identifier)
                 ) from error
@@ -196,7 +195,7 @@ class TableLifecycle:
         try:
             record = self._published(staged)
         except TableStoreError:
-            # Unless the store failed after it took the name: then the table is there.
+            # If the store failed after it took the name, the table exists.
             if self._names_location(staged.identifier, staged.location):
                 raise
             self._listeners.undo_create(context)
@@ -205,11 +204,11 @@ class TableLifecycle:
         return ManagedTable(record=record, location=staged.location, schema=schema)
 
     def abort_staged(self, staged: StagedTable) -> None:
-        """Remove a staged table; the name stands for what it did before."""
+        """Remove a staged table; the name stays what it was before."""
         self.warehouse.abandon(staged.directory)
 
     def drop(self, identifier: Identifier) -> bool:
-        """Remove a table with its rows and history; False where nothing has the name.
+        """Remove a table with its rows and history; return False if there is no such name.
 
         Raises:
             WrongRelationKindError: a view or foreign table has the name.
@@ -251,18 +250,17 @@ class TableLifecycle:
         return self._at(record, self.warehouse.location(record))
 
     def alter(self, identifier: Identifier, changes: Sequence[TableChange]) -> ManagedTable:
-        """Publish one new schema with all changes, in the order given; none is made alone.
+        """Publish one new schema with all changes, in the order given; it is all or nothing.
 
-        Columns keep their ids, so files written before are read rightly under the new names,
-        places and types.
+        Columns keep their ids, so older files are read correctly under the new names, places and
+        types.
 
         Raises:
             NotFoundError, WrongRelationKindError: see `load`.
-            InvalidSchemaError: a change breaks a rule; names the column.
-            UnknownOptionError, InvalidOptionError: of an option, also of one that may not be
-                changed any more.
+            InvalidSchemaError: a change breaks a rule; the error names the column.
+            UnknownOptionError, InvalidOptionError: an option is wrong, or may not be changed.
             ListenerFailedError: a listener refused; the table is as it was.
-            FileAccessError: the store refused; whether it happened, the table's schemas tell.
+            FileAccessError: the store refused; the table's schemas tell whether it happened.
         """
         table = self.load(identifier)
         time_ms = self.warehouse.clock.now_ms()
@@ -285,7 +283,7 @@ class TableLifecycle:
         return ManagedTable(record=table.record, location=table.location, schema=schema)
 
     def forget_generations(self, table: ManagedTable, *, until_ms: int) -> tuple[str, ...]:
-        """Remove what REPLACE TABLE left before a moment; return the directories.
+        """Remove the directories that REPLACE TABLE left before a moment, and return them.
 
         Raises:
             ListenerFailedError: a listener refused; nothing was removed.
@@ -300,12 +298,12 @@ class TableLifecycle:
     # -- details -----------------------------------------------------------------------------------
 
     def _topic(self, identifier: Identifier, *, is_only: bool) -> str:
-        """Return the name of a new table's topic; others of this name may have one besides."""
+        """Return the name of a new table's topic; another table of this name may have one, too."""
         suffix = "" if is_only else self.warehouse.ids.unique().replace("-", "")[:12]
         return topic_name(self._catalog_name, identifier.namespace, identifier.name, suffix=suffix)
 
     def _replaced(self, identifier: Identifier, mode: StagingMode) -> NameRecord | None:
-        """Return the table that gives up its name; checks what the mode asks of the name."""
+        """Return the table that is to be replaced, after a check of the name by the mode."""
         found = self.warehouse.find(identifier)
         if found is None:
             if mode is StagingMode.REPLACE:
@@ -328,7 +326,7 @@ class TableLifecycle:
         return self.warehouse.publish_replacement(found, staged.directory)
 
     def _names_location(self, identifier: Identifier, location: str) -> bool:
-        """Whether the name stands for a directory; unknown counts as yes, to keep the rows."""
+        """Whether the name has this directory; if nobody knows, yes, so that rows are kept."""
         try:
             found = self.warehouse.find(identifier)
             return (
@@ -343,7 +341,7 @@ class TableLifecycle:
         try:
             schema = self._schemas(location).latest()
         except (CorruptFileError, MissingFileError, NotFoundError):
-            return  # what cannot be read any more can still be dropped
+            return  # a table that cannot be read any more can still be dropped
         self._listeners.notify_drop(
             TableContext(
                 identifier=record.identifier,

@@ -1,7 +1,7 @@
-"""Who wants to know that a managed table is made or removed, and may refuse.
+"""Listeners are told when a managed table is created or dropped, and may refuse.
 
-Whatever else belongs to a table (a topic, an entry in another system) is made and removed by
-a listener, as seeds' `ManagedTableFactory.onCreateTable` and `onDropTable`.
+Everything else that belongs to a table (a topic, an entry in another system) is made and removed by
+a listener, like `ManagedTableFactory.onCreateTable` and `onDropTable` in the seeds.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import TableStoreError
 
 ENTRY_POINT_GROUP: Final = "table_store.listeners"
-"""Where an installed distribution names its listeners: callables without arguments."""
+"""Entry points in which a distribution names its listeners: callables without arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableContext:
-    """The table that is made or removed.
+    """The table that is created or dropped.
 
     Attributes:
-        identifier: its name, in a temporary table the one of its session.
-        table_id: stays through renames and replacements.
-        location: of the directory; REPLACE TABLE makes another one, and each is made and
-            removed once.
+        identifier: its name; that of a temporary table within its session.
+        table_id: stays the same through renames and replacements.
+        location: of the directory. REPLACE TABLE makes another one; each is created and
+            dropped once.
         schema: with the complete options.
     """
 
@@ -41,10 +41,10 @@ class TableContext:
 
 
 class TableListener(Protocol):
-    """Hears of every managed table before its name appears, before it changes and before it goes.
+    """Is told of every managed table before its name appears, before it changes or is dropped.
 
-    All calls may come again for the same context after a failure elsewhere, and must do no
-    harm then. An exception of any type refuses the statement.
+    After a failure elsewhere every call may come again for the same context, and must then do no
+    harm. An exception of any type refuses the statement.
     """
 
     def on_create_table(self, context: TableContext) -> None:
@@ -52,7 +52,7 @@ class TableListener(Protocol):
         ...
 
     def on_alter_table(self, context: TableContext, before: TableSchema) -> None:
-        """Change what belongs to the table; `context` is the table as it is going to be."""
+        """Change what belongs to the table; `context` is the table after the change."""
         ...
 
     def on_drop_table(self, context: TableContext) -> None:
@@ -62,16 +62,16 @@ class TableListener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListenerChain:
-    """Several listeners which hear of a table all or, in effect, none."""
+    """Several listeners: if one of them refuses, the others' calls are undone."""
 
     listeners: Sequence[TableListener] = ()
 
     def notify_create(self, context: TableContext) -> None:
-        """Call `on_create_table` of each in order; a failure takes back those before it.
+        """Call `on_create_table` of each in order; after a failure undo those before it.
 
         Raises:
-            ListenerFailedError: naming the listener and its reason.
-            TableStoreError: the listener's own, as it is.
+            ListenerFailedError: a listener failed; the error names it and its reason.
+            TableStoreError: the listener's own error, unchanged.
         """
         for position, listener in enumerate(self.listeners):
             try:
@@ -83,7 +83,7 @@ class ListenerChain:
                 raise _failed(listener, "CREATE TABLE", context, error) from error
 
     def notify_alter(self, context: TableContext, before: TableSchema) -> None:
-        """Call `on_alter_table` of each in order; a failure takes back those before it.
+        """Call `on_alter_table` of each in order; after a failure undo those before it.
 
         Raises:
             ListenerFailedError: see `notify_create`.
@@ -99,10 +99,10 @@ class ListenerChain:
                 raise _failed(listener, "ALTER TABLE", context, error) from error
 
     def notify_drop(self, context: TableContext) -> None:
-        """Call `on_drop_table` of each in reverse order; a failure makes those before anew.
+        """Call `on_drop_table` of each in reverse order; after a failure undo those before it.
 
         Raises:
-            ListenerFailedError: naming the listener and its reason.
+            ListenerFailedError: a listener failed; the error names it and its reason.
         """
         order = list(reversed(self.listeners))
         for position, listener in enumerate(order):
@@ -122,9 +122,9 @@ class ListenerChain:
 
 
 def installed_listeners() -> tuple[TableListener, ...]:
-    """Return a new listener of every entry point, by name of the entry point.
+    """Return a new listener of every entry point, sorted by the name of the entry point.
 
-    What is installed is looked up once in a process: that reads a file of every distribution.
+    Entry points are read once in a process, because that reads a file of every distribution.
     """
     return tuple(new() for new in _entry_points())
 

@@ -1,4 +1,4 @@
-"""The log of a table comes and goes with it; and what its topic in Kafka is called."""
+"""Creates and drops the log of a table together with it, and names its topic in Kafka."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _UNSAFE: Final = re.compile(r"[^a-zA-Z0-9._-]")
 
 
 def topic_name(catalog: str, namespace: str, table: str, *, suffix: str = "") -> str:
-    """Return `catalog.namespace.table` as Kafka takes it.
+    """Return `catalog.namespace.table` in a form that Kafka takes.
 
-    A name that had to be changed ends with a hash, so that no two become one.
+    If that changes the name, a hash is added, so that no two tables get the same topic.
     """
     plain = f"{catalog}.{namespace}.{table}"
     safe = _UNSAFE.sub("_", plain)[:_NAME_LENGTH_MAX]
@@ -46,9 +46,9 @@ def with_topic(
     """Return the options of a new table with the name of its topic, if it is to have one.
 
     Args:
-        options: complete, those of the session included.
-        given: in the statement; what the session says of Kafka is nothing to a table without.
-        topic: to be called so where the statement does not say.
+        options: all options, with those of the session.
+        given: those of the statement; the session's settings for Kafka alone make no topic.
+        topic: the name, unless the statement gives one.
 
     Raises:
         InvalidOptionError: no brokers are known, or the client has no such property.
@@ -94,5 +94,5 @@ def _retention(schema: TableSchema) -> timedelta | None:
 
 
 def all_listeners() -> tuple[TableListener, ...]:
-    """Return the listener of logs and those that other distributions have installed."""
+    """Return the listener for logs, and those of other installed distributions."""
     return (LogStoreListener(), *installed_listeners())

@@ -1,4 +1,4 @@
-"""A table that is being made, or made anew, and that nobody sees before it is committed."""
+"""A table that is being created or replaced, and that nobody sees before it is committed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from table_store.storage.kernel.errors import TableStoreError
 
 
 class StagingMode(Enum):
-    """What committing does with the name."""
+    """What a commit does with the name."""
 
     CREATE = "create"
     REPLACE = "replace"
@@ -26,7 +26,7 @@ class StagedTable:
     """A claimed directory with a schema in it. Rows are written to `location` as to any table.
 
     Attributes:
-        replaced_id: of the table that had the name when staging began, None where none had.
+        replaced_id: of the table that had the name when staging began; None if none had.
     """
 
     identifier: Identifier

@@ -1,8 +1,9 @@
-"""Which streaming query writes a table: one at a time, and a dead one's place is free.
+"""The claim that lets one streaming query at a time write a table.
 
-A claim is a row of numbered files beside the table, of which the greatest says which query has
-the table or that none has; taking and giving back each add the next number, so that of any
-number of takers one wins. As in `lock`, but held for as long as a query runs.
+A claim is a sequence of numbered files beside the table. The one with the greatest number says
+which query has the table, or that none has. Taking and giving back each create the next number, so
+that only one of any number of takers succeeds. Unlike a lock it is held for as long as a query
+runs; the claim of a dead query is free.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from table_store.storage.kernel.errors import CommitConflictError, MissingFileEr
 
 CLAIM_FOLDER: Final = "stream-writer"
 LEASE_MS: Final = 300_000
-"""A query on another machine that has not said for so long that it runs counts as dead."""
+"""A query on another machine counts as dead if it has not renewed its claim for so long."""
 
 RENEWAL_MS: Final = LEASE_MS // 10
 _ATTEMPTS_MAX: Final = 20
@@ -56,7 +57,7 @@ class StreamWriterClaim:
     clock: Clock
 
     def check(self, writer: StreamWriter, running: Collection[str]) -> None:
-        """Return quietly if `writer` could take the table now; `running` as in `take`.
+        """Check that `writer` could take the table now; `running` is as in `take`.
 
         Raises:
             StreamWriterExistsError: another query writes it.
@@ -64,15 +65,15 @@ class StreamWriterClaim:
         self._check(self._latest(), writer, running)
 
     def take(self, writer: StreamWriter, running: Collection[str]) -> None:
-        """Make `writer` the table's streaming writer, or say again that it is.
+        """Make `writer` the table's streaming writer, or renew its claim.
 
         Args:
-            writer: who writes from now on.
-            running: queries that run in the process of `writer`; others of it have ended.
+            writer: the query that writes from now on.
+            running: queries that run in the process of `writer`; all others of it have ended.
 
         Raises:
             StreamWriterExistsError: another query writes it.
-            CommitConflictError: others took and gave it back all the while; a retry is safe.
+            CommitConflictError: other queries were faster again and again; a retry is safe.
         """
         for _ in range(_ATTEMPTS_MAX):
             latest = self._latest()
@@ -91,7 +92,7 @@ class StreamWriterClaim:
         )
 
     def give_back(self, writer: StreamWriter) -> None:
-        """Let others take the table, if it is still the writer's."""
+        """Let other queries take the table, if `writer` still has it."""
         latest = self._latest()
         if latest.writer == writer:
             self._add(latest.number + 1, None)
@@ -106,7 +107,7 @@ class StreamWriterClaim:
             case Liveness.RUNNING if other.holder == writer.holder and other.query not in running:
                 return
             case Liveness.UNKNOWN:
-                # A query that starts again elsewhere knows best that its machine is gone.
+                # If the same query starts elsewhere, its former machine is gone.
                 is_silent = latest.time_ms + LEASE_MS < self.clock.now_ms()
                 if is_silent or other.query == writer.query:
                     return
@@ -123,7 +124,7 @@ class StreamWriterClaim:
             try:
                 data = self.file_io.read_bytes(path)
             except MissingFileError:
-                continue  # a later one has taken its place
+                continue  # deleted meanwhile, because there is a later one
             writer, time_ms = from_checked_json(
                 data, _writer_in, path=path, version=_ENTRY_VERSION, noun="claim", remedy=_REMEDY
             )
@@ -140,7 +141,8 @@ class StreamWriterClaim:
         data = to_checked_json(entry, version=_ENTRY_VERSION)
         if not self.file_io.write_new(self._entry(number), data):
             return False
-        # The numbers may have been read before others took, gave back and tidied up.
+        # The numbers may be older than those of others who took the table, gave it back and
+        # deleted old files meanwhile.
         if max(self._numbers()) != number:
             self.file_io.delete(self._entry(number))
             return False

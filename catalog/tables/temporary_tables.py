@@ -1,7 +1,7 @@
 """Tables of one session: ordinary managed tables in a small warehouse of the session's own.
 
-It lies below `<root>/_temporary/<session>-<process>-<start>/` and goes with the session. What
-a session that was killed has left is removed by the next one that starts.
+It lies below `<root>/_temporary/<session>-<process>-<start>/` and is removed with the session. If a
+session was killed, the next session that starts removes its tables.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SESSION_FILE: Final = "_session.json"
 _SESSION_VERSION: Final = 2
 
 FOREIGN_SESSION_AGE_MAX_MS: Final = 7 * 24 * 60 * 60 * 1000
-"""A session whose process cannot be looked at (another machine) counts as over after a week."""
+"""A session whose process is on another machine counts as ended after a week."""
 
 _NAME_LENGTH_MAX: Final = 100
 
@@ -46,8 +46,8 @@ class TemporaryTables:
     Attributes:
         warehouse: of the catalog, below whose root they lie.
         session_id: as Spark names the session.
-        owner: the process with which the session ends. Another process that works for the
-            same session (a planner started anew) finds the same tables.
+        owner: the process with which the session ends. Another process that works for the same
+            session (a restarted planner) finds the same tables.
         listeners: of the catalog.
     """
 
@@ -70,12 +70,12 @@ class TemporaryTables:
     def lifecycle(self) -> TableLifecycle:
         """Return the statements on the session's tables, all in the namespace `default`.
 
-        Makes nothing: looking for a table of a session that has none costs one look-up.
+        It creates nothing: to find that a session has no tables costs one look-up.
         """
         return _lifecycle(self.warehouse, self.root, self.listeners)
 
     def begin(self) -> TableLifecycle:
-        """Return the same, after writing down whose tables they are; before one is made."""
+        """Return the same; to be called before the first CREATE, because it notes the owner."""
         content = {
             "session": self.session_id,
             "owner": self.owner.to_json(),
@@ -87,7 +87,7 @@ class TemporaryTables:
         return self.lifecycle()
 
     def end(self) -> None:
-        """Remove all tables of the session; a failure leaves them to the next start."""
+        """Remove all tables of the session; after a failure the next start removes them."""
         if self.warehouse.file_io.exists(self.root):
             _remove(self.warehouse, self.root, self.listeners)
 
@@ -97,7 +97,7 @@ def remove_sessions_that_ended(
 ) -> tuple[str, ...]:
     """Remove the tables of sessions whose process is dead; return the folders.
 
-    Costs one listing where there are none.
+    It costs one listing if there are none.
     """
     folder = join_path(warehouse.root, TEMPORARY_FOLDER)
     ended = [
@@ -143,13 +143,14 @@ def _has_ended(warehouse: Warehouse, folder: FileStatus) -> bool:
     owner, created_ms = _owner_of(warehouse, folder)
     state = Liveness.UNKNOWN if owner is None else liveness(owner)
     if state is Liveness.UNKNOWN:
-        # Of another machine, begun but never owned, or damaged: only its age can tell.
+        # The owner is on another machine, or unknown, or the note is damaged: only the age
+        # of the folder can tell.
         return now_ms - created_ms > FOREIGN_SESSION_AGE_MAX_MS
     return state is Liveness.DEAD
 
 
 def _owner_of(warehouse: Warehouse, folder: FileStatus) -> tuple[ProcessIdentity | None, int]:
-    """The process a session's folder belongs to, and when it was begun (ms since 1970)."""
+    """Return the process that owns a session's folder, and when it began (ms since 1970)."""
     path = join_path(folder.path, SESSION_FILE)
     try:
         data = warehouse.file_io.read_bytes(path)

@@ -1,4 +1,4 @@
-"""What one write may be told, by a hint, by `WITH (…)` after the table's name, or by `option`."""
+"""The options of one write, given by a hint, by `WITH (…)` after the table, or by `option`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from table_store.storage.options.table_options import (
 )
 
 _OF_SPARK = ("mergeSchema", "mergeschema")
-"""Tells of WITH SCHEMA EVOLUTION, which is over when the write begins."""
+"""Spark's options for WITH SCHEMA EVOLUTION, which has happened when the write begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitName:
-    """Under which a commit is known, so that it happens once. Numbers of one user ascend."""
+    """The name of a commit, so that it happens only once. The numbers of one user ascend."""
 
     user: str
     identifier: int
@@ -29,7 +29,7 @@ class CommitName:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """The closed set of write options. `is_tracked` None leaves it to the table's option."""
+    """All write options. If `is_tracked` is None, the table's option decides."""
 
     is_tracked: bool | None = None
     change_type_column: str | None = None
@@ -40,8 +40,8 @@ class WriteOptions:
         """Read the options of a statement.
 
         Raises:
-            UnknownOptionError: a key is none of the closed set.
-            InvalidOptionError: a value is not allowed, or the option is not one of a write.
+            UnknownOptionError: there is no such option.
+            InvalidOptionError: a value is not allowed, or the option is not for writes.
         """
         values = parse_write_options({k: v for k, v in options.items() if k not in _OF_SPARK})
         tracked = values.get(CHANGE_TRACKING) if values.is_given(CHANGE_TRACKING) else None

@@ -1,4 +1,4 @@
-"""`/*+ OPTIONS(...) */` behind a table's name, rewritten to what Spark's parser takes.
+"""Rewrites `/*+ OPTIONS(...) */` behind a table's name into SQL that Spark's parser takes.
 
 May import: `lexer`.
 Start with `option_hints.py`.

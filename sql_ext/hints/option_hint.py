@@ -1,4 +1,4 @@
-"""`/*+ OPTIONS('key' = 'value') */`: which tokens of a statement are such hints."""
+"""Finds the hints `/*+ OPTIONS('key' = 'value') */` among the tokens of a statement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from table_store.sql_ext.lexer.token_cursor import TokenCursor
 
 @dataclass(frozen=True, slots=True)
 class OptionHint:
-    """One hint: its extent in the text, and the text between its inner parentheses."""
+    """One hint: where it begins and ends, and the text between its inner parentheses."""
 
     start: int
     end: int
@@ -36,8 +36,8 @@ class HintedTokens:
 def separate_hints(sql: str, tokens: Sequence[Token]) -> HintedTokens:
     """Take the OPTIONS hints out of `tokens`.
 
-    A hint directly behind SELECT is a hint of Spark's, whatever it is called, unless its content
-    has the form of ours: then it is a hint of ours in the wrong place.
+    A hint directly behind SELECT is one of Spark's, whatever its name, unless its content has the
+    form of our hints: then it is one of ours in the wrong place.
 
     Raises:
         StatementSyntaxError: a hint of ours is malformed.
@@ -76,7 +76,7 @@ def _read_hint(sql: str, tokens: Sequence[Token], behind_select: bool) -> Option
         return None
     start, end = tokens[0].start, tokens[-1].end
     if "*" in sql[tokens[0].end : tokens[1].start] or "-" in sql[tokens[0].end : tokens[1].start]:
-        return None  # a comment, through which the bridge's filter could not see
+        return None  # a comment is in between, which the bridge's filter cannot read
     is_empty = len(tokens) == 5 and tokens[3].is_symbol(")")
     if not is_empty:
         try:
@@ -91,7 +91,7 @@ def _read_hint(sql: str, tokens: Sequence[Token], behind_select: bool) -> Option
 
 
 def _check_entries(sql: str, end: int, parenthesis: int) -> None:
-    """Read `(…) */`; blanks in front keep the places that an error names."""
+    """Check `(…) */`; blanks replace the text in front, so that errors name the right place."""
     blanks = "".join(c if c == "\n" else " " for c in sql[:parenthesis])
     cursor = TokenCursor(blanks + sql[parenthesis:end])
     parse_properties(cursor)

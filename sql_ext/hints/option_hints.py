@@ -24,11 +24,11 @@ _ONLY_QUERIES_AND_INSERT = "only a table that is read, or the target of INSERT, 
 
 
 def rewrite_option_hints(sql: str) -> str:
-    """The statement with its hints as WITH clauses; `sql` itself if it has none.
+    """Return the statement with its hints as WITH clauses; `sql` itself if it has none.
 
     A hint may stand behind the name it belongs to, behind its time travel, sample or alias, and
-    in INSERT also before the name. Everything else stays byte for byte. Two forms of Spark take
-    no WITH, so there the table becomes a query: the source of MERGE, and `TABLE t`.
+    in INSERT also before the name. Everything else stays byte for byte. In two places Spark takes
+    no WITH, so the table becomes a query there: the source of MERGE, and `TABLE t`.
 
     Raises:
         StatementSyntaxError: a hint is malformed or belongs to no table.
@@ -43,7 +43,7 @@ def rewrite_option_hints(sql: str) -> str:
 
 @dataclass(slots=True)
 class _Rewriter:
-    """One pass over the tokens; knows at every bracket depth whether a comma names a table."""
+    """One pass over the tokens; at each depth of brackets it knows if a table follows a comma."""
 
     hinted: HintedTokens
     edits: list[tuple[int, int, str]] = field(default_factory=list)
@@ -65,7 +65,7 @@ class _Rewriter:
         return self.hinted.tokens[min(index, len(self.hinted.tokens) - 1)]
 
     def _step(self, index: int) -> int:
-        """Handle the token at `index`; the index to go on with."""
+        """Handle the token at `index`; return the index of the next token to handle."""
         token = self._token(index)
         before = self._token(index - 1).keyword if index else ""
         match token.keyword or token.text:
@@ -119,7 +119,7 @@ class _Rewriter:
         return relation.name_end
 
     def _enter(self, index: int) -> tuple[int, bool]:
-        """Index of what is named first behind LATERAL, STREAM and parentheses; is it a query?"""
+        """Return the index behind LATERAL, STREAM and `(`, and whether a query begins there."""
         while True:
             token, following = self._token(index), self._token(index + 1)
             if token.is_symbol("("):
@@ -132,7 +132,7 @@ class _Rewriter:
             index += 1
 
     def _is_prefix(self, token: Token, following: Token) -> bool:
-        """Whether LATERAL or STREAM is the keyword, not a table that is called so."""
+        """Whether LATERAL or STREAM is the keyword here, and not the name of a table."""
         names_follow = following.is_symbol("(") or following.kind in _NAME_KINDS
         return token.keyword in ("LATERAL", "STREAM") and names_follow
 
@@ -188,7 +188,7 @@ class _Rewriter:
         return caller.kind in _NAME_KINDS and caller.keyword not in _BEFORE_SUBQUERY
 
     def _no_options(self, index: int) -> int:
-        """A table that is changed, not read: Spark takes no options for it."""
+        """Handle a table that is changed and not read, for which Spark takes no options."""
         relation = read_relation(self.hinted.tokens, index)
         if relation is None:
             return index
@@ -200,7 +200,7 @@ class _Rewriter:
     # -- edits -------------------------------------------------------------------------------------
 
     def _take(self, first: int, last: int) -> tuple[OptionHint, ...]:
-        """The hints before the tokens `first` to `last`, both included, outside parentheses."""
+        """Return the hints in front of the tokens `first` to `last`, outside of parentheses."""
         hints: list[OptionHint] = []
         index = first
         while index <= last:
@@ -240,7 +240,7 @@ class _Rewriter:
         self.edits.append((hint.start, hint.end, left + text + right))
 
     def _remove(self, hints: tuple[OptionHint, ...]) -> None:
-        """Take hints out without joining the words on both sides."""
+        """Remove hints without joining the words on both sides of each."""
         for hint in hints:
             around = self.hinted.sql[hint.start - 1 : hint.start]
             follows = self.hinted.sql[hint.end : hint.end + 1]

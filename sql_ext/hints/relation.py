@@ -1,4 +1,4 @@
-"""Where a table is named in a query: the extent of the name and of what follows it."""
+"""Where the name of a table in a query ends, and the clauses that follow it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from table_store.sql_ext.lexer.sql_token import Token, TokenKind
 from table_store.sql_ext.lexer.value_expression import group_end, value_expression_end
 
-# Words that cannot be an alias without AS, or that nobody means as one.
+# These words cannot be an alias without AS, or nobody means them as one.
 _NO_ALIAS = frozenset(
     """
     ANTI CLUSTER CROSS DISTRIBUTE EXCEPT FULL GROUP HAVING INNER INSERT INTERSECT JOIN LATERAL
@@ -20,10 +20,10 @@ _NO_ALIAS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """Indexes into the tokens; ends are exclusive.
+    """The place of a table reference, as indexes into the tokens; ends are exclusive.
 
-    `options_at` is the index of the token before which Spark wants `WITH (…)`; `options_close`
-    that of the parenthesis that closes one that is already there.
+    Spark wants `WITH (…)` in front of the token at `options_at`. If there is one already,
+    `options_close` is the index of its closing parenthesis.
     """
 
     name_end: int
@@ -34,7 +34,7 @@ class Relation:
 
 
 def read_relation(tokens: Sequence[Token], start: int) -> Relation | None:
-    """The table reference that starts at `start`; None if a table function or no name does.
+    """Return the table reference at `start`; None if it is a table function or no name.
 
     Spark's order (4.2): name, time travel or CHANGES, WITH (…), TABLESAMPLE, alias.
     """
@@ -60,10 +60,10 @@ def read_relation(tokens: Sequence[Token], start: int) -> Relation | None:
 
 
 def read_insert_target(tokens: Sequence[Token], start: int) -> Relation | None:
-    """The table that INSERT writes, named at `start`.
+    """Return the table that INSERT writes, whose name is at `start`.
 
-    `end` lies behind all that may precede the query: WITH (…), PARTITION (…), IF NOT EXISTS,
-    BY NAME and the column list.
+    `end` lies behind all clauses that may precede the query: WITH (…), PARTITION (…), IF NOT
+    EXISTS, BY NAME and the column list.
     """
     name_end = _name_end(tokens, start)
     if name_end is None:
@@ -88,7 +88,7 @@ def read_insert_target(tokens: Sequence[Token], start: int) -> Relation | None:
 
 
 def _column_list_end(tokens: Sequence[Token], start: int) -> int:
-    """Index behind `(a, b, …)`, or `start` if the parenthesis opens a query."""
+    """Return the index behind `(a, b, …)`, or `start` if the parenthesis opens a query."""
     if not tokens[start].is_symbol("("):
         return start
     index = start + 1
@@ -103,7 +103,7 @@ def _column_list_end(tokens: Sequence[Token], start: int) -> int:
 
 
 def _is_identifier(token: Token) -> bool:
-    """A double-quoted name too: a session may turn them into identifiers."""
+    """Whether it can be a name, also a double-quoted one, which a session may allow."""
     is_double_quoted = token.kind is TokenKind.STRING and token.text.startswith('"')
     return token.kind in (TokenKind.WORD, TokenKind.QUOTED) or is_double_quoted
 
@@ -140,7 +140,7 @@ def _time_travel_end(tokens: Sequence[Token], start: int) -> int:
 
 
 def _changes_end(tokens: Sequence[Token], index: int) -> int:
-    """`FROM VERSION a [INCLUSIVE|EXCLUSIVE] [TO VERSION b …]`, and the same with TIMESTAMP."""
+    """Read `FROM VERSION|TIMESTAMP a [INCLUSIVE|EXCLUSIVE] [TO VERSION|TIMESTAMP b …]`."""
     while tokens[index].keyword in ("FROM", "TO"):
         is_version = tokens[index + 1].keyword == "VERSION"
         if not is_version and tokens[index + 1].keyword != "TIMESTAMP":

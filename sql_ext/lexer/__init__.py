@@ -1,4 +1,4 @@
-"""Tokens of Spark SQL, cut where Spark's own lexer cuts them, and the small steps of reading them.
+"""Tokens of Spark SQL, the same as those of Spark's own lexer, and a cursor that reads them.
 
 May import: `storage/kernel`.
 Start with `sql_token.py`, `token_cursor.py`.

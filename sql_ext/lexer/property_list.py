@@ -10,10 +10,10 @@ Properties = tuple[tuple[str, str], ...]
 
 
 def parse_properties(cursor: TokenCursor) -> Properties:
-    """Read a parenthesised list; keys in the order written, each once.
+    """Read a list in parentheses; each key occurs once, in the order written.
 
-    Keys and values take the forms of Spark's `propertyList`: strings, dotted names, numbers and
-    booleans. A number or boolean gives the text it is written with (booleans in lower case).
+    Keys and values have the forms of Spark's `propertyList`: strings, dotted names, numbers and
+    booleans. The value of a number or boolean is its text, of a boolean in lower case.
     """
     cursor.expect_symbol("(")
     found: dict[str, str] = {}

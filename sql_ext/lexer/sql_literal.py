@@ -12,7 +12,7 @@ _DOLLAR_TAG = re.compile(r"\$[A-Za-z]*\$")
 
 
 def string_value(literal: str) -> str:
-    """The value of one string token of Spark: quoted, raw (`r'…'`) or dollar-quoted.
+    """Return the value of one string token of Spark: quoted, raw (`r'…'`) or dollar-quoted.
 
     Source of the escapes: `SparkParserUtils.unescapeSQLString` of Spark 4.2.
     """
@@ -51,24 +51,24 @@ def _escaped_character(escape: re.Match[str]) -> str:
 
 
 def _without_surrogate_pairs(text: str) -> str:
-    """Two escapes may spell one character outside the basic plane, as in Java."""
+    """Join pairs of escapes that spell one character outside of the basic plane, as in Java."""
     if not any("\ud800" <= character <= "\udfff" for character in text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def identifier_value(token_text: str) -> str:
-    """The name that an identifier token stands for, with or without back-ticks."""
+    """Return the name in an identifier token, which may be in back-ticks."""
     if token_text.startswith("`"):
         return token_text[1:-1].replace("``", "`")
     return token_text
 
 
 def identifier_literal(name: str) -> str:
-    """`name` in back-ticks, so that no keyword or character of it can matter."""
+    """Return `name` in back-ticks, so that any name is taken as one."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def name_literal(parts: tuple[str, ...]) -> str:
-    """A name of several parts in back-ticks."""
+    """Return a name of several parts, each in back-ticks."""
     return ".".join(identifier_literal(part) for part in parts)

@@ -1,8 +1,9 @@
-"""Tokens of Spark SQL, cut exactly where Spark 4.2's own lexer cuts them.
+"""Tokens of Spark SQL, exactly those of Spark 4.2's own lexer.
 
 The rules are those of Spark's `SqlBaseLexer.g4`. A general tokenizer is not enough here: our
-clauses are cut out of the text by offset and the rest stays as the user wrote it, so one quote,
-comment or dollar-quoted body read differently from Spark would change what a statement means.
+clauses are cut out of the text by offset and the rest stays as the user wrote it. If one quote,
+comment or dollar-quoted text were read otherwise than by Spark, the statement would change its
+meaning.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Token(NamedTuple):
     def keyword(self) -> str:
         """The word in upper case, or the empty string if it cannot be a keyword.
 
-        Words outside ASCII are never keywords: upper-casing maps letters such as ſ onto ASCII.
+        Words outside ASCII are never keywords: in upper case letters such as ſ would become ASCII.
         """
         if self.kind is TokenKind.WORD and self.text.isascii():
             return self.text.upper()
@@ -85,9 +86,9 @@ _KINDS = {
 def tokenize(sql: str) -> Iterator[Token]:
     """Yield the tokens of `sql` in order, without white space and comments.
 
-    Lazy, so that looking at the first words of a long INSERT costs no more than those words.
-    Never fails: a character that starts no token is a symbol of its own, as in Spark, and a
-    bracketed comment without an end is a token that no statement expects.
+    It is lazy, so that the first words of a long INSERT cost no more than those words. It never
+    fails: a character that starts no token is a symbol of its own, as in Spark, and a bracketed
+    comment without an end is a token that no statement expects.
     """
     position = 0
     while position < len(sql):
@@ -115,7 +116,7 @@ def tokenize(sql: str) -> Iterator[Token]:
 
 
 def _word_end(sql: str, start: int, end: int) -> int:
-    """Where the word ends for Spark, which knows letters and ASCII digits but no ² or Ⅷ."""
+    """Return where the word ends for Spark, whose words have letters and ASCII digits, but no ²."""
     for offset in range(start, end):
         character = sql[offset]
         if not (character.isascii() or unicodedata.category(character).startswith("L")):
@@ -124,7 +125,7 @@ def _word_end(sql: str, start: int, end: int) -> int:
 
 
 def _comment_end(sql: str, start: int) -> int:
-    """Offset behind the comment that starts at `start`, -1 without an end; comments nest."""
+    """Return the offset behind the comment at `start`, -1 if it has no end; comments nest."""
     depth = 0
     for edge in _COMMENT_EDGE.finditer(sql, start):
         depth += 1 if edge.group() == "/*" else -1

@@ -8,7 +8,7 @@ _FOUND_LENGTH_MAX = 60
 
 
 class StatementSyntaxError(TableStoreError):
-    """A statement has a clause that only the table store knows, and a mistake in it.
+    """A statement has a clause that only the table store knows, and in it a mistake.
 
     `line` counts from 1 and `column` from 0, both in characters, as Spark's parser counts them.
     `found` is the offending text, None at the end of the statement. `problem` says what was
@@ -31,7 +31,7 @@ class StatementSyntaxError(TableStoreError):
         )
 
     def context(self) -> str:
-        """The statement with a pointer under the place, laid out as Spark lays it out."""
+        """Return the statement with a pointer under the place, in the same form as Spark."""
         lines = self.sql.split("\n")
         pointer = "-" * self.column + "^^^"
         marked = [*lines[: self.line], pointer, *lines[self.line :]]

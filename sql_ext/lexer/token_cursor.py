@@ -1,4 +1,4 @@
-"""A position in the tokens of one statement, and the small steps every clause is read with."""
+"""A cursor over the tokens of one statement, with the small steps that read every clause."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OPENING = {"(": ")", "[": "]"}
 
 
 class TokenCursor:
-    """Reads tokens forward, lazily; the text itself stays reachable by offset."""
+    """Reads tokens forward and lazily; tokens have offsets into the text `sql`."""
 
     def __init__(self, sql: str) -> None:
         self.sql = sql
@@ -23,7 +23,7 @@ class TokenCursor:
     # -- looking -----------------------------------------------------------------------------------
 
     def peek(self, ahead: int = 0) -> Token:
-        """The token `ahead` places on; behind the last one, an END token."""
+        """Return the token `ahead` places on; behind the last one it is an END token."""
         wanted = self._index + ahead
         while len(self._read) <= wanted:
             token = next(self._source, None)
@@ -33,7 +33,7 @@ class TokenCursor:
         return self._read[wanted]
 
     def previous_end(self) -> int:
-        """Offset behind the token read last, 0 before the first."""
+        """Return the offset behind the token read last; 0 if none was read."""
         return self._read[self._index - 1].end if self._index else 0
 
     def at_words(self, *words: str, ahead: int = 0) -> bool:
@@ -66,15 +66,15 @@ class TokenCursor:
     # -- moving ------------------------------------------------------------------------------------
 
     def mark(self) -> int:
-        """A place to come back to with `reset`."""
+        """Return the present place, for `reset`."""
         return self._index
 
     def reset(self, mark: int) -> None:
-        """Go back to a mark."""
+        """Go back to a place that `mark` returned."""
         self._index = mark
 
     def advance(self) -> Token:
-        """Read one token; at the end the END token, again and again."""
+        """Read one token; at the end it is the END token every time."""
         token = self.peek()
         if token.kind is not TokenKind.END:
             self._index += 1
@@ -113,16 +113,16 @@ class TokenCursor:
     # -- reading values ----------------------------------------------------------------------------
 
     def identifier(self, what: str = "a name") -> str:
-        """One name, without its back-ticks."""
+        """Read one name; return it without its back-ticks."""
         if not self.at_identifier():
             raise self.error(what)
         return identifier_value(self.advance().text)
 
     def name(self, what: str = "a table name") -> tuple[str, ...]:
-        """A name of one or more parts.
+        """Read a name of one or more parts.
 
-        An unquoted part may carry a dollar (`t$snapshots`), and `IDENTIFIER('a.b')` names what
-        its literal spells.
+        An unquoted part may contain a dollar (`t$snapshots`), and `IDENTIFIER('a.b')` is the name
+        in its literal.
         """
         if self.at_words("IDENTIFIER") and self.at_symbol("(", 1):
             return self._identifier_clause()
@@ -153,7 +153,7 @@ class TokenCursor:
         return parts
 
     def string(self, what: str = "a string") -> str:
-        """A string literal; neighbouring literals make one value, as in Spark."""
+        """Read a string literal; neighbouring literals make one value, as in Spark."""
         if not self.at_string():
             raise self.error(what)
         value = ""
@@ -162,7 +162,7 @@ class TokenCursor:
         return value
 
     def group(self) -> str:
-        """Read a parenthesised group; its text with the parentheses."""
+        """Read a group in parentheses; return its text with the parentheses."""
         if not self.at_symbol("("):
             raise self.error("'('")
         start = self.peek().start
@@ -172,9 +172,9 @@ class TokenCursor:
         return self.sql[start : self.previous_end()]
 
     def skip_until(self, stops: Callable[[TokenCursor], bool]) -> None:
-        """Read on to an unmatched closing bracket, the end, or where `stops` says so.
+        """Read up to an unmatched closing bracket, or the end, or until `stops` returns True.
 
-        `stops` is asked outside brackets only.
+        `stops` is asked only outside of brackets.
         """
         pending: list[str] = []
         while self.peek().kind is not TokenKind.END:
@@ -196,7 +196,7 @@ class TokenCursor:
             raise self.error(f"'{pending[-1]}'")
 
     def rest_of_statement(self) -> str:
-        """Read to the end; the text as written, without semicolons that end the statement."""
+        """Read to the end; return the text as written, without the semicolons at its end."""
         start = end = self.peek().start
         while self.peek().kind is not TokenKind.END:
             token = self.advance()
@@ -207,11 +207,11 @@ class TokenCursor:
         return self.sql[start:end]
 
     def error(self, expected: str) -> StatementSyntaxError:
-        """The error to raise where something else than `expected` stands."""
+        """Return the error for a next token that is not `expected`."""
         return self.refusal(f"expected {expected}")
 
     def refusal(self, problem: str) -> StatementSyntaxError:
-        """The error to raise where the next token is wrong for another reason."""
+        """Return the error for a next token that is wrong because of `problem`."""
         token = self.peek()
         found = None if token.kind is TokenKind.END else token.text
         return StatementSyntaxError(sql=self.sql, offset=token.start, found=found, problem=problem)

@@ -1,4 +1,4 @@
-"""Where the expression of `TIMESTAMP AS OF …` ends, seen from its tokens."""
+"""Finds among the tokens where the expression of `TIMESTAMP AS OF …` ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLOSING = {"(": ")", "[": "]"}
 
 
 def value_expression_end(tokens: Sequence[Token], start: int) -> int:
-    """Index behind the value expression that starts at `start`; an alias is not part of it.
+    """Return the index behind the value expression at `start`, without an alias.
 
     Source: `valueExpression` of Spark's grammar, without comparisons, lambdas and CASE outside
     parentheses, which make no sense as a point in time.
@@ -37,7 +37,7 @@ def value_expression_end(tokens: Sequence[Token], start: int) -> int:
 
 
 def group_end(tokens: Sequence[Token], start: int) -> int:
-    """Index behind the bracket that closes the one at `start`; the END token without one."""
+    """Return the index behind the bracket that closes the one at `start`, or of the END token."""
     pending: list[str] = []
     for index in range(start, len(tokens)):
         token = tokens[index]
@@ -64,7 +64,7 @@ def _operand_end(tokens: Sequence[Token], index: int) -> int:
             index += 2
     elif token.kind is not TokenKind.END:
         index += 1
-    while tokens[index].kind is TokenKind.STRING:  # typed literal, or neighbouring strings
+    while tokens[index].kind is TokenKind.STRING:  # a typed literal, or neighbouring strings
         index += 1
     return _postfix_end(tokens, index)
 

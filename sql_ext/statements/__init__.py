@@ -1,5 +1,5 @@
-"""One frozen value for each kind of statement, and the clauses they are read from.
+"""One frozen value for each kind of statement, and the parsers of their clauses.
 
-May import: `lexer`, and `catalog` for SQL that is written.
+May import: `lexer`, and `catalog` to write SQL.
 Start with `statements.py`, `create_table.py`.
 """

@@ -1,4 +1,4 @@
-"""A column's type as text: where it ends, and Flink's VARCHAR without a length."""
+"""Reads a column's type, also Flink's VARCHAR without a length."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ class ColumnType:
 def parse_column_type(cursor: TokenCursor) -> ColumnType:
     """Read one data type.
 
-    `VARCHAR` without a length, at any depth, becomes `STRING`: Spark refuses it, and Flink's
-    users mean a string of any length by it. Everything else stays as written and is Spark's to
-    check.
+    `VARCHAR` without a length, at any depth, becomes `STRING`: Spark refuses it, and Flink's users
+    mean a string of any length by it. Everything else stays as written, and Spark checks it.
     """
     start = cursor.peek().start
     bare: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""CREATE TABLE, where it has something that Spark's parser refuses."""
+"""Reads a CREATE TABLE that has something which Spark's parser refuses."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class _Header:
 def parse_create_table(cursor: TokenCursor) -> CreateTable | None:
     """Read a CREATE TABLE; None if all of it is Spark's.
 
-    What makes it ours: WITH (…), a computed column, WATERMARK, VARCHAR without a length, and
-    TEMPORARY without USING. A mistake that comes before any of these is Spark's to report.
+    It is ours if it has WITH (…), a computed column, WATERMARK, VARCHAR without a length, or
+    TEMPORARY without USING. A mistake in front of all of these is reported by Spark.
 
     Raises:
         StatementSyntaxError: the statement is ours and malformed.
@@ -114,7 +114,7 @@ def _parse_body(
 
 
 def _opens_query(cursor: TokenCursor) -> bool:
-    """Whether the parenthesis holds the query, not columns called `select` or `from`."""
+    """Whether the parenthesis holds the query, and not columns named `select` or `from`."""
     if not (cursor.peek(1).keyword in _QUERY_WORDS or cursor.at_symbol("(", 1)):
         return False
     mark = cursor.mark()
@@ -185,7 +185,7 @@ def _accept_query(cursor: TokenCursor, into: _Clauses) -> bool:
 
 
 def _parse_kept_clause(cursor: TokenCursor) -> str:
-    """Read one clause that Spark understands; its text."""
+    """Read one clause that Spark understands; return its text."""
     start = cursor.peek().start
     if cursor.accept_words("COMMENT") or cursor.accept_words("LOCATION"):
         cursor.string()

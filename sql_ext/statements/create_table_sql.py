@@ -1,4 +1,4 @@
-"""CREATE TABLE of ours as SQL that Spark 4.2 parses."""
+"""Writes a CREATE TABLE of ours as SQL that Spark 4.2 parses."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def render_create_table(
     computed_types: Mapping[str, str],
     extra_properties: Mapping[str, str],
 ) -> str:
-    """The statement in Spark's own grammar; its columns stay in the order written.
+    """Return the statement in Spark's own grammar; its columns stay in the order written.
 
     Args:
         statement: as parsed; its name and properties may have been replaced.
         computed_types: Spark's type of every computed column, by its name as written.
         extra_properties: added unless the statement sets the key itself.
 
-    A temporary table is rendered as an ordinary one: keeping it to its session is up to the
-    caller, who may also give it another name with `dataclasses.replace`.
+        A temporary table is written as an ordinary one: the caller must keep it to its session, and
+        may give it another name with `dataclasses.replace`.
 
     Raises:
         KeyError: a computed column has no type.
@@ -77,7 +77,7 @@ def _element(element: TableElement, computed_types: Mapping[str, str]) -> str:
 
 
 def _properties(statement: CreateTable, extra: Mapping[str, str]) -> dict[str, str]:
-    """What the statement says first, then what the caller adds."""
+    """Return the properties of the statement, then those that the caller adds."""
     properties = dict(statement.options) | dict(statement.properties)
     if statement.watermark is not None:
         properties[WATERMARK_COLUMN] = statement.watermark.column

@@ -12,8 +12,8 @@ _KEY_SYMBOLS = frozenset({".", "-", ":"})
 def parse_set(cursor: TokenCursor) -> SetOption | ShowOption | None:
     """Read `SET key [= value]`; None if the key is one that Spark takes.
 
-    A quoted value is unquoted (Spark's own SET keeps the quotes); an unquoted one is the text up
-    to the end of the statement.
+    A quoted value loses its quotes, which Spark's own SET keeps. An unquoted one is the text up to
+    the end of the statement.
     """
     cursor.expect_words("SET")
     key = _parse_key(cursor)

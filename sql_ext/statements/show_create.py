@@ -1,4 +1,4 @@
-"""The statement that SHOW CREATE TABLE prints: run again, it makes the same table."""
+"""Writes the statement that SHOW CREATE TABLE prints; if it is run, it makes the same table."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 def create_statement(
     schema: TableSchema, name: tuple[str, ...], *, is_temporary: bool = False
 ) -> str:
-    """The CREATE [TEMPORARY] TABLE of a table called `name`, in our own form.
+    """Return the CREATE [TEMPORARY] TABLE of a table called `name`, in our own form.
 
-    Computed columns, WATERMARK and WITH stand as their user writes them; in place of a secret
-    stands a name by which it is asked for.
+    Computed columns, WATERMARK and WITH are written as users write them. In place of a secret
+    stands a reference to an environment variable.
     """
     elements = [_column(field) for field in schema.fields]
     if schema.watermark is not None:
@@ -52,7 +52,7 @@ def _shown(key: str, value: str) -> str:
     if is_secret(key, value):
         value = asked_for(key)
     literal = string_literal(value)
-    # Spark substitutes `${env:…}` and the like, but nothing in the name of a secret.
+    # Spark replaces `${env:…}` and the like, but not our references to secrets.
     return literal if reference(value) is None else literal.replace(r"\u0024", "$")
 
 
@@ -77,5 +77,5 @@ def _name(name: str) -> str:
 
 
 def _is_clause(name: str) -> bool:
-    """Whether the name without back-ticks could be read as the start of something else."""
+    """Whether the name, without back-ticks, could be read as the beginning of a clause."""
     return name.upper() in ("CHECK", "CONSTRAINT", "FOREIGN", "PRIMARY", "UNIQUE", "WATERMARK")

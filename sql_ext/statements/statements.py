@@ -1,4 +1,4 @@
-"""What the parser hands to the planner: one frozen value per kind of statement.
+"""The values that the parser returns: one frozen class for each kind of statement.
 
 Text in these values (`definition`, `expression`, `query`, …) is a slice of the statement as the
 user wrote it. Names and strings are values, already unquoted.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionTerm:
-    """One entry of `PARTITION (…)`: `sql` is the constant as written, None where there is none."""
+    """One entry of `PARTITION (…)`; `sql` is the constant as written, None if there is none."""
 
     column: str
     sql: str | None = None
@@ -62,9 +62,9 @@ class CreateTable:
 
     Args:
         options: of `WITH (…)`, in order.
-        properties: of `TBLPROPERTIES (…)`, in order; no key of `options` again.
+        properties: of `TBLPROPERTIES (…)`, in order, without keys of `options`.
         clauses: COMMENT, PARTITIONED BY and other clauses of Spark's, as written.
-        like: the table of `LIKE`, whose presence rules out elements and a query.
+        like: the table of `LIKE`, with which there are no elements and no query.
         query: text of the query of `AS`.
     """
 
@@ -105,7 +105,7 @@ class DropTemporaryTable:
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """`ALTER TABLE name [PARTITION (…)] COMPACT`; no terms = the whole table."""
+    """`ALTER TABLE name [PARTITION (…)] COMPACT`; without terms, of the whole table."""
 
     name: tuple[str, ...]
     partition: tuple[PartitionTerm, ...] = ()
@@ -115,7 +115,7 @@ class Compact:
 class DescribeExtended:
     """`DESCRIBE [TABLE] EXTENDED|FORMATTED name [PARTITION (…)]`.
 
-    Spark understands it too: for a table that is not managed the text goes to Spark unchanged.
+    Spark knows it, too: for a table that is not managed the text goes to Spark unchanged.
     """
 
     name: tuple[str, ...]
@@ -124,7 +124,7 @@ class DescribeExtended:
 
 @dataclass(frozen=True, slots=True)
 class ShowCreateTable:
-    """`SHOW CREATE TABLE name`; for what is not a managed table the text goes to Spark."""
+    """`SHOW CREATE TABLE name`; if it is not a managed table, the text goes to Spark."""
 
     name: tuple[str, ...]
 
@@ -191,7 +191,7 @@ Command = (
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """EXPLAIN in front of one of ours; `mode` is EXTENDED, FORMATTED, … or None."""
+    """EXPLAIN of one of our commands; `mode` is EXTENDED, FORMATTED, … or None."""
 
     mode: str | None
     command: Command

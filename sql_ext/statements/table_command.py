@@ -38,8 +38,8 @@ def parse_compact(cursor: TokenCursor) -> Compact | None:
 def parse_describe(cursor: TokenCursor) -> DescribeExtended | None:
     """Read DESCRIBE of a whole table with EXTENDED or FORMATTED; None for every other one.
 
-    Everything that does not fit is Spark's: a column behind the name, AS JSON, a query, and a
-    table that is itself called `extended`.
+    All other forms are Spark's: a column behind the name, AS JSON, a query, and a table that is
+    itself called `extended`.
     """
     cursor.advance()
     cursor.accept_words("TABLE")

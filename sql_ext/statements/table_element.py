@@ -26,7 +26,7 @@ _TABLE_CONSTRAINTS = (
 
 @dataclass(slots=True)
 class TableElements:
-    """What was read so far. `is_ours` becomes true with the first thing Spark refuses."""
+    """The elements read so far; `is_ours` becomes true with the first that Spark refuses."""
 
     elements: list[TableElement] = field(default_factory=list)
     watermark: Watermark | None = None
@@ -36,7 +36,7 @@ class TableElements:
 def parse_table_elements(cursor: TokenCursor, into: TableElements) -> None:
     """Read `(element, …)`.
 
-    Fills `into` as it goes, so that a caller who catches the error of a malformed list still
+    It fills `into` step by step, so that a caller who catches the error of a malformed list still
     knows whether the statement was ours.
     """
     cursor.expect_symbol("(")
@@ -101,7 +101,7 @@ def _parse_column(cursor: TokenCursor, into: TableElements) -> None:
 
 
 def _definition(cursor: TokenCursor, *, stop_at_comment: bool = False) -> str:
-    """Read to the comma or parenthesis that ends an element; the text, never empty."""
+    """Read to the comma or parenthesis that ends an element; return the text, never empty."""
     start = cursor.peek().start
     _skip_definition(cursor, stop_at_comment=stop_at_comment)
     text = cursor.sql[start : max(start, cursor.previous_end())]
@@ -120,11 +120,11 @@ def _skip_definition(cursor: TokenCursor, *, stop_at_comment: bool) -> None:
         cursor.skip_until(lambda c: ends_element(c) or c.at_symbol("::"))
         if not cursor.accept_symbol("::"):
             return
-        parse_column_type(cursor)  # a cast to MAP<…, …> has a comma of its own
+        parse_column_type(cursor)  # because a cast to MAP<…, …> has a comma in it
 
 
 def _at_last_comment(cursor: TokenCursor) -> bool:
-    """COMMENT and one string at the very end of an element, not a column of that name."""
+    """Whether COMMENT and one string end the element, so that it is no column of that name."""
     if not (cursor.at_words("COMMENT") and cursor.at_string(1)):
         return False
     ahead = 1

@@ -1,4 +1,4 @@
-"""What can be done about snapshots that are lost or damaged, and doing it."""
+"""Finds lost and damaged snapshots of a table, and mends the table."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ class Repair:
 def find_repairs(table: FileStoreTable) -> tuple[Repair, ...]:
     """Return what is wrong with a table's snapshots, in the order in which to mend it.
 
-    Where a snapshot in the middle is lost, only the history up to it is given up: each snapshot
-    tells all files of its table. Rows are given up only where the newest one is lost or damaged.
+    If a snapshot in the middle is lost, only the history up to it is given up, because each
+    snapshot names all files of its table. Rows are given up only if the newest one is lost or
+    damaged.
 
     Raises:
         FileAccessError: the store refused.

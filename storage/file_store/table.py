@@ -59,7 +59,7 @@ Pick = Callable[[Levels, PickerOptions], CompactionUnit | None]
 
 @dataclass(frozen=True, slots=True)
 class FileStoreTable:
-    """A table at a path. Holds no state of it: every call looks at storage again."""
+    """A table at a path. It holds no state of the table: every call reads storage again."""
 
     file_io: FileIO
     path: str
@@ -104,7 +104,7 @@ class FileStoreTable:
 
     @property
     def consumers(self) -> ConsumerStore:
-        """The streams that read the table under a name of theirs."""
+        """The streams that read the table under a name of their own."""
         expiration_ms = StorageSettings.of(self.schema).consumer_expiration_ms
         return ConsumerStore(
             file_io=self.file_io, path=self.path, clock=self.clock, expiration_ms=expiration_ms
@@ -130,7 +130,7 @@ class FileStoreTable:
         """Return the snapshot of a version, or the one current at a time; else the latest.
 
         Raises:
-            SnapshotNotFoundError: there is none; names those that there are.
+            SnapshotNotFoundError: there is none; the error names those that exist.
         """
         if version is not None:
             return self.snapshot_store.get(version)
@@ -154,8 +154,8 @@ class FileStoreTable:
         """Return a read of the latest snapshot, or of the one that is named.
 
         Args:
-            columns: names in the order wanted; None are all.
-            predicate: which rows; None are all.
+            columns: names in the wanted order; None means all.
+            predicate: which rows; None means all.
             version: id of the snapshot.
             timestamp_ms: the snapshot current then, in milliseconds since 1970.
             schema: the definition to read under; None is the latest, or the one that the
@@ -202,11 +202,11 @@ class FileStoreTable:
             from_version: first snapshot whose changes are read, or a bound that is exclusive or
                 a time; None is the oldest whose changes are known.
             to_version: last snapshot, or a bound; None is the latest.
-            columns: names in the order wanted, of the table or of `labels`; None are all.
-            predicate: which change rows; None are all.
-            mode: how changes are told; None is without rows that stay as they are.
+            columns: names in the wanted order, of the table or of `labels`; None means all.
+            predicate: which change rows; None means all.
+            mode: which changes, in which form; None leaves out unchanged rows.
             labels: columns that say what happened, from `change_labels.LABELS`.
-            skips_untracked: pass over commits without change tracking instead of failing.
+            skips_untracked: skip commits without change tracking instead of failing.
             schema: the definition to read under; None is the latest, or the one that the
                 snapshot named by `to_version` was committed with.
 
@@ -239,11 +239,11 @@ class FileStoreTable:
         )
 
     def history(self, name: str = "") -> ChangeHistory:
-        """Return whose changes can be told; errors call the table `name`."""
+        """Return the history whose changes can be read; errors call the table `name`."""
         return ChangeHistory(self.snapshot_store, name or self.path, ChangeArchive(self.metadata))
 
     def writer_context(self, schema: TableSchema | None = None) -> WriterContext:
-        """Return what a writer of this table needs, here or in another process."""
+        """Return what a writer of this table needs, in this process or another one."""
         schema = schema or self.schema
         options = StorageSettings.of(schema)
         return WriterContext(
@@ -262,7 +262,7 @@ class FileStoreTable:
         return TableWriter(self.writer_context())
 
     def committer(self, schema: TableSchema | None = None) -> TableCommit:
-        """Return what publishes changes (`schema` is the latest) and tells the log of them."""
+        """Return the committer of the table, which also tells the log; `schema` is the latest."""
         schema = schema or self.schema
         return TableCommit(
             self.file_io,
@@ -291,17 +291,17 @@ class FileStoreTable:
         )
 
     def upsert(self, rows: pa.Table) -> Committed | NoChange:
-        """Like `append`, under the name that says what it does to a table with key."""
+        """Do what `append` does; in a table with key this is the better name for it."""
         return self.append(rows)
 
     def append(self, rows: pa.Table) -> Committed | NoChange:
-        """Add rows; in a table with key they take the place of rows with the same key."""
+        """Add rows; in a table with key they replace the rows with the same key."""
         with self.writer() as writer:
             writer.write(rows)
             return self._committed(writer)
 
     def delete(self, rows: pa.Table) -> Committed | NoChange:
-        """Take rows away: by key, other columns may be absent; without key one equal row each."""
+        """Delete rows: by their key alone, or, in a table without key, one equal row for each."""
         with self.writer() as writer:
             writer.delete(rows)
             return self._committed(writer)
@@ -311,7 +311,7 @@ class FileStoreTable:
         return commit_or_delete(writer.context, messages, lambda: self.commit(messages))
 
     def overwrite(self, rows: pa.Table) -> Committed | NoChange:
-        """Let the rows take the place of the whole content."""
+        """Replace the whole content by the rows."""
         latest = self.latest_snapshot()
         with self.writer() as writer:
             writer.write(rows)
@@ -332,7 +332,7 @@ class FileStoreTable:
     def compaction_tasks(
         self, live: LiveFiles, schema: TableSchema, pick: Pick = pick_full_compaction
     ) -> tuple[CompactionTask, ...]:
-        """Return what `pick` finds to compact among the buckets of `live`, to be run anywhere."""
+        """Return the compactions that `pick` chooses in `live`; they can run anywhere."""
         options = StorageSettings.of(schema).picker
         return picked_tasks(
             live,
@@ -348,7 +348,7 @@ class FileStoreTable:
         """Publish compactions that were run.
 
         Raises:
-            CommitConflictError: a file that they replace is gone.
+            CommitConflictError: a file that they replace is no longer live.
         """
         return self.committer().commit(
             messages,
@@ -361,8 +361,8 @@ class FileStoreTable:
     def compact(self, scope: Scope | None = None, *, full: bool = True) -> CompactionResult:
         """Merge the files of each bucket in `scope` (None: all) into one run, in this process.
 
-        Not `full` merges only where the triggers of universal compaction ask for it. It fails as
-        `commit_compaction` does.
+        With `full=False` it merges only what the triggers of universal compaction ask for. It
+        fails as `commit_compaction` does.
         """
         schema = self.schema
         before = self.live_files(self.latest_snapshot(), schema).in_scope(scope)
@@ -379,7 +379,7 @@ class FileStoreTable:
         """Remove old snapshots that no consumer needs, and the files that only they needed.
 
         Args:
-            options: which stay; None: as the table's options say.
+            options: say which snapshots stay; None means the table's own options.
 
         Raises:
             FileAccessError: the store refused; the rest is removed as orphans later.
@@ -391,7 +391,7 @@ class FileStoreTable:
         return expiry.expire(kept, heard_by(self.listener, schema, self.path))
 
     def file_reader(self, schema: TableSchema) -> DataFileReader:
-        """Return what reads data files as rows of a definition."""
+        """Return the reader of data files as rows of this schema."""
         store = self.schema_store
         return DataFileReader(
             file_io=self.file_io, table_path=self.path, schema_store=store, schema=schema

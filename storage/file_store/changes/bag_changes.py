@@ -28,7 +28,7 @@ WEIGHT_COLUMN = "_WEIGHT"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Counts:
-    """How often each distinct row occurs after each commit, ascending by row, then commit."""
+    """The counts of each distinct row at each commit that touched it, by row, then commit."""
 
     position: IntArray
     group: IntArray

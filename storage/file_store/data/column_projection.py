@@ -23,8 +23,8 @@ from table_store.storage.kernel.values import value_from_json
 def converted(values: pa.Array, written: DataType, wanted: DataType) -> pa.Array:
     """Return `values`, stored as type `written`, as type `wanted`.
 
-    Fields of structs, at any depth, are matched by id: renamed and reordered ones are found, new
-    ones are NULL, dropped ones go. Everything else that differs is cast without loss.
+    Fields of structs, at any depth, are matched by id: renamed and moved fields are found, new
+    ones are NULL, dropped ones are left out. All other differences are cast without loss.
 
     Raises:
         pyarrow.ArrowInvalid: a value does not fit into the wanted type.
@@ -48,7 +48,7 @@ def converted(values: pa.Array, written: DataType, wanted: DataType) -> pa.Array
 
 
 def absent_column(wanted: Field, length: int) -> pa.Array:
-    """Return what rows written before the column existed hold: its initial default, or NULL."""
+    """Return a column for rows that are older than it: its initial default, or NULL."""
     kind = to_arrow(wanted.type)
     if wanted.initial_default is None:
         return pa.nulls(length, kind)
@@ -67,7 +67,7 @@ def _converted_struct(
         if at is None:
             children.append(pa.nulls(len(values), to_arrow(f.type)))
         else:
-            # `field` looks at the slice of the struct, but not at the struct's own NULLs: these
+            # `field` respects the slice of the struct but ignores the struct's own NULLs: these
             # come back with the mask.
             children.append(converted(values.field(at), written[at].type, f.type))
     return struct_of(values, children, to_arrow(StructType(tuple(wanted))))

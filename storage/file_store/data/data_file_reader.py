@@ -32,17 +32,17 @@ from table_store.storage.kernel.errors import CorruptFileError, FileAccessError,
 from table_store.storage.kernel.values import Value, python_value
 
 WHOLE_FILE_BYTES_MAX: Final = 1 << 20
-"""Smaller files are read at once and checked against the checksum of the whole file."""
+"""Files below this size are read at once and checked against the checksum of the whole file."""
 
 ROW_NUMBER_COLUMN: Final = "_ROW_NUMBER"
 
 _BATCH_ROWS: Final = 1 << 16
 _SKIPPABLE_ROWS_MIN: Final = 1 << 16
-"""With fewer rows, looking for what can be skipped takes as long as reading everything."""
+"""With fewer rows the search for what can be skipped takes as long as reading everything."""
 
 
 class DataFileReader:
-    """Reads files of one table as columns of `schema`. Cheap to pickle: it goes to workers."""
+    """Reads files of one table as columns of `schema`. It is pickled for workers cheaply."""
 
     def __init__(
         self, *, file_io: FileIO, table_path: str, schema_store: SchemaStore, schema: TableSchema
@@ -72,15 +72,14 @@ class DataFileReader:
             with_kinds: add `_VALUE_KIND` (int8) behind the columns.
             with_sequences: add the absolute `_SEQUENCE_NUMBER` (int64) behind that.
             numbered_from: add `ROW_NUMBER_COLUMN` (int64) behind that, with this number for the
-                file's first row; only where columns are asked for.
-            where: names only columns that are asked for; row groups that cannot satisfy it are
-                not read.
-            row_groups: ascending positions of those to read; None are all.
-            snapshot_id: only named in errors.
+                file's first row; not allowed without `columns`.
+            where: a condition on `columns` alone; row groups that cannot satisfy it are not read.
+            row_groups: ascending positions of those to read; None means all.
+            snapshot_id: for error messages only.
 
         Raises:
             MissingFileError: the file is gone.
-            CorruptFileError: it is not what was written; batches so far are right.
+            CorruptFileError: it is not what was written; the batches before the error are right.
         """
         want = Wanted(tuple(columns), with_kinds, with_sequences)
         with self._opened(file, snapshot_id) as opened:
@@ -117,7 +116,7 @@ class DataFileReader:
         row_groups: Sequence[int] | None = None,
         snapshot_id: int | None = None,
     ) -> pa.Table:
-        """Return at once what `read` yields; faster, for the price of the memory."""
+        """Return the rows that `read` yields as one table, which is faster and needs the memory."""
         want = Wanted(tuple(columns), with_kinds, with_sequences)
         with self._opened(file, snapshot_id) as opened:
             layout = self._layout(opened, want)
@@ -135,11 +134,11 @@ class DataFileReader:
         return table if where is None else matching(table, where)
 
     def path_of(self, file: DataFile) -> str:
-        """Return where a file is."""
+        """Return the path of a file."""
         return data_file_path(self._table_path, self._schema.partition_keys, file)
 
     def row_groups(self, file: DataFile, *, snapshot_id: int | None = None) -> tuple[RowGroup, ...]:
-        """Return the file's row groups; those of other formats than Parquet are one.
+        """Return the file's row groups; a file of another format than Parquet counts as one.
 
         Reads the footer.
 
@@ -155,7 +154,7 @@ class DataFileReader:
     def row_group_starts(
         self, file: DataFile, column: str, *, snapshot_id: int | None = None
     ) -> tuple[tuple[Value, ...] | None, ...]:
-        """Return the least value of a column in each row group, None where it is not known.
+        """Return the least value of a column in each row group; None if it is not known.
 
         Reads the footer.
 
@@ -175,7 +174,7 @@ class DataFileReader:
         row: int,
         snapshot_id: int | None = None,
     ) -> pa.Table:
-        """Return one row, by its place in a row group, of which no more is read than it takes.
+        """Return one row, by its place in a row group; as little as possible is read.
 
         Raises:
             MissingFileError: the file is gone.
@@ -233,10 +232,10 @@ class DataFileReader:
         where: pc.Expression | None,
         row_groups: Sequence[int] | None,
     ) -> tuple[int, ...]:
-        """Return the row groups to read: by their bounds, and then by the keys in them.
+        """Return the row groups to read, chosen by their bounds and then by the keys in them.
 
-        Bounds say little about single keys: a lookup finds its key in one of many runs only.
-        Reading the key alone first is cheap, for sorted keys are small.
+        Bounds say little about single keys: a looked-up key lies within the bounds of many runs but
+        is in one only. To read the keys alone first is cheap, because sorted keys are small.
         """
         groups = layout.chosen_groups(where, row_groups)
         names = [name for name in layout.schema.names if name in self._schema.primary_key]

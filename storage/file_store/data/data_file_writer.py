@@ -36,21 +36,21 @@ from table_store.storage.kernel.values import Value, python_value
 
 ROW_GROUP_ROWS_MAX: Final = 1 << 18
 ROW_GROUP_BYTES_MAX: Final = 64 << 20
-"""Bounds of a row group, in Arrow's memory."""
+"""A row group ends at this size, as rows in Arrow's memory."""
 
 SEQUENCE_FIELD_ID: Final = 2**31 - 2
 KIND_FIELD_ID: Final = 2**31 - 3
 """Parquet ids of the two columns that every data file begins with; no table's column has them."""
 
 _COMPRESSION_RATIO: Final = 3
-"""Of Arrow's memory to the file; only for guessing where a file will end."""
+"""Arrow's memory divided by the size in the file; only a guess, to decide where files end."""
 
 
 def physical_schema(schema: TableSchema) -> pa.Schema:
     """Return the columns of a data file written under `schema`, in the file's order.
 
-    All but the key are optional, nested fields too: rows that delete carry the key only, and
-    Parquet's writer refuses NULL in a required field even where the struct itself is NULL.
+    All fields except the key are optional, nested ones too: rows that delete have only the key,
+    and Parquet's writer refuses NULL in a required field even if the struct itself is NULL.
     """
     return pa.schema(
         [
@@ -67,7 +67,7 @@ def physical_schema(schema: TableSchema) -> pa.Schema:
 
 
 def _optional(field: pa.Field) -> pa.Field:
-    """Return the field and all below it as nullable, but for the keys of maps."""
+    """Return the field and all fields below it as nullable, except the keys of maps."""
     kind = field.type
     if pa.types.is_struct(kind):
         kind = pa.struct([_optional(child) for child in kind])
@@ -84,9 +84,9 @@ def _system_field(name: str, kind: pa.DataType, field_id: int) -> pa.Field:
 
 
 class DataFileWriter:
-    """Rolling files of one bucket, rows in the order given.
+    """Writes rows of one bucket, in the order given, into one file after the other.
 
-    Holds back up to one row group of rows (`ROW_GROUP_BYTES_MAX`). `row_count` counts those, too.
+    It holds back up to one row group of rows (`ROW_GROUP_BYTES_MAX`). `row_count` includes them.
     """
 
     def __init__(
@@ -133,11 +133,11 @@ class DataFileWriter:
 
         Args:
             rows: the table's columns in the schema's order; cast where their types differ.
-            kinds: int8 `_VALUE_KIND` per row; None are all adds.
+            kinds: int8 `_VALUE_KIND` per row; None means that all rows are added.
             sequences: int64 `_SEQUENCE_NUMBER` per row, or the first of a run without gaps.
 
         Raises:
-            FileAccessError: the store refused; `abort` clears up.
+            FileAccessError: the store refused; the caller has to call `abort`.
         """
         if not rows.num_rows:
             return
@@ -150,7 +150,7 @@ class DataFileWriter:
             self._write_row_group()
 
     def flush(self) -> None:
-        """Write the rows held back, which frees their memory; costs a smaller row group."""
+        """Write the rows held back, which frees their memory but makes a smaller row group."""
         while self._pending_rows:
             self._write_row_group()
 
@@ -161,7 +161,7 @@ class DataFileWriter:
         return tuple(self._files)
 
     def abort(self) -> None:
-        """Delete every file written, also after `close`. What cannot be deleted is an orphan."""
+        """Delete every file written, also after `close`; one that stays becomes an orphan."""
         names = [file.name for file in self._files]
         if self._current is not None:
             self._current.abort()
@@ -192,7 +192,7 @@ class DataFileWriter:
 
     def _write_row_group(self) -> None:
         held = pa.concat_tables(self._pending)
-        # Rows differ little in size: cutting by their mean is near enough.
+        # Rows differ little in size, so their mean size is good enough to cut by.
         row_bytes = max(1, self._pending_bytes // self._pending_rows)
         rows_max = min(ROW_GROUP_ROWS_MAX, max(1, self._group_bytes // row_bytes))
         group, rest = held.slice(0, rows_max), held.slice(rows_max)
@@ -268,7 +268,7 @@ class _OpenFile:
 
     @property
     def expected_bytes(self) -> int:
-        """Size with the rows that the format has not written yet (ORC gathers a stripe)."""
+        """Expected size, with the rows that the format still holds (ORC collects a stripe)."""
         return self.size_bytes + self._unwritten_bytes // _COMPRESSION_RATIO
 
     @property

@@ -31,12 +31,12 @@ from table_store.storage.kernel.values import Value, python_value
 _SEQUENCE_POSITION: Final = 0
 _KIND_POSITION: Final = 1
 _FIRST_POSITION: Final = 2
-"""Where a file has its columns: first the two of every data file, then those of its schema."""
+"""Position of the first column of the schema, behind the two that every data file begins with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a reader asks for: columns by their names now, and the two of every data file."""
+    """What a reader asks for: columns by their present names, and the two of every data file."""
 
     columns: tuple[str, ...]
     with_kinds: bool
@@ -45,7 +45,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One column asked for. `written` and `position` are None if the file is older than it."""
+    """One wanted column; `written` and `position` are None if the file is older than it."""
 
     name: str
     field: Field
@@ -54,10 +54,10 @@ class _Column:
 
 
 class FileLayout:
-    """Where the columns asked for are in a file. Reads the footer only.
+    """Where the wanted columns are in a file; only the footer is read.
 
-    `positions` are those of the file's columns that are needed, ascending; `schema` is that of
-    the rows that come out.
+    `positions` are those of the needed columns of the file, ascending; `schema` is that of the
+    projected rows.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class FileLayout:
         self._file = file
         self._want = want
         self._columns = columns = [_column(name, written, current) for name in want.columns]
-        # Kinds that are all the same need not be read.
+        # If all rows have the same kind, the column of kinds is not read.
         self._are_kinds_mixed = 0 < file.delete_count < file.row_count
         positions = {c.position for c in columns if c.position is not None}
         if want.with_kinds and self._are_kinds_mixed:
@@ -94,7 +94,7 @@ class FileLayout:
         return sum(rows[group] for group in groups)
 
     def places(self, groups: Sequence[int], first: int, count: int) -> IntArray:
-        """Return where in the file some rows of the groups, one after the other, are."""
+        """Return row numbers in the file: of `count` rows of the groups joined, from `first` on."""
         starts = np.concatenate([[0], np.cumsum(self._reader.row_group_rows)])
         places, offset = [], 0
         for group in groups:
@@ -111,7 +111,7 @@ class FileLayout:
     def chosen_groups(
         self, where: pc.Expression | None, groups: Sequence[int] | None
     ) -> tuple[int, ...]:
-        """Return those of `groups` (None: of all) whose bounds let `where` be true."""
+        """Return those of `groups` (None: of all) whose bounds allow rows that satisfy `where`."""
         chosen = tuple(range(len(self._reader.row_group_rows)) if groups is None else groups)
         if where is None or not self._columns:
             return chosen
@@ -119,7 +119,7 @@ class FileLayout:
         return tuple(chosen[i] for i in possible_row_groups(where, self.schema, known))
 
     def projected(self, stored: pa.Table) -> pa.Table:
-        """Return the rows as `schema` says; `stored` has the columns at `positions`."""
+        """Return the rows with the columns of `schema`; `stored` has those at `positions`."""
         if not self.schema.names:
             return stored.select([])
         arrays = []
@@ -156,7 +156,7 @@ class FileLayout:
         return columns
 
     def minima(self) -> tuple[tuple[Value, ...] | None, ...]:
-        """Return the least values of the columns in each row group; None where none are known."""
+        """Return the least values of the columns in each row group; None if none are known."""
         known = [self._bounds(group) for group in range(len(self._reader.row_group_rows))]
         return tuple(
             tuple(python_value(bounds[name].low) for name in self.schema.names)
@@ -187,7 +187,7 @@ class FileLayout:
 
 
 def _column(name: str, written: TableSchema, current: TableSchema) -> _Column:
-    """Find a column by the id it has now; the name may have been another one."""
+    """Find a column by its id, because it may have had another name."""
     field = current.field_named(name)
     for position, candidate in enumerate(written.fields, start=_FIRST_POSITION):
         if candidate.id == field.id:

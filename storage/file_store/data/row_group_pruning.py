@@ -1,4 +1,4 @@
-"""Which row groups of a file can hold rows that a condition lets through."""
+"""Which row groups of a file can hold rows that satisfy a condition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowGroupBounds:
-    """What one column of one row group holds at most; NULL bounds when it holds only NULLs."""
+    """Bounds of one column in one row group; they are NULL if it holds only NULLs."""
 
     low: pa.Scalar
     high: pa.Scalar
@@ -24,9 +24,9 @@ def possible_row_groups(
 ) -> tuple[int, ...]:
     """Return positions in `bounds` (one mapping per row group) where `where` may be true.
 
-    Arrow simplifies `where` under what is known of a row group, as it does for partitions of a
-    dataset: whatever cannot be simplified to false stays. The mappings name columns of `schema`,
-    not necessarily all of them.
+    Arrow simplifies `where` with what is known of a row group, as it does for partitions of a
+    dataset; a row group stays unless the result is false. The mappings need not name all columns
+    of `schema`.
     """
     return tuple(
         i for i, known in enumerate(bounds) if not known or _is_possible(where, schema, known)
@@ -41,7 +41,7 @@ def _is_possible(
         term = _guarantee(pc.field(name), column)
         guarantee = term if guarantee is None else guarantee & term
     form = ds.ParquetFileFormat()
-    # The fragment stands for the row group; nothing of it is ever read.
+    # The fragment stands for the row group; nobody ever reads it.
     fragment = form.make_fragment(pa.py_buffer(b""), partition_expression=guarantee)
     dataset = ds.FileSystemDataset([fragment], schema, form)
     return any(True for _ in dataset.get_fragments(filter=where))

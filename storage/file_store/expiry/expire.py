@@ -55,8 +55,8 @@ class ExpireResult:
 def first_retained(snapshots: SnapshotStore, options: ExpireOptions) -> int | None:
     """Return the id of the oldest snapshot to keep, or None when there is no snapshot.
 
-    Snapshots beyond `retain_max` go also when they are young, as in Paimon
-    (`snapshot.num-retained.max`); the newest always stays.
+    Snapshots beyond `retain_max` are removed even if they are young, as in Paimon
+    (`snapshot.num-retained.max`); the newest one always stays.
     """
     earliest, latest = snapshots.earliest_id(), snapshots.latest_id()
     if earliest is None or latest is None:
@@ -75,7 +75,7 @@ def first_retained(snapshots: SnapshotStore, options: ExpireOptions) -> int | No
 
 
 def _time_ms(snapshots: SnapshotStore, snapshot_id: int, latest: int) -> int:
-    """Return when the snapshot was committed; of a lost one, when the one after it was."""
+    """Return when the snapshot was committed; if it is lost, when the next one was."""
     try:
         return snapshots.get(snapshot_id).time_ms
     except (CorruptFileError, MissingFileError):
@@ -87,10 +87,11 @@ def _time_ms(snapshots: SnapshotStore, snapshot_id: int, latest: int) -> int:
 class SnapshotExpiry:
     """Expires snapshots of one table.
 
-    Order: the floor is raised, so that nobody finds the snapshots any more; their files go; pins
-    and what was published meanwhile are read; data files go, then manifests. A crash in between
-    leaves files that nobody refers to, for the orphan cleaner; never a snapshot whose files are
-    gone. tests/property/test_commit_protocol.py is the proof.
+    The order is this: the floor is raised, so that nobody finds the snapshots any more; the
+    snapshot files are deleted; pins and newly published snapshots are read; data files are
+    deleted, and then manifests. A crash in between leaves files that nothing refers to, which the
+    removal of orphans finds, but never a snapshot whose files are gone.
+    tests/property/test_commit_protocol.py is the proof.
     """
 
     def __init__(
@@ -114,8 +115,8 @@ class SnapshotExpiry:
         """Remove the snapshots that `options` do not keep, and the files only they needed.
 
         Args:
-            options: which stay.
-            listener: hears of it before; what it raises keeps all.
+            options: say which snapshots stay.
+            listener: is told before; if it raises an error, nothing is removed.
 
         Raises:
             FileAccessError: the store refused; the rest is removed as orphans later.
@@ -164,7 +165,7 @@ class SnapshotExpiry:
         return self._snapshots.get(newest)
 
     def _readable(self, snapshot_id: int) -> Snapshot | None:
-        """Return the snapshot; None if damaged or lost: the orphan cleaner finds its files."""
+        """Return the snapshot, or None if it is damaged or lost; then its files become orphans."""
         try:
             return self._snapshots.get(snapshot_id)
         except (CorruptFileError, MissingFileError):
@@ -177,7 +178,7 @@ class SnapshotExpiry:
             try:
                 delta = read_delta(self._reader, snapshot, schema)
             except (MissingFileError, CorruptFileError):
-                continue  # its files stay until the orphan cleaner finds them
+                continue  # its files stay until orphans are removed
             deltas.append(delta.filter(pc.equal(delta["kind"], FileKind.DELETE.value)))
         return concat_entries(deltas)
 
@@ -198,14 +199,15 @@ class SnapshotExpiry:
     def _live_names(self, retained: Snapshot, schema: TableSchema) -> pa.ChunkedArray:
         """Return the names of the files that are live in any snapshot from `retained` on.
 
-        Of those that were there before: a file that is not live at `retained` can only come back
-        by a rollback. Where there was one since, live files of one snapshot and later additions
-        say it all; behind a damaged snapshot, live files again.
+        Only files matter that existed before `retained`: one that is not live there can come back
+        only by a rollback. Without a rollback the live files of `retained` are enough. With one,
+        those and all later additions are read; after a damaged snapshot it begins anew with the
+        live files of the next.
         """
         needed = [read_live_files(self._reader, retained, schema).entries["name"]]
         newest = self._snapshots.latest_id() or retained.id
         last = self._readable(newest)
-        # Looking at all there are would cost more with each snapshot that is kept.
+        # To look at all snapshots would cost more with each one that is kept.
         has_rollback = last is None or last.last_rollback > retained.id
         before: Snapshot | None = retained
         for snapshot_id in range(retained.id + 1, newest + 1) if has_rollback else ():
@@ -224,14 +226,14 @@ class SnapshotExpiry:
         self, gone: pa.Table, pinned: Sequence[Snapshot], schema: TableSchema
     ) -> pa.Table:
         for snapshot in pinned if gone.num_rows else ():
-            # Where its metadata is gone, it had expired before it was pinned.
+            # If its metadata is gone, the snapshot had expired before it was pinned.
             with suppress(MissingFileError):
                 live = read_live_files(self._reader, snapshot, schema).entries["name"]
                 gone = gone.filter(pc.invert(pc.is_in(gone["name"], live)))
         return gone
 
     def _since_rollback(self, retained: Snapshot) -> list[Snapshot]:
-        """Return the snapshots after `retained` if they may hold what had gone before it."""
+        """Return the snapshots after `retained` if they may hold files that were removed before."""
         latest = self._snapshots.latest()
         if latest is None or latest.last_rollback <= retained.id:
             return []
@@ -244,9 +246,9 @@ class SnapshotExpiry:
     def _unneeded_metadata(self, expired: list[Snapshot], retained: Snapshot) -> set[str]:
         """Return the names of lists and manifests that only `expired` snapshots refer to.
 
-        A manifest is in the lists of consecutive snapshots only, so what the first retained
-        snapshot does not need, no later one does. Where its own lists cannot be read, nobody knows
-        what that is; the orphan cleaner finds the rest.
+        Only consecutive snapshots share a manifest, so no later snapshot needs what the first
+        retained one does not need. If its lists cannot be read, nothing is returned, and the
+        removal of orphans does the rest.
         """
         try:
             needed = self._metadata_of([retained], strict=True)
@@ -255,7 +257,7 @@ class SnapshotExpiry:
         return self._metadata_of(expired) - needed
 
     def _metadata_of(self, snapshots: Sequence[Snapshot], *, strict: bool = False) -> set[str]:
-        """Return the names of lists and manifests; unless `strict`, of those that can be read."""
+        """Return names of lists and manifests; without `strict`, unreadable lists are skipped."""
         names: set[str] = set()
         for snapshot in snapshots:
             names |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}

@@ -51,15 +51,16 @@ def find_orphan_files(
     """Return the files below `table_path` that no snapshot needs, by path.
 
     Candidates are data files in bucket folders, manifests, pins, and temporary files anywhere;
-    other files are not ours to judge. Only files last modified before `older_than_ms` (a time
-    since 1970) count: a running statement's files are not in a snapshot yet. Older pins are those
-    of statements that died, and keep nothing.
+    all other files belong to somebody else. Only files last modified before `older_than_ms` (a
+    time since 1970) count, because the files of a running statement are in no snapshot yet. Pins
+    that are older belong to statements that died, and keep nothing.
 
     Raises:
-        CorruptFileError: metadata is damaged, so that what is needed is not known.
-        MissingFileError: metadata is gone; likewise.
+        CorruptFileError: metadata is damaged, so that nobody knows which files are needed.
+        MissingFileError: metadata is gone, with the same consequence.
     """
-    # Files first, references after: what is committed in between is then seen as needed.
+    # Files are listed before references are read, so that files committed in between count as
+    # needed.
     candidates = [
         status
         for status in _candidates(file_io, table_path, table_path)
@@ -83,7 +84,7 @@ def remove_orphan_files(
     Raises:
         CorruptFileError: see `find_orphan_files`; nothing is deleted.
         MissingFileError: see `find_orphan_files`; nothing is deleted.
-        FileAccessError: the store refused; what is left is found again.
+        FileAccessError: the store refused; the next call finds the rest again.
     """
     orphans = find_orphan_files(file_io, table_path, schema_store, older_than_ms=older_than_ms)
     for status in orphans:
@@ -113,9 +114,9 @@ def _needed_names(
 ) -> set[str]:
     """Return the names of all files that any snapshot, or any pin from `since_ms` on, refers to.
 
-    Snapshots, then pins, then again whether a snapshot has come: whoever brings back files of one
-    that expired meanwhile has pinned it, or has published. Everything is read from storage anew,
-    not through the cache of the process, so that a missing manifest stops the cleaning.
+    Snapshots are read, then pins, then snapshots that came meanwhile: a rollback to a snapshot
+    that expired meanwhile has either pinned it or published its own. Everything is read from
+    storage and not from the cache of the process, so that a missing manifest stops the removal.
     """
     reader = MetadataReader(file_io=file_io, table_path=table_path, cache=ManifestCache())
     schema = schema_store.latest()
@@ -143,7 +144,7 @@ def _names_of(
         if position == 0:
             needed |= set(read_live_files(reader, snapshot, schema).names())
         else:
-            # What is live here and was not before was added here.
+            # A file that is live here and was not live before was added by this snapshot.
             entries = read_delta(reader, snapshot, schema)
             added = entries["kind"].to_numpy() == FileKind.ADD
             needed |= set(entries["name"].filter(pa.array(added)).to_pylist())

@@ -5,8 +5,8 @@ Layout (little endian), fixed in storage/FORMAT.md:
     magic "TSCF" | format version u16 | content kind u16 | CRC-32 of all the rest u32 |
     size of the uncompressed body u64 | body: zstd of one Arrow IPC stream
 
-The body is compressed as a whole: manifests have many short columns, which share most of
-their bytes with each other and compress badly one by one.
+The body is compressed as a whole, because manifests have many short columns that resemble each
+other and compress badly one by one.
 """
 
 from __future__ import annotations
@@ -79,5 +79,5 @@ def decode_columnar(
 
 
 def _checksum(header: bytes, body: bytes | memoryview) -> int:
-    """Return the CRC-32 of a file whose header has 0 in the place of it."""
+    """Return the CRC-32 of a file, computed with 0 in the place of the checksum itself."""
     return zlib.crc32(body, zlib.crc32(header))

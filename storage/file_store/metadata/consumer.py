@@ -1,7 +1,7 @@
-"""Who reads a table's changes, and how far: what expiry must not take away from them.
+"""Consumers: who reads a table's changes, and how far, so that expiry keeps what they need.
 
-A file for each consumer beside the table, as Apache Paimon has them. It is written when a stream
-has got further, and now and then to say that it is still there.
+Each consumer has a file beside the table, as in Apache Paimon. A stream writes it when it has read
+further, and now and then to say that it still runs.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Consumer:
 
     @property
     def needed_from_id(self) -> int:
-        """The oldest snapshot it needs: changes are told from the one before, too."""
+        """The oldest snapshot that it needs: changes are read from the one before, too."""
         return max(1, self.next_snapshot_id - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerStore:
-    """The consumers of the table at `path`; silent for `expiration_ms` they count no longer."""
+    """The consumers of the table at `path`; one that is silent for `expiration_ms` is ignored."""
 
     file_io: FileIO
     path: str
@@ -54,7 +54,7 @@ class ConsumerStore:
         """Return the consumers that count, by name.
 
         Raises:
-            CorruptFileError: a file is no consumer's, or not as it was written.
+            CorruptFileError: a file is not what was written, or not that of a consumer.
             FormatVersionError: a newer version wrote one.
         """
         found = []
@@ -66,11 +66,11 @@ class ConsumerStore:
         return tuple(sorted(found, key=lambda consumer: consumer.id))
 
     def needed_from_id(self) -> int | None:
-        """Return the oldest snapshot that a consumer needs; None where none does."""
+        """Return the oldest snapshot that a consumer needs; None if there is no consumer."""
         return min((consumer.needed_from_id for consumer in self.all()), default=None)
 
     def note(self, consumer_id: str, next_snapshot_id: int) -> None:
-        """Note how far a consumer is. Nothing is written where that is known, and lately said."""
+        """Note how far a consumer is; write nothing if that was noted a short time ago."""
         now_ms = self.clock.now_ms()
         known = self._read(self._file(consumer_id))
         is_new = known is None or known.next_snapshot_id != next_snapshot_id

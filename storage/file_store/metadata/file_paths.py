@@ -1,4 +1,4 @@
-"""Where files lie, for all files of a table at once."""
+"""The paths of all files of a table, computed at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN_NAME: Final = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$"
 
 
 def paths_in_table(live: LiveFiles, rows: Integers) -> pa.Array:
-    """Return what follows the table's path in the path of each of these files, a slash first.
+    """Return the paths of these files without the table's path; each begins with a slash.
 
     Raises:
         PathNotAllowedError: the name of a file, read from a manifest, is no plain file name.

@@ -1,4 +1,4 @@
-"""The files that make up one snapshot, as columns; objects only for the files asked for."""
+"""The files that make up one snapshot, as columns; only wanted files become objects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from table_store.storage.kernel.values import Value, python_values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketFiles:
-    """The files of one bucket, and what they add up to."""
+    """The files of one bucket, and the sums of their counts."""
 
     partition: tuple[Value, ...]
     bucket: int
@@ -45,8 +45,8 @@ class BucketFiles:
 class PartitionSummary:
     """What one partition holds.
 
-    `record_count` counts stored rows, deletions included; `last_modified_ms` is when its newest
-    file was written. `watermark` is that of the rows in its files, in milliseconds.
+    `record_count` counts stored rows, deletions included; `last_modified_ms` is the time at which
+    its newest file was written. `watermark` is that of the rows in its files, in milliseconds.
     """
 
     partition: tuple[Value, ...]
@@ -63,8 +63,8 @@ class PartitionSummary:
 class LiveFiles:
     """Live files of a snapshot, or a selection of them, one row of `entries` each.
 
-    Columns are described in `manifest_entry`. Whatever returns a selection is vectorised:
-    about 20 ns a file and column touched.
+    Columns are described in `manifest_entry`. Methods that return a selection are vectorised and
+    cost about 20 ns for each file and column that they touch.
     """
 
     snapshot_id: int | None
@@ -118,8 +118,8 @@ class LiveFiles:
     def files(self, *, with_stats: bool = False) -> tuple[DataFile, ...]:
         """Return an object per file, in no particular order.
 
-        Costs 5 µs a file; with column statistics (needed only to write the files into a
-        manifest again) about 1 µs more per column.
+        It costs 5 µs a file, and about 1 µs more for each column with statistics, which are
+        needed only to write the files into a manifest again.
         """
         return files_from_entries(self.entries, self.schema, with_stats=with_stats)
 
@@ -239,8 +239,8 @@ def read_entries(
 ) -> pa.Table:
     """Return the entries of the manifests in order, with the types of `schema`.
 
-    With `stats_of` of all bounds of columns only those of these field ids, and nothing else of
-    the manifests stays in memory. Those of small manifests are remembered so.
+    With `stats_of` only the bounds of columns with these field ids are returned, and nothing else
+    of the manifests stays in memory. For small manifests such entries are cached.
 
     Raises:
         MissingFileError: a manifest does not exist.
@@ -259,7 +259,7 @@ def read_entries(
         entries = reader.cache.chosen.get(name)
         if entries is None:
             found = with_stats_of(stored(manifest), stats_of)
-            # Copied: a column of what was decoded would hold all of it.
+            # The rows are copied, or else each column would keep the whole decoded file in memory.
             entries = align_entries(found.take(pa.array(np.arange(found.num_rows))), types)
             reader.cache.chosen.put(name, entries)
         tables.append(entries)
@@ -285,7 +285,7 @@ def read_live_files(
 def live_files_of(
     snapshot_id: int | None, schema: TableSchema, entries: pa.Table | None
 ) -> LiveFiles:
-    """Return the files that are live after all these changes, which begin with the table's."""
+    """Return the files that are live after these changes, which are all since the first."""
     if entries is None or not entries.num_rows:
         entries = _no_entries(schema)
     return LiveFiles(snapshot_id=snapshot_id, schema=schema, entries=live_entries(entries))

@@ -55,7 +55,7 @@ _FIXED: Final[Mapping[str, pa.DataType]] = {
 }
 
 WATERMARK_ENTRY: Final = "watermark"
-"""Column with the watermark of a file that has taken the place of others, if that is known."""
+"""Column with the watermark of a file that has replaced others, if that is known."""
 
 _NO_STATS: Final[FrozenMap[int, ColumnStats]] = FrozenMap()
 
@@ -79,7 +79,7 @@ def entry_types(schema: TableSchema) -> dict[str, pa.DataType]:
 def entries_from_files(
     schema: TableSchema, *, added: Sequence[DataFile] = (), deleted: Sequence[DataFile] = ()
 ) -> pa.Table:
-    """Return the entries of a commit, deletions first: a file may move to another level."""
+    """Return the entries of a commit; deletions come first, since a file may change its level."""
     files = [*deleted, *added]
     kinds = [FileKind.DELETE.value] * len(deleted) + [FileKind.ADD.value] * len(added)
     columns: dict[str, list[Value]] = {
@@ -130,8 +130,8 @@ def with_stats_of(entries: pa.Table, field_ids: Collection[int]) -> pa.Table:
 def align_entries(entries: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Table:
     """Return the entries with the column types of another (newer) schema.
 
-    Columns unknown to it are dropped. Bounds whose type can't be converted (a column of the
-    same id has changed beyond widening) become unknown, which only costs pruning.
+    Columns that it does not have are dropped. Bounds whose type cannot be converted, because
+    the column's type changed by more than widening, become unknown, which only costs pruning.
     """
     names: list[str] = []
     columns: list[pa.ChunkedArray] = []
@@ -178,7 +178,7 @@ def files_from_entries(
 
 
 def _file(values: tuple[Any, ...]) -> DataFile:
-    """Return the file of one row; written out, since there may be 100,000 of them."""
+    """Return the file of one row. It is written out for speed: there may be 100,000 files."""
     return DataFile(
         name=values[0],
         bucket=values[1],
@@ -214,7 +214,7 @@ def _tuples(entries: pa.Table, names: Iterable[str]) -> list[tuple[Value, ...]]:
 
 
 def _keys(entries: pa.Table, names: Sequence[str]) -> list[tuple[Value, ...] | None]:
-    # Columns that hold no value are left out of a manifest: then no file has a key range.
+    # A manifest has no columns without values, so no file has a key range if these are absent.
     if not names or any(name not in entries.column_names for name in names):
         return [None] * entries.num_rows
     return [None if key[0] is None else key for key in _tuples(entries, names)]

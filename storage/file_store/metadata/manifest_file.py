@@ -19,7 +19,8 @@ from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 MANIFEST_FOLDER: Final = "manifest"
 
 MANIFEST_ENTRIES_MAX: Final = 50_000
-"""Entries of one manifest. More: fewer files to open, less to skip by partition or bucket."""
+"""Most entries of one manifest. With more, there are fewer files to open, but readers of one
+partition or bucket can skip less."""
 
 DECODED_BYTES_MAX: Final = 64 << 20
 STORED_BYTES_MAX: Final = 96 << 20
@@ -29,9 +30,9 @@ _CHOSEN_BYTES_MAX: Final = 8 << 20
 class ManifestCache:
     """Manifests and lists by path, decoded and as they are stored, which is a tenth as large.
 
-    A table whose manifests do not all fit in decoded costs no look at the store again. `chosen`
-    are what scans took of small ones, and of small snapshots. Safe, since the name of a manifest
-    or a list is never used twice.
+    So even a table whose decoded manifests do not all fit is read from the store only once.
+    `chosen` holds the parts that scans took of small manifests and small snapshots. The cache is
+    safe because the name of a manifest or list is never used twice.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ PROCESS_CACHE: Final = ManifestCache()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataReader:
-    """Reads the columnar metadata files of one table, each from storage once."""
+    """Reads the columnar metadata files of one table, each one from storage only once."""
 
     file_io: FileIO
     table_path: str
@@ -100,10 +101,10 @@ def live_entries(entries: pa.Table) -> pa.Table:
 def merge_entries(entries: pa.Table, *, from_start: bool) -> pa.Table:
     """Return the net effect of consecutive changes: per name at most a deletion and an addition.
 
-    With `from_start` nothing came before, so only live files remain. Otherwise a deletion of
-    a file that was added before these changes stays, also when they add the same name again
-    (a file that changed its level): without it, a later deletion would cancel that addition
-    alone, and the file of before would be live again.
+    With `from_start` nothing came before, so only live files remain. Otherwise the deletion of
+    a file that was added before these changes stays, even if they add the same name again
+    (a file that changed its level). Without it, a later deletion would cancel only that addition,
+    and the earlier entry would be live again.
     """
     if from_start:
         return live_entries(entries)
@@ -117,8 +118,8 @@ def merge_entries(entries: pa.Table, *, from_start: bool) -> pa.Table:
 def split_entries(entries: pa.Table, partition_count: int) -> tuple[pa.Table, ...]:
     """Return tables of at most `MANIFEST_ENTRIES_MAX` rows, sorted by partition and bucket.
 
-    The sort makes the parts cover narrow ranges; it is stable, and the changes of one file share
-    partition and bucket, so their order stays. Small tables come back as they are.
+    Because they are sorted, the parts cover narrow ranges. The sort is stable and the changes of
+    one file share partition and bucket, so their order stays. Small tables are returned unchanged.
     """
     if entries.num_rows <= MANIFEST_ENTRIES_MAX:
         return (entries,) if entries.num_rows else ()
@@ -148,7 +149,7 @@ def _first_and_last(
     codes = names.indices.to_numpy()
     rows = np.arange(len(codes), dtype=np.int64)
     last = np.empty(len(names.dictionary), dtype=np.int64)
-    last[codes] = rows  # of equal codes the last assignment stays
+    last[codes] = rows  # for equal codes the last assignment wins
     first = np.empty_like(last)
     first[codes[::-1]] = rows[::-1]
     return first, last

@@ -18,16 +18,16 @@ from table_store.storage.kernel.values import Value, python_value, python_values
 from table_store.storage.options.table_options import MANIFEST_MERGE_MIN_COUNT
 
 MERGE_MIN_COUNT: Final = MANIFEST_MERGE_MIN_COUNT.default
-"""Manifests that are merged at once, at least. More: larger merges, but rarer, and more files
-to open for the first read of a snapshot."""
+"""How many manifests are merged at once, at least. With more, merges are larger but rarer, and the
+first read of a snapshot opens more files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestMeta:
     """What a list knows of one manifest.
 
-    Partition bounds are per column, NULLs left out; `partition_has_null` tells for each column
-    whether there are any.
+    There are bounds for each partition column, without its NULLs; `partition_has_null` says for
+    each column whether there are NULLs.
     """
 
     name: str
@@ -121,7 +121,7 @@ def list_from_table(table: pa.Table) -> tuple[ManifestMeta, ...]:
 
 
 def merge_min_count(schema: TableSchema) -> int:
-    """Return how many manifests of a table are merged at once, at least."""
+    """Return the least number of a table's manifests that are merged at once."""
     text = schema.options.get(MANIFEST_MERGE_MIN_COUNT.key)
     return MERGE_MIN_COUNT if text is None else MANIFEST_MERGE_MIN_COUNT.parse(text)
 
@@ -129,10 +129,10 @@ def merge_min_count(schema: TableSchema) -> int:
 def pick_merge(manifests: Sequence[ManifestMeta], count_min: int) -> tuple[int, int] | None:
     """Return the range [start, stop) of manifests to merge into one now, or None.
 
-    Consecutive manifests merge like the runs of an LSM tree, newest first, while the next is
-    not larger than all before it together (or small anyhow): each entry is rewritten
-    O(log n) times, and O(log n) manifests remain. Full manifests are left alone until dead
-    entries make up half of what is live; then everything is rewritten.
+    Consecutive manifests merge like the runs of an LSM tree: from the newest on, as long as the
+    next one is small or not larger than all those before it together. So each entry is rewritten
+    O(log n) times, and O(log n) manifests remain. Full manifests are left alone until there are
+    half as many dead entries as live ones; then everything is rewritten.
     """
     added = sum(m.added_count for m in manifests)
     deleted = sum(m.deleted_count for m in manifests)

@@ -41,7 +41,7 @@ class WrittenManifests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestWriter:
-    """Writes all metadata files of an attempt together, with one wait for the folder."""
+    """Writes all metadata files of an attempt together, so that the folder is synchronised once."""
 
     reader: MetadataReader
     ids: IdSource
@@ -102,7 +102,7 @@ class ManifestWriter:
         return written
 
     def discard(self, written: WrittenManifests) -> None:
-        """Delete the files of an attempt that nobody refers to; what stays is an orphan."""
+        """Delete the files of a failed attempt; one that stays becomes an orphan."""
         for path in written.paths:
             with suppress(TableStoreError):
                 self.reader.file_io.delete(path)

@@ -1,4 +1,4 @@
-"""Snapshots that must not lose their files, because somebody is about to bring them back."""
+"""Pins keep the files of a snapshot while somebody is about to roll back to it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _PREFIX: Final = "pin-"
 class Pins:
     """The pins of one table: files `pin-<unique>`, each a copy of a snapshot file.
 
-    Who pins writes the pin, looks whether the snapshot still counts, publishes what needs its
-    files, and removes the pin. An expiry lets snapshots expire, then reads the pins, then the
-    snapshots that were published meanwhile, then deletes files. So it sees one or the other, or
-    the snapshot does not count any more; tests/property/test_commit_protocol.py proves it.
+    A rollback writes the pin, checks that the snapshot has not expired, publishes a snapshot that
+    needs its files, and removes the pin. An expiry lets snapshots expire, then reads the pins, then
+    the snapshots published meanwhile, and then deletes files. So either it sees the pin or the new
+    snapshot, or the rollback sees that its snapshot has expired;
+    tests/property/test_commit_protocol.py proves it.
     """
 
     file_io: FileIO
@@ -38,8 +39,8 @@ class Pins:
     def pinned(self, snapshot: Snapshot, unique: str) -> Iterator[None]:
         """Keep the files of `snapshot` while the block runs.
 
-        The pin stays when nobody knows whether the block has published or will; it is removed
-        with the orphans, which no running statement is as old as.
+        The pin stays if nobody knows whether the block has published or will. Then it is removed
+        as an orphan, when it is older than any running statement.
 
         Raises:
             FileAccessError: the store refused; the snapshot may be pinned.
@@ -56,7 +57,7 @@ class Pins:
         self._remove(path)
 
     def all(self, *, since_ms: int = 0) -> tuple[Snapshot, ...]:
-        """Return the snapshots that are pinned now; one listing where there is none.
+        """Return the snapshots that are pinned now; it costs one listing if there are none.
 
         Args:
             since_ms: pins that were made before this time do not count.
@@ -67,13 +68,13 @@ class Pins:
         found: list[Snapshot] = []
         for status in self.file_io.list(join_path(self.table_path, PIN_FOLDER)):
             if status.name.startswith(_PREFIX) and status.modified_ms >= since_ms:
-                with suppress(MissingFileError):  # removed meanwhile
+                with suppress(MissingFileError):  # the pin was removed meanwhile
                     data = self.file_io.read_bytes(status.path)
                     found.append(_pinned(data, status.path))
         return tuple(found)
 
     def _remove(self, path: str) -> None:
-        with suppress(TableStoreError):  # then it goes with the orphans
+        with suppress(TableStoreError):  # if this fails, the pin is removed as an orphan
             self.file_io.delete(path)
 
 

@@ -1,9 +1,10 @@
-"""The least snapshot id that counts: what expiry has taken away never comes back.
+"""The least snapshot id that counts, so that expired snapshots never come back.
 
-A table's snapshot file is created only if its name is free, and expiry frees names. A writer that
-stood still between reading snapshot i and creating i+1, while i+1 was committed by another and
-expired, would find the name free and put the table back. So expiry first raises this floor, and
-whoever finds or creates a snapshot looks at it afterwards: one below the floor is no snapshot.
+A table's snapshot file is created only if its name is free, but expiry frees names. Imagine a
+writer that stands still between reading snapshot i and creating i+1, while i+1 is committed by
+another and expires: it would find the name free and put the table back into the past. So expiry
+first raises this floor, and whoever finds or creates a snapshot reads the floor afterwards: a
+file below the floor is no snapshot.
 tests/property/test_commit_protocol.py proves it over all interleavings.
 """
 
@@ -23,23 +24,24 @@ _PREFIX: Final = "earliest-"
 class RetentionFloor:
     """A number of one table that only rises: the greatest N of the empty files `earliest-N`.
 
-    A file that is replaced could be put back by a slow writer; the greatest of several names
-    cannot, because only lower ones are ever deleted. The two greatest stay: a listing that runs
-    while one is created may miss it, and shall find the one before.
+    If one file were replaced again and again, a slow writer could put an old number back. With
+    several names that cannot happen, because only the lower ones are ever deleted. The two
+    greatest stay, because a listing may miss a file that is created at that moment, and must then
+    find the one before it.
     """
 
     file_io: FileIO
     table_path: str
 
     def read(self) -> int:
-        """Return the floor; 0 where nothing has expired. One listing of one name."""
+        """Return the floor, or 0 if nothing has expired; it costs one short listing."""
         return max(self._marks(), default=0)
 
     def raise_to(self, snapshot_id: int) -> None:
         """Make sure that the floor is at least `snapshot_id`, durable on return.
 
         Raises:
-            FileAccessError: it may be raised or not.
+            FileAccessError: the store refused; nobody knows whether the floor was raised.
         """
         self.file_io.write_new(self._path(snapshot_id), b"")
         self.file_io.delete_files([self._path(mark) for mark in sorted(self._marks())[:-2]])

@@ -26,7 +26,7 @@ _PREFIX: Final = "schema-"
 class SchemaStore:
     """Reads and publishes `schema/schema-N`, N = 0, 1, 2, … without gaps.
 
-    Schemas are immutable, so one object reads each of them once; `latest` always looks.
+    Schemas are immutable, so one object reads each of them once; `latest` always asks the store.
     """
 
     def __init__(self, file_io: FileIO, table_path: str) -> None:
@@ -52,14 +52,14 @@ class SchemaStore:
         """Return the id of the newest schema; one listing at first, later a look at two names.
 
         Args:
-            at_least: an id that is known to be there, as a snapshot was committed with it.
+            at_least: an id that surely exists, because a snapshot was committed with it.
 
         Raises:
             NotFoundError: the table does not exist.
             MissingFileError: a schema up to the newest is lost.
         """
         if self._latest_id < 0 or not self._file_io.exists(self.path(self._latest_id)):
-            # Also when another table took this one's place meanwhile.
+            # This also happens if another table took this one's place meanwhile.
             self._known.clear()
             self._latest_id = self._newest_listed(at_least)
         while self._file_io.exists(self.path(self._latest_id + 1)):
@@ -110,13 +110,13 @@ class SchemaStore:
         return tuple(self.get(i) for i in range(self.latest().id + 1))
 
     def publish(self, schema: TableSchema) -> bool:
-        """Create the file of `schema`; return False when another schema has its id already.
+        """Create the file of `schema`; return False if another schema already has its id.
 
-        One with a secret in its options is read by its owner alone.
+        If its options hold a secret, only the owner may read the file.
 
         Raises:
             InvalidSchemaError: the schema breaks a rule.
-            FileAccessError: whether the schema is there is not known; `latest` tells.
+            FileAccessError: nobody knows whether it was published; `latest` tells.
         """
         schema.validate()
         return self._file_io.write_new(
@@ -128,11 +128,11 @@ class SchemaStore:
     def evolve(self, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         """Publish `change(latest)` as the next schema and return it.
 
-        When another change comes first, `change` is applied again on top of it.
+        If another change comes first, `change` is applied again on top of it.
 
         Raises:
-            InvalidSchemaError: from `change`; nothing has happened.
-            FileAccessError: the store refused; nothing has happened, or `latest` shows it.
+            InvalidSchemaError: `change` raised it; nothing has happened.
+            FileAccessError: the store refused; if the change has happened, `latest` shows it.
         """
         while True:
             before = self.latest()
@@ -143,7 +143,8 @@ class SchemaStore:
                 if self.publish(after):
                     return after
             except FileAccessError:
-                # Published and then failed? Two equal changes at once do no harm.
+                # The change may have been published before the error. If another process made an
+                # equal change at the same time, that does no harm.
                 if self.latest() == after:
                     return after
                 raise

@@ -1,4 +1,4 @@
-"""Numbered snapshot files in a folder: a table's own, or those whose changes are kept."""
+"""Numbered snapshot files in a folder: the table's own, or the copies in the archive."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class SnapshotFiles:
         return snapshot
 
     def create(self, snapshot: Snapshot) -> bool:
-        """Create the file of `snapshot`; return False when there is one of this id already.
+        """Create the file of `snapshot`; return False if there is one of this id already.
 
         Raises:
-            FileAccessError: whether the file is there is not known, if it may have happened.
+            FileAccessError: nobody knows whether it was created, if `may_have_happened`.
         """
         return self.file_io.write_new(self.path(snapshot.id), snapshot.to_bytes())
 

@@ -1,4 +1,4 @@
-"""The numbered snapshots of one table: which there are, and how one is added."""
+"""The numbered snapshots of one table: which of them exist, and how one is added."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HINT_VERSION: Final = 2
 
 
 class Publication(Enum):
-    """What became of an attempt to add a snapshot."""
+    """The outcome of an attempt to add a snapshot."""
 
     PUBLISHED = "it is the snapshot of its id"
     TAKEN = "another has its id, or had it until it expired"
@@ -40,9 +40,9 @@ class SnapshotStore:
     """Reads and publishes `snapshot/snapshot-N`; N ascends by 1 without gaps.
 
     Ids below the table's `RetentionFloor` have expired, whether there is a file or not. The file
-    LATEST holds an id where to start looking. It may be old, absent or damaged: it is checked
-    against the snapshot it names, and a listing replaces it. LATEST is written after its snapshot,
-    so one that is ahead of all snapshots says that the newest is lost.
+    LATEST holds an id at which the search for the newest begins. It may be old, absent or damaged:
+    the search checks that its snapshot exists, and else lists the folder. LATEST is written after
+    its snapshot, so if it names a later one than all that exist, the newest snapshot is lost.
     """
 
     def __init__(self, file_io: FileIO, table_path: str) -> None:
@@ -60,8 +60,8 @@ class SnapshotStore:
         """Return the newest id, None before the first commit; five look-ups with a good hint.
 
         Raises:
-            MissingFileError: the newest snapshot is lost, and its id must not be given again; or
-                one in the middle is, and those behind it would be passed over.
+            MissingFileError: the newest snapshot is lost, and its id must not be used again; or
+                one in the middle is lost, and the search would miss those after it.
         """
         newest = self._newest_by_hint()
         if newest is None or newest < self._floor.read():
@@ -77,9 +77,10 @@ class SnapshotStore:
         """Return the newest snapshot, None before the first commit; fails as `latest_id`."""
         newest = self._newest_by_hint()
         if newest is not None:
-            with suppress(MissingFileError):  # expired since
+            with suppress(MissingFileError):  # the snapshot has expired meanwhile
                 snapshot = self._files.get(newest)
-                # Last: what was found may have expired, and a writer that stood still put it back.
+                # The floor is read last, because the file may be one that had expired and that a
+                # slow writer has created again.
                 if newest >= self._floor.read():
                     return snapshot
         while (newest := self._newest_listed()) is not None:
@@ -91,8 +92,8 @@ class SnapshotStore:
         """Return the snapshot of this id.
 
         Raises:
-            SnapshotNotFoundError: there is none yet, or it has expired.
-            MissingFileError: it is lost.
+            SnapshotNotFoundError: it does not exist yet, or it has expired.
+            MissingFileError: its file is lost.
             CorruptFileError: the file is damaged, or holds another id.
         """
         return self.between(snapshot_id, snapshot_id)[0]
@@ -101,7 +102,7 @@ class SnapshotStore:
         """Return the snapshots of these ids, oldest first; one read each.
 
         Raises:
-            SnapshotNotFoundError, MissingFileError, CorruptFileError: as `get`, for any of them.
+            SnapshotNotFoundError, MissingFileError, CorruptFileError: see `get`.
         """
         found: list[Snapshot] = []
         for snapshot_id in range(first_id, last_id + 1):
@@ -109,7 +110,7 @@ class SnapshotStore:
                 found.append(self._files.get(snapshot_id))
             except MissingFileError as error:
                 raise self._absent(snapshot_id) from error
-        if found and first_id < self._floor.read():  # after the reads, see `latest`
+        if found and first_id < self._floor.read():  # read after the snapshots, see `latest`
             raise self._not_found(f"with id {first_id}")
         return tuple(found)
 
@@ -125,7 +126,7 @@ class SnapshotStore:
             middle_id = (low + high) // 2
             try:
                 middle = self.get(middle_id)
-            except SnapshotNotFoundError:  # it has just expired, and so have those before it
+            except SnapshotNotFoundError:  # it has just expired, and so have all before it
                 low = middle_id + 1
                 continue
             if middle.time_ms <= timestamp_ms:
@@ -143,10 +144,11 @@ class SnapshotStore:
         return tuple(snapshot_id for snapshot_id in ids if snapshot_id >= floor)
 
     def lost_ids(self) -> tuple[int, ...]:
-        """Return the ids below the newest whose snapshots are lost; listings, and looks."""
+        """Return the ids below the newest whose snapshots are lost."""
         first, ids = self._floor.read() or 1, self.ids()
         missing = sorted(set(range(first, max(ids, default=0))) - set(ids))
-        # A listing that runs beside commits may miss one; beside an expiry it may have too many.
+        # A listing may miss a snapshot that is committed meanwhile, so each absent one is looked
+        # up. Others may have expired meanwhile, so the floor is read again.
         absent = [i for i in missing if not self._files.exists(i)]
         floor = self._floor.read() if absent else 0
         return tuple(i for i in absent if i >= floor)
@@ -161,10 +163,10 @@ class SnapshotStore:
                 return
 
     def publish(self, snapshot: Snapshot) -> Publication:
-        """Add `snapshot`, durable, unless another has its id or had it once.
+        """Add `snapshot`, durable, unless another one has or had its id.
 
         Raises:
-            FileAccessError: whether the snapshot is there is not known, if it may have happened.
+            FileAccessError: nobody knows whether it was added, if `may_have_happened`.
         """
         if snapshot.id < self._floor.read() or not self._files.create(snapshot):
             return Publication.TAKEN
@@ -175,16 +177,16 @@ class SnapshotStore:
                 path=self.path(snapshot.id), operation="look at", reason=str(error)
             ) from error
         if snapshot.id < floor:
-            with suppress(TableStoreError):  # nobody reads it; the next expiry deletes it, too
+            with suppress(TableStoreError):  # nobody reads the file, and the next expiry deletes it
                 self._files.delete([snapshot.id])
             return Publication.UNCLEAR
         self.write_hint(snapshot.id)
         return Publication.PUBLISHED
 
     def write_hint(self, snapshot_id: int, *, durable: bool = False) -> None:
-        """Note where to start looking; a failure does no harm and is not reported.
+        """Note where the search for the newest begins; a failure does no harm and is ignored.
 
-        Durable: the names in the folder survive a power cut, too, and a failure is an error.
+        With `durable=True` all names in the folder survive a power cut, and a failure is an error.
         """
         path = join_path(self._folder, LATEST_HINT)
         data = to_checked_json({"id": snapshot_id}, version=_HINT_VERSION)
@@ -192,11 +194,11 @@ class SnapshotStore:
             self._file_io.write_bytes(path, data, durable=durable)
 
     def hint(self) -> int | None:
-        """Return the id that LATEST holds, None where it is absent or damaged."""
+        """Return the id that LATEST holds; None if the file is absent or damaged."""
         path = join_path(self._folder, LATEST_HINT)
         try:
             data = self._file_io.read_bytes(path)
-            if data.isdigit() and len(data) < 20:  # the whole file in version 1
+            if data.isdigit() and len(data) < 20:  # in version 1 the file is a bare number
                 return int(data)
             return from_checked_json(
                 data, lambda item: int(item["id"]), path=path, version=_HINT_VERSION, noun="hint"
@@ -205,29 +207,30 @@ class SnapshotStore:
             return None
 
     def has_expired(self, snapshot_id: int) -> bool:
-        """Return whether the id counts no more; it never will again."""
+        """Return whether the id has expired, which is for ever."""
         return snapshot_id < self._floor.read()
 
     def expire_before(self, snapshot_id: int) -> None:
         """Let the ids below this one expire for ever, and delete their files.
 
         Raises:
-            FileAccessError: they may have expired or not; files that stay are deleted next time.
+            FileAccessError: they may have expired or not; the next expiry deletes files that stay.
         """
         self._floor.raise_to(snapshot_id)
         self._files.delete([i for i in self._files.ids() if i < snapshot_id])
 
     def _newest_by_hint(self) -> int | None:
-        """Return the newest id above the hint; None where the hint does not lead to it.
+        """Return the newest id, searched from the hint on; None if the hint does not lead to it.
 
-        Whoever calls it looks at the floor after that.
+        The caller reads the floor after that.
         """
         hint = newest = self.hint()
         if hint is None or newest is None or not self._files.exists(newest):
             return None
         while self._files.exists(newest + 1):
             newest += 1
-        # Commits leave it at most a little behind. Far behind, it may lead to a gap.
+        # Commits leave the hint at most a little behind. From far behind, the search may stop
+        # at a gap.
         is_doubtful = newest > hint + 1 or self._files.exists(newest + 2)
         return None if is_doubtful else newest
 
@@ -240,7 +243,7 @@ class SnapshotStore:
         if newest >= expected:
             return newest or None
         if self._floor.read() > expected:
-            return self._newest_listed()  # all that was listed has expired meanwhile
+            return self._newest_listed()  # all listed snapshots have expired meanwhile
         going_on = f"snapshot {newest}" if newest else "an empty table"
         raise MissingFileError(
             path=self.path(expected),

@@ -1,9 +1,9 @@
-"""The watermark: up to which time of events a table's rows were written (seeds 000, 002).
+"""The watermark: the event time up to which a table's rows have arrived (seeds 000, 002).
 
-`WATERMARK FOR column AS expression` says which time a row stands for. The expressions that Flink
-documents (docs/dev/table/sql/create, "WATERMARK") are the column itself and the column less a
-fixed interval. Both rise with the column, so that the greatest value in the bounds of the files
-that a commit adds tells the greatest of all its rows. Other expressions say nothing here.
+`WATERMARK FOR column AS expression` says how the watermark follows from a row. The expressions that
+Flink documents (docs/dev/table/sql/create, "WATERMARK") are the column itself and the column less a
+fixed interval. Both rise with the column, so the greatest upper bound of the files that a commit
+adds gives the watermark of all its rows. With any other expression there is no watermark here.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _PART: Final = re.compile(r"\s*(\d+)(?:\.(\d{1,9}))?\s*([A-Z]+?)S?(?=\s|$)", re.
 def watermark_of(schema: TableSchema, messages: Iterable[CommitMessage]) -> int | None:
     """Return the watermark of the rows that the messages add, in milliseconds since 1970.
 
-    None where the table has none, its expression is another than those above, or no row has a
-    time. A TIMESTAMP_NTZ or DATE counts as one of UTC.
+    It is None if the table has no watermark, or none of the expressions above, or if no row has
+    a time. A TIMESTAMP_NTZ or DATE counts as one of UTC.
     """
     field = _timed_field(schema)
     if field is None:
@@ -57,7 +57,7 @@ def watermark_of(schema: TableSchema, messages: Iterable[CommitMessage]) -> int 
 def greatest_times(schema: TableSchema, entries: pa.Table) -> pa.ChunkedArray | None:
     """Return the greatest value of the watermark's column in each file; None without a watermark.
 
-    As whole numbers, for `watermark_at`. `entries` are those of a manifest.
+    The values are whole numbers, for `watermark_at`. `entries` are those of a manifest.
     """
     field = _timed_field(schema)
     if field is None or f"max_{field.id}" not in entries.column_names:
@@ -67,16 +67,16 @@ def greatest_times(schema: TableSchema, entries: pa.Table) -> pa.ChunkedArray | 
 
 
 def watermark_at(schema: TableSchema, greatest: int | None) -> int | None:
-    """Return the watermark of rows of which this is the greatest value, in milliseconds."""
+    """Return the watermark, in milliseconds, of rows whose greatest value is `greatest`."""
     field = _timed_field(schema)
     return None if field is None or greatest is None else _watermark_ms(schema, field, greatest)
 
 
 def with_carried(schema: TableSchema, entries: pa.Table) -> pa.Table:
-    """Return a commit's entries so that the watermark of no partition goes back by it.
+    """Return a commit's entries, changed so that no partition's watermark goes back.
 
-    An added file gets that of the files which the commit deletes from its partition, where it is
-    greater than that of the file's own rows. Without deletions nothing is looked at.
+    An added file gets the watermark of the files that the commit deletes from its partition, if
+    that is greater than the watermark of its own rows. Without deletions nothing is changed.
     """
     if _timed_field(schema) is None or not pc.any(_is_deletion(entries)).as_py():
         return entries
@@ -95,19 +95,19 @@ def with_carried(schema: TableSchema, entries: pa.Table) -> pa.Table:
 
 
 def carried_times(entries: pa.Table) -> pa.ChunkedArray:
-    """Return what `with_carried` noted of each file, in milliseconds; NULL where it did not."""
+    """Return the watermark that `with_carried` gave to each file, in milliseconds, or NULL."""
     if WATERMARK_ENTRY in entries.column_names:
         return entries[WATERMARK_ENTRY]
     return pa.chunked_array([pa.nulls(entries.num_rows, pa.int64())])
 
 
 def latest_of(*times_ms: int | None) -> int | None:
-    """Return the greatest of several watermarks; None where none is known."""
+    """Return the greatest of several watermarks; None if none is known."""
     return max((time for time in times_ms if time is not None), default=None)
 
 
 def is_wall_time(schema: TableSchema) -> bool:
-    """Whether the watermark is of a column without time zone, and shown in none."""
+    """Whether the watermark's column has no time zone, so that it is shown without one."""
     field = _timed_field(schema)
     return field is not None and field.type != TIMESTAMP
 
@@ -122,7 +122,7 @@ def delay_us(column: str, expression: str) -> int | None:
 
 
 def _interval_us(text: str) -> int | None:
-    # As `'5' SECOND`, `5 SECONDS`, `'5 seconds'` or `1 HOUR 30 MINUTES`.
+    # Intervals look like `'5' SECOND`, `5 SECONDS`, `'5 seconds'` or `1 HOUR 30 MINUTES`.
     text, total, at = text.replace("'", " ").strip(), 0, 0
     while at < len(text):
         part = _PART.match(text, at)
@@ -140,7 +140,7 @@ def _is_deletion(entries: pa.Table) -> pa.ChunkedArray:
 
 
 def _watermarks(schema: TableSchema, entries: pa.Table) -> list[int | None]:
-    """Return the watermark of each file, in milliseconds; what was carried to it included."""
+    """Return the watermark of each file, in milliseconds, with the one it was given."""
     times = greatest_times(schema, entries)
     rows = [None] * entries.num_rows if times is None else times.to_pylist()
     carried = carried_times(entries).to_pylist()

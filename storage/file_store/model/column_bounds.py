@@ -11,19 +11,19 @@ from table_store.storage.file_store.model.data_file import ColumnStats
 from table_store.storage.kernel.values import Value, order_key, python_value
 
 BOUND_BYTES_MAX: Final = 64
-"""Longer strings and binary values are cut to a bound, so that manifests stay small."""
+"""Longer strings and binary values are shortened to bounds, so that manifests stay small."""
 
 _CODE_POINT_MAX: Final = 0x10FFFF
 
 
 def column_bounds(values: pa.ChunkedArray) -> ColumnStats:
-    """Return the exact bounds; a NaN is greater than all other numbers. One pass."""
+    """Return the exact bounds in one pass; a NaN is greater than all other numbers."""
     if values.null_count == len(values):
         return ColumnStats(min=None, max=None, null_count=values.null_count)
     pair = pc.min_max(values)
     low, high = python_value(pair["min"]), python_value(pair["max"])
     if pa.types.is_floating(values.type):
-        # Arrow leaves NaN out, and has infinities (crossed over) when there is nothing else.
+        # Arrow ignores NaN, and returns crossed-over infinities if there is nothing else.
         is_nan = pc.is_nan(values)
         if pc.any(is_nan).as_py():
             high = float("nan")
@@ -44,7 +44,7 @@ def merged_bounds(one: ColumnStats, other: ColumnStats) -> ColumnStats:
 
 
 def shortened_bounds(stats: ColumnStats) -> ColumnStats:
-    """Return the bounds with long strings and binary values cut, and then not exact."""
+    """Return the bounds with long strings and binary values shortened; those are not exact."""
     low, high = _lower_bound(stats.min), _upper_bound(stats.max)
     if low is stats.min and high is stats.max:
         return stats
@@ -64,7 +64,7 @@ def _lower_bound(value: Value) -> Value:
 
 
 def _upper_bound(value: Value) -> Value:
-    """Return the least short value above all that start as `value` does; None if none is."""
+    """Return the least short value above all values with the start of `value`, if there is one."""
     if isinstance(value, bytes) and len(value) > BOUND_BYTES_MAX:
         prefix = value[:BOUND_BYTES_MAX].rstrip(b"\xff")
         return prefix[:-1] + bytes([prefix[-1] + 1]) if prefix else None
@@ -73,7 +73,7 @@ def _upper_bound(value: Value) -> Value:
         if not text:
             return None
         following = ord(text[-1]) + 1
-        # Surrogates are no characters: the next one after U+D7FF is U+E000.
+        # Surrogates are no characters, so the next character after U+D7FF is U+E000.
         return text[:-1] + chr(0xE000 if following == 0xD800 else following)
     return value
 

@@ -15,19 +15,19 @@ SEQUENCE_COLUMN: Final = "_SEQUENCE_NUMBER"
 KIND_COLUMN: Final = "_VALUE_KIND"
 
 KIND_ADD: Final = 0
-"""Value of `_VALUE_KIND` on disk: the row is there."""
+"""Value of `_VALUE_KIND` on disk: the row is added."""
 
 KIND_DELETE: Final = 1
-"""Value of `_VALUE_KIND` on disk: the row of this key (without key: one equal row) is gone."""
+"""Value of `_VALUE_KIND` on disk: the row of this key (without key: one equal row) is deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStats:
     """Bounds of one column in one file; deleted rows count too.
 
-    `min` and `max` are None when all values are NULL or the bounds are not known. `exact` says
-    that both occur in the file; otherwise they are only bounds (long strings are cut). A NaN is
-    greater than all other numbers, as in Spark.
+    `min` and `max` are None if all values are NULL or the bounds are not known. `exact` says that
+    both values occur in the file; otherwise they are only bounds, because long strings are
+    shortened. A NaN is greater than all other numbers, as in Spark.
     """
 
     min: Value

@@ -1,4 +1,4 @@
-"""Files of a bucket as sections that share no key, each with the fewest runs its ages allow.
+"""Divides files of a bucket into sections that share no key, each with as few runs as possible.
 
 Source: Paimon's IntervalPartition, which packs files into runs by key only, because its merge
 compares sequence numbers row by row. Here a merge takes the last of equal keys over runs
@@ -18,7 +18,7 @@ from table_store.storage.file_store.model.sorted_run import SortedRun, age, key_
 
 @dataclass(frozen=True, slots=True)
 class _Ranged:
-    """A file with its key range in a form that Python orders, made once."""
+    """A file with its key range in a form that Python can compare, computed once."""
 
     low: tuple[Any, ...]
     high: tuple[Any, ...]
@@ -35,7 +35,7 @@ def interval_partition(files: Sequence[DataFile]) -> tuple[tuple[SortedRun, ...]
 
 
 def key_sections(files: Sequence[DataFile]) -> tuple[tuple[DataFile, ...], ...]:
-    """Return the sections alone, of files that may also be of different snapshots."""
+    """Return the sections without runs; the files may be of different snapshots."""
     return tuple(tuple(item.file for item in section) for section in _sections(files))
 
 
@@ -58,7 +58,7 @@ def _runs(section: Sequence[_Ranged]) -> tuple[SortedRun, ...]:
         return (SortedRun((section[0].file,)),)
     runs: list[list[_Ranged]] = []
     for item in sorted(section, key=lambda r: age(r.file)):
-        # The newest run that holds an overlapping (older) file; this file goes just above it.
+        # Find the newest run with an overlapping (older) file; this file goes just above it.
         number = len(runs)
         while number > 0 and not _overlaps(runs[number - 1], item):
             number -= 1
@@ -69,7 +69,7 @@ def _runs(section: Sequence[_Ranged]) -> tuple[SortedRun, ...]:
 
 
 def _overlaps(run: Sequence[_Ranged], item: _Ranged) -> bool:
-    """Return whether the range meets a file of the run; its files are disjoint and ascending."""
+    """Return whether the item overlaps a file of the run; these are disjoint and ascending."""
     position = bisect_left(run, item.low, key=lambda r: r.low)
     if position < len(run) and run[position].low <= item.high:
         return True

@@ -15,7 +15,7 @@ from table_store.storage.kernel.values import Value, order_key
 
 Runs: TypeAlias = tuple[tuple[DataFile, ...], ...]
 KeyAt: TypeAlias = Callable[[DataFile, int], tuple[Value, ...]]
-"""The values of `range_columns` in one row of a file, by its number."""
+"""Returns the values of `range_columns` in one row of a file, given by its number."""
 
 _LOOKS_PER_PIECE: Final = 4
 _FILES_PER_PIECE: Final = 2
@@ -26,9 +26,9 @@ def key_ranges(
 ) -> tuple[KeyRange, ...]:
     """Return ranges that cut the runs' keys into pieces of about `target_bytes`, at least one.
 
-    With `key_at` they have about the same number of rows, whatever the keys are; a few rows are
-    looked at for each. Else the ranges are what the files' first and last keys tell: integers are
-    taken to be spread evenly, other keys are cut between files only.
+    With `key_at`, which is asked for a few rows for each range, all ranges have about the same
+    number of rows, whatever the keys are. Without it, they follow from the first and last keys of
+    the files: integers are taken to be spread evenly, other keys are cut between files only.
     """
     bounds: list[tuple[Value, ...]] = []
     pieces = _piece_count(runs, target_bytes)
@@ -41,7 +41,7 @@ def key_ranges(
 
 
 def can_cut_unseen(runs: Runs, schema: TableSchema, target_bytes: int) -> bool:
-    """Return whether `key_ranges` cuts fairly evenly without a look into the files."""
+    """Return whether `key_ranges` makes fairly even ranges without `key_at`."""
     pieces = _piece_count(runs, target_bytes)
     places = _range_places(schema)
     if pieces < 2 or not places:
@@ -69,7 +69,7 @@ def _range_places(schema: TableSchema) -> list[int]:
 
 
 def _even_integers(runs: Runs, place: int, pieces: int) -> list[tuple[Value, ...]]:
-    """Bounds that cut the range of an integer column evenly; none for other types."""
+    """Return bounds that cut the range of an integer column evenly; none for other types."""
     keys = [
         key[place] for run in runs for file in run for key in (file.key_min, file.key_max) if key
     ]
@@ -83,14 +83,14 @@ def _even_integers(runs: Runs, place: int, pieces: int) -> list[tuple[Value, ...
 
 
 def _starts(runs: Runs, places: Sequence[int], pieces: int) -> list[tuple[Value, ...]]:
-    """Bounds at some `pieces` first keys of files of the largest run."""
+    """Return bounds at the first keys of some `pieces` files of the largest run."""
     starts = [tuple(f.key_min[place] for place in places) for f in _largest(runs) if f.key_min]
     step = max(1, round(len(starts) / pieces))
     return starts[step::step]
 
 
 def _quantiles(runs: Runs, pieces: int, key_at: KeyAt) -> list[tuple[Value, ...]]:
-    """Bounds at keys that stand at even distances in the runs, one run after the other."""
+    """Return bounds at keys that stand at even distances in the runs, taken as one sequence."""
     files = [file for run in runs for file in run]
     ends = np.cumsum([file.row_count for file in files])
     count = pieces * _LOOKS_PER_PIECE
@@ -118,7 +118,7 @@ def _overlaps(
         return True
     low = order_key(tuple(file.key_min[place] for place in places))
     high = order_key(tuple(file.key_max[place] for place in places))
-    # A bound may name fewer columns than the key has: then only these are compared.
+    # A bound may have fewer columns than the key; then only these are compared.
     is_after = start is not None and high[: len(start)] < order_key(start)
     is_before = end is not None and low[: len(end)] >= order_key(end)
     return not (is_after or is_before)

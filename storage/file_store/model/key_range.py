@@ -12,16 +12,16 @@ from table_store.storage.kernel.values import Value
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """Keys from `start` (inclusive) to `end` (exclusive); None is no bound.
+    """Keys from `start` (inclusive) to `end` (exclusive); None means no bound.
 
-    Both hold values of `range_columns`, or of the first ones of them.
+    Both hold values of `range_columns`, or of the first few of them.
     """
 
     start: tuple[Value, ...] | None = None
     end: tuple[Value, ...] | None = None
 
     def to_predicate(self, schema: TableSchema) -> Predicate | None:
-        """Return the condition that a row's key is in the range; None where all are."""
+        """Return the condition that a row's key is in the range; None if every key is."""
         columns = range_columns(schema)
         low = None if self.start is None else _beyond(columns, self.start, ">")
         high = None if self.end is None else _beyond(columns, self.end, "<")
@@ -31,12 +31,15 @@ class KeyRange:
 
 
 def range_columns(schema: TableSchema) -> tuple[str, ...]:
-    """Return the key columns without those of the partition, which are constant in a bucket."""
+    """Return the key columns without the partition columns, which are constant in a bucket."""
     return tuple(name for name in schema.primary_key if name not in schema.partition_keys)
 
 
 def _beyond(columns: Sequence[str], bound: Sequence[Value], op: str) -> Predicate:
-    """Compare rows with `bound` column after column; equal ones are beyond it only from above."""
+    """Return the condition that a row is beyond `bound`, compared column after column.
+
+    With `>` a row that equals the bound satisfies it, because a range includes its start.
+    """
     column, value = columns[0], bound[0]
     if len(bound) == 1:
         return Comparison(column, ">=" if op == ">" else op, value)

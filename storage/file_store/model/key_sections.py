@@ -11,10 +11,10 @@ from table_store.storage.file_store.model.schema import TableSchema
 
 
 def section_numbers(entries: pa.Table, schema: TableSchema) -> Integers:
-    """Return a number per file; files of one bucket that overlap, also in a chain, share it.
+    """Return a number per file; files of one bucket share it if a chain of overlaps joins them.
 
-    The same sections as `interval_partition` makes, for a table with key. About 1 µs a file.
-    Files without a key range are taken to overlap all others of their bucket.
+    These are the sections of `interval_partition`, for a table with key; it costs about 1 µs a
+    file. A file without a key range counts as overlapping all others of its bucket.
     """
     count = entries.num_rows
     if not count:
@@ -23,7 +23,7 @@ def section_numbers(entries: pa.Table, schema: TableSchema) -> Integers:
     low, high = _key_ranks(entries, len(schema.primary_key))
     order = np.lexsort((low, groups))
     width = int(high.max(initial=0)) + 2
-    # Ranges of different buckets are moved apart, so that one running maximum serves all.
+    # The ranges of each bucket are shifted apart, so that one running maximum serves all.
     starts = groups[order] * width + low[order]
     ends = np.maximum.accumulate(groups[order] * width + high[order])
     first_of_section = np.ones(count, dtype=np.bool_)

@@ -25,7 +25,7 @@ class LevelRun:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Runs of a bucket from new to old: every write on level 0 by itself, then each level.
+    """Runs of a bucket from new to old: one for each write on level 0, then one for each level.
 
     Invariant: all rows of a run are newer than all rows of the same key in the runs behind it.
     """
@@ -52,7 +52,8 @@ def levels_of(files: Sequence[DataFile]) -> Levels:
 def _written_together(newest_first: Sequence[DataFile]) -> Iterator[SortedRun]:
     """Put the files that tasks of one statement wrote side by side into one run.
 
-    Only such files have sequence numbers that overlap, for each commit counts on from the last.
+    Only such files have sequence numbers that overlap, because each commit continues the numbers
+    of the one before.
     """
     together: list[DataFile] = []
     for file in newest_first:

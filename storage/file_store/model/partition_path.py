@@ -16,8 +16,8 @@ from table_store.storage.kernel.values import Value
 NULL_PARTITION: Final = "__HIVE_DEFAULT_PARTITION__"
 """Folder value of NULL; an empty string is written the same way, as Hive does."""
 
-# Hive's FileUtils.charToEscape, with what Spark adds on Windows left out, and a leading dot
-# escaped so that no value makes a hidden folder.
+# These are the characters of Hive's FileUtils.charToEscape, without those that Spark adds on
+# Windows. A leading dot is escaped, too, so that no value makes a hidden folder.
 _ESCAPED: Final = re.compile(r"[\"#%'*/:=?\\{\[\]^\x00-\x1f\x7f]")
 
 
@@ -30,7 +30,8 @@ def escape_path_name(text: str) -> str:
 def value_text(value: Value) -> str | None:
     """Return a partition value as Spark's `CAST(value AS STRING)` writes it; NULL is None.
 
-    Timestamps are in UTC, binary values in hexadecimal, so that the text depends on the value only.
+    Timestamps are written in UTC and binary values in hexadecimal, so that the text depends on
+    the value alone.
     """
     match value:
         case None:

@@ -43,10 +43,10 @@ RESERVED_NAMES: Final = frozenset(
 class Field:
     """One column. `id` stays the same through renames, and is never used again after a drop.
 
-    `default` is the SQL text that later inserts use; `initial_default` is the JSON form (see
-    `values.value_to_json`) of what rows written before the column existed read as; `generated`
-    is the SQL text of a computed column; `metadata` holds further Spark metadata as
-    (key, JSON text), sorted by key.
+    `default` is the SQL text that later inserts use. `initial_default` is the value of rows that
+    are older than the column, in the JSON form of `values.value_to_json`. `generated` is the SQL
+    text of a computed column. `metadata` holds further Spark metadata as (key, JSON text),
+    sorted by key.
     """
 
     id: int
@@ -123,7 +123,7 @@ class TableSchema:
         """Check every rule of a table definition.
 
         Raises:
-            InvalidSchemaError: naming the column and the rule it breaks.
+            InvalidSchemaError: a rule is broken; the error names it and the column.
         """
         _check_names(self)
         _check_key_columns(self.primary_key, self, role="primary key")
@@ -186,8 +186,8 @@ def new_schema(
 ) -> TableSchema:
     """Return the first schema of a table: ids assigned, key columns NOT NULL, rules checked.
 
-    The ids in `fields` are ignored; columns get 1, 2, … and then nested fields the next ones.
-    Key and partition names take the spelling of the column.
+    The ids in `fields` are ignored: columns get 1, 2, …, and nested fields the numbers after
+    them. Key and partition columns are spelled as the column is.
 
     Raises:
         InvalidSchemaError: a rule of `TableSchema.validate` is broken.
@@ -220,7 +220,7 @@ def new_schema(
 
 
 def assign_nested_ids(data_type: DataType, highest: int) -> tuple[DataType, int]:
-    """Return the type with ids for all struct fields that have none, and the highest id then."""
+    """Return the type with an id in every struct field, and the highest id after that."""
     match data_type:
         case StructType(fields):
             done: list[StructField] = []

@@ -117,9 +117,9 @@ def rename_column(
     time_ms: int,
     metadata: Callable[[Member], Metadata] = lambda member: member.metadata,
 ) -> TableSchema:
-    """Return the schema with a column renamed; key columns may be, partition columns not.
+    """Return the schema with a column renamed; it may be a key column but no partition column.
 
-    `metadata` tells what the column's becomes, where the old name is in it.
+    `metadata` returns the column's new metadata, in case the old name occurs in it.
     """
     old = path[-1]
     if len(path) == 1:
@@ -164,7 +164,7 @@ def widen_column(
 ) -> TableSchema:
     """Return the schema with a column of a type that holds all values of its old type.
 
-    `metadata` tells what the column's becomes; it may refuse by an `InvalidSchemaError`.
+    `metadata` returns the column's new metadata, or refuses by an `InvalidSchemaError`.
     """
     if len(path) == 1:
         name = schema.field_named(path[0]).name
@@ -204,7 +204,7 @@ def set_column_comment(
 def set_column_default(
     schema: TableSchema, name: str, default: str | None, *, time_ms: int
 ) -> TableSchema:
-    """Return the schema with another DEFAULT for later inserts; rows that exist stay."""
+    """Return the schema with another DEFAULT for later inserts; stored rows do not change."""
 
     def change(member: Member) -> Member:
         return replace(member, default=default) if isinstance(member, Field) else member
@@ -219,7 +219,7 @@ def change_options(
     set_to: Mapping[str, str] | None = None,
     unset: Sequence[str] = (),
 ) -> TableSchema:
-    """Return the schema with options set and unset; whether they may change is not asked."""
+    """Return the schema with options set and unset, without checking whether they may change."""
     options = {k: v for k, v in schema.options.items() if k not in unset} | dict(set_to or {})
     return _next(replace(schema, options=FrozenMap(options)), time_ms)
 

@@ -32,7 +32,7 @@ class Scope:
         """Return for each entry whether it lies in the scope.
 
         Raises:
-            InvalidSchemaError: `spec` names what is no partition column.
+            InvalidSchemaError: `spec` names a column that is no partition column.
         """
         inside = np.ones(entries.num_rows, dtype=np.bool_)
         if self.spec is not None:

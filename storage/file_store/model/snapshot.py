@@ -18,7 +18,8 @@ BATCH_IDENTIFIER: Final = 2**63 - 1
 
 
 COMMIT_USERS_MAX: Final = 1000
-"""Users with ascending identifiers that a snapshot remembers; the longest silent go first."""
+"""Most users with ascending identifiers that a snapshot remembers; it forgets the user first that
+has been silent longest."""
 
 
 class CommitKind(StrEnum):
@@ -35,9 +36,9 @@ class Snapshot:
 
     The live files are those of the base manifest list (the snapshot before) changed by the delta
     manifest list (this commit). Counts are of stored rows, deletions included.
-    `commit_identifiers` holds, for users with ascending identifiers (streams), the last one each
-    has committed: it outlives the snapshots themselves. `last_rollback` is the id of the newest
-    snapshot up to this one that brought back files of an older one, 0 if none did.
+    `commit_identifiers` holds the last identifier of each user with ascending identifiers (a
+    stream), so that it outlives the snapshot of that commit. `last_rollback` is the id of the
+    newest snapshot up to this one that brought back files of an older one, 0 if none did.
     """
 
     id: int
@@ -81,7 +82,7 @@ class Snapshot:
             "baseManifestList": self.base_manifest_list,
             "deltaManifestList": self.delta_manifest_list,
             "commitUser": self.commit_user,
-            # A text, as 2^63 - 1 is more than JavaScript and jq can hold as a number.
+            # It is a text because JavaScript and jq cannot hold 2^63 - 1 as a number.
             "commitIdentifier": str(self.commit_identifier),
             "commitKind": self.commit_kind.value,
             "timeMillis": self.time_ms,

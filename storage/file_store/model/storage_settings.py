@@ -34,7 +34,7 @@ from table_store.storage.options.table_options import (
 )
 
 _FRESH_COUNT: Final = 4
-"""So many new runs are merged at once, if the trigger is not lower."""
+"""How many new runs are merged at once, unless the trigger is lower."""
 
 _KEYED_FILE_BYTES = 128 << 20
 _KEYLESS_FILE_BYTES = 256 << 20
@@ -44,9 +44,10 @@ _KEYLESS_FILE_BYTES = 256 << 20
 class PickerOptions:
     """Limits of the three triggers.
 
-    `run_count_trigger` larger: fewer rewrites, slower reads. `size_amplification_percent_max`
-    larger: fewer full rewrites, more superseded rows on disk. `size_ratio_percent` larger: more
-    runs merged at once. `level_count` is one more than the highest level.
+    A larger `run_count_trigger` means fewer rewrites and slower reads. A larger
+    `size_amplification_percent_max` means fewer full rewrites and more superseded rows on disk.
+    With a larger `size_ratio_percent` more runs are merged at once. `level_count` is one more
+    than the highest level.
     """
 
     run_count_trigger: int = 5
@@ -56,9 +57,9 @@ class PickerOptions:
 
     @property
     def fresh_count_min(self) -> int:
-        """So many runs must be on level 0 before the size ratio or the run count acts.
+        """How many runs must be on level 0 before the size ratio or the run count acts.
 
-        One less than the trigger, since what a merge leaves behind counts as well.
+        It is less than the trigger, because the run that a merge leaves behind counts as well.
         """
         return max(1, min(_FRESH_COUNT, self.run_count_trigger - 1))
 
@@ -80,7 +81,7 @@ class DataFileOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpireOptions:
-    """What must stay.
+    """Which snapshots must stay.
 
     At least `retain_min` snapshots stay. Of the others, those committed at or after
     `older_than_ms` (a time since 1970) stay, unless there are more than `retain_max`.
@@ -102,7 +103,7 @@ class ExpireOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often and how patiently a commit is attempted again."""
+    """How often a commit is attempted again, and how long it waits in between."""
 
     max_retries: int = 10
     min_wait_ms: int = 10
@@ -111,8 +112,8 @@ class RetryPolicy:
     def wait_ms(self, attempt: int, chance: int) -> int:
         """Return the pause after the attempt with this number (from 0).
 
-        `chance` is any number: half of the pause depends on it, so that writers which met once do
-        not meet again.
+        `chance` is a random number on which half of the pause depends, so that two writers that
+        met once do not meet again.
         """
         longest = min(self.max_wait_ms, self.min_wait_ms << min(attempt, 20))
         return longest // 2 + chance % (longest // 2 + 1)
@@ -170,7 +171,7 @@ class StorageSettings:
 
 
 def _files(options: OptionValues, *, has_key: bool) -> DataFileOptions:
-    """Files of a table without key are larger: nothing rewrites them."""
+    """Return how files are written; without key they are larger, because nothing rewrites them."""
     return DataFileOptions(
         format=options.get(FILE_FORMAT),
         compression=options.get(FILE_COMPRESSION),

@@ -31,7 +31,7 @@ _DIGITS: Final[Mapping[str, int]] = {"byte": 3, "short": 5, "integer": 10, "long
 
 
 def can_widen(old: DataType, new: DataType) -> bool:
-    """Return whether `new` holds every value of `old`; equal types do."""
+    """Return whether `new` can hold every value of `old`; an equal type can."""
     if old == new:
         return True
     match old, new:

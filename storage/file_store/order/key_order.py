@@ -1,9 +1,9 @@
 """Key columns as integers that numpy sorts fast and stably, in Spark's order.
 
 A column becomes one or more "codes": int64 arrays, most significant first, which compare like
-the column's values. Text is cut into words of eight bytes, and a later code is only looked at
-for rows that all earlier ones leave equal, so most sorts touch one code of every row. Rows whose
-first words are all equal are ranked as a whole, which costs what is compared.
+the column's values. Text is cut into words of eight bytes. A later code is computed only for rows
+that all earlier codes leave equal, so most sorts touch one code of every row. Rows whose first
+words are all equal are ranked by their whole texts, which costs as much as comparing these.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from table_store.storage.kernel.arrays import IntArray, Mask
 from table_store.storage.kernel.whole_array import whole_array
 
 Code: TypeAlias = "Callable[[IntArray | None], IntArray]"
-"""Gives the code of the rows at some positions; None are all rows."""
+"""Returns the code of the rows at some positions; None means all rows."""
 
 _LONG_DIGITS: Final = 18
 """Decimals of up to this many digits fit into the low eight bytes of their 16-byte form."""
@@ -30,10 +30,10 @@ _BLOCK_ROWS: Final = 1 << 15
 """Rows handled at a time, so that the intermediate results stay in the processor's cache."""
 
 _WORDS_MAX: Final = 32
-"""Words of a text that are codes. More: long texts that begin alike are sorted once for each."""
+"""Most words of a text that become codes; each costs a sort if long texts begin alike."""
 
 _PREFIX_BYTES_MAX: Final = 1024
-"""How far a beginning that all texts share is looked for."""
+"""How many first bytes are searched for a prefix that all texts share."""
 
 _PACKED_BITS_MAX: Final = 62
 _SIGN_BIT: Final = np.uint64(1 << 63)
@@ -43,9 +43,8 @@ _SIGN_BIT: Final = np.uint64(1 << 63)
 class KeyOrder:
     """Rows ascending by key.
 
-    `positions` are the rows' positions in the input; `is_last` says at which places of
-    `positions` the last row of a key stands. Equal keys are in the order of the input, or of
-    the tie breaker.
+    `positions` are the rows' positions in the input. `is_last` says for each of them whether it is
+    the last row of its key. Rows of one key are in the order of the input, or of the tie breaker.
     """
 
     positions: IntArray
@@ -57,19 +56,19 @@ def order_by_key(
 ) -> KeyOrder:
     """Return the order of the rows by key, then by `tie_breaker`, then by position.
 
-    Runs that are sorted already cost little: numpy's stable sort is a timsort, which finds them
-    and gallops. Keys hold no NULL.
+    Runs that are already sorted cost little, because numpy's stable sort is a timsort, which
+    recognises them and gallops. Keys hold no NULL.
     """
     return order_by_codes(key_codes(keys), tie_breaker=tie_breaker)
 
 
 def key_codes(keys: Sequence[pa.ChunkedArray | pa.Array]) -> list[Code]:
-    """Return the codes of the rows' keys, most significant first, as few as may be."""
+    """Return the codes of the rows' keys, most significant first, as few as possible."""
     return _packed([code for key in keys for code in _codes(_whole(key))])
 
 
 def order_by_codes(codes: Sequence[Code], *, tie_breaker: IntArray | None = None) -> KeyOrder:
-    """Return what `order_by_key` returns of keys with these codes."""
+    """Return what `order_by_key` returns for keys with these codes."""
     values = codes[0](None)
     order = np.argsort(values, kind="stable")
     starts = _boundaries(values[order])
@@ -84,7 +83,7 @@ def order_by_codes(codes: Sequence[Code], *, tie_breaker: IntArray | None = None
 
 
 def _boundaries(ordered: IntArray) -> Mask:
-    """Whether each row differs from the one before; the first one does."""
+    """Return whether each row differs from the one before, which the first row always does."""
     starts = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
     return starts
@@ -99,7 +98,7 @@ def _refined(order: IntArray, starts: Mask, code: Code) -> tuple[IntArray, Mask]
         return order, starts
     is_start = starts[places]
     values = code(order[places])
-    # Rows of one key from several runs are equal in every code: seldom is there much to sort.
+    # Rows of one key from several runs are equal in every code, so there is seldom much to sort.
     groups = np.cumsum(is_start) - 1
     is_disordered = np.zeros(int(groups[-1]) + 1, np.bool_)
     is_disordered[groups[1:][(values[1:] < values[:-1]) & ~is_start[1:]]] = True
@@ -115,7 +114,7 @@ def _refined(order: IntArray, starts: Mask, code: Code) -> tuple[IntArray, Mask]
 
 
 def _by_group(groups: IntArray, values: IntArray) -> IntArray:
-    """Return the stable order by group, then value; the groups ascend already."""
+    """Return the stable order by group, then value; the groups already ascend."""
     low, high = int(values.min()), int(values.max())
     bits = (high - low).bit_length()
     if int(groups[-1]).bit_length() + bits <= _PACKED_BITS_MAX:
@@ -124,7 +123,7 @@ def _by_group(groups: IntArray, values: IntArray) -> IntArray:
 
 
 def _packed(codes: Sequence[Code]) -> list[Code]:
-    """Several codes of small range side by side in one, which saves whole sorts."""
+    """Return fewer codes: several of small range are packed into one, which saves whole sorts."""
     if len(codes) == 1:
         return list(codes)
     packed: list[Code] = []
@@ -152,7 +151,7 @@ def _packed(codes: Sequence[Code]) -> list[Code]:
 
 @dataclass(frozen=True, slots=True)
 class _ArrayCode:
-    """A code that is there as a whole."""
+    """A code that is an array of all rows' codes."""
 
     values: IntArray
 
@@ -198,7 +197,7 @@ def _dictionary_code(column: pa.DictionaryArray) -> Code:
 
 
 def _of_floats(column: pa.Array) -> IntArray:
-    """Bits in the order of the numbers: -0.0 as 0.0, NaN above all, as Spark sorts."""
+    """Return bits that sort like the numbers in Spark: -0.0 is 0.0, and NaN is above all."""
     values = column.cast(pa.float64()).to_numpy() + 0.0
     values[np.isnan(values)] = np.nan
     bits = values.view(np.int64)
@@ -241,10 +240,10 @@ class _WordCode:
         words = self.words[where].astype(np.uint64)
         left = lengths - self.skip
         if left.min() < 8:
-            # Near the end of the data the word begins too early; beyond it nothing is left.
+            # Near the end of the data the word is read too early, and beyond it there is none.
             early = np.minimum(wanted - where, 8)
             words = _shifted(words, early, np.left_shift)
-            # Bytes of the next value go out to the right and come back as zeros.
+            # Bytes of the next value are shifted out to the right, and zeros are shifted in.
             beyond = 8 - np.clip(left, 0, 8)
             words = _shifted(_shifted(words, beyond, np.right_shift), beyond, np.left_shift)
         return words ^ _SIGN_BIT
@@ -253,7 +252,7 @@ class _WordCode:
 def _shifted(
     words: npt.NDArray[np.uint64], byte_counts: IntArray, shift: np.ufunc
 ) -> npt.NDArray[np.uint64]:
-    """Shift by 0 to 8 bytes; in two halves, for numpy leaves a shift by 64 bits undefined."""
+    """Shift by 0 to 8 bytes, in two halves because numpy leaves a shift by 64 bits undefined."""
     half = (byte_counts * 4).astype(np.uint64)
     shifted: npt.NDArray[np.uint64] = shift(shift(words, half), half)
     return shifted
@@ -261,7 +260,7 @@ def _shifted(
 
 @dataclass(frozen=True, slots=True)
 class _LengthCode:
-    """Length of each value: tells those apart that end in zero bytes."""
+    """The length of each value, which tells values apart that end in zero bytes."""
 
     lengths: IntArray
 
@@ -271,7 +270,7 @@ class _LengthCode:
 
 @dataclass(frozen=True, slots=True)
 class _RankCode:
-    """The rank of each value as a whole, equal ones alike."""
+    """The rank of each whole value among all; equal values have the same rank."""
 
     values: pa.Array
 
@@ -291,7 +290,7 @@ def _of_bytes(column: pa.Array) -> list[Code]:
     data = np.frombuffer(column.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
     if len(data) < 8:
         data = np.concatenate([data, np.zeros(8, np.uint8)])
-    # The eight bytes from any position on as one big-endian word, without copying.
+    # A view, without copying, of the eight bytes from any position on as one big-endian word.
     words: npt.NDArray[np.uint64] = np.ndarray(len(data) - 7, ">u8", data, strides=(1,))
     starts, lengths = offsets[:-1] - offsets[0], np.diff(offsets)
     shortest, longest = int(lengths.min()), int(lengths.max())
@@ -309,7 +308,7 @@ def _of_bytes(column: pa.Array) -> list[Code]:
 
 
 def _common_prefix(words: npt.NDArray[np.uint64], starts: IntArray, limit: int) -> int:
-    """Return how many first bytes all values share, at most `limit`; all are that long."""
+    """Return how many first bytes all values share, at most `limit`; no value is shorter."""
     skip = 0
     while skip < limit:
         at = np.minimum(starts + skip, len(words) - 1)

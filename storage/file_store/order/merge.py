@@ -12,7 +12,7 @@ from table_store.storage.file_store.order.key_order import key_codes, order_by_c
 from table_store.storage.kernel.arrays import IntArray, Mask
 
 _TABLE_SLOTS_MAX: Final = 1 << 24
-"""64 MiB, as much as a slice of rows may take; what is not written to takes no memory."""
+"""Slots of at most 64 MiB, as much as a slice of rows; unused ones take no memory."""
 
 
 def newest_per_key(
@@ -23,7 +23,7 @@ def newest_per_key(
     Args:
         keys: key columns of the runs' rows one run after the other, oldest first. One stable
             sort over the concatenation merges them.
-        order: of the rows with one key the greatest is the newest; None is the position.
+        order: the row with the greatest order is the newest of its key; None means position.
 
     Deletions are returned too: only the caller knows whether an older run still holds the row
     that they hide.
@@ -33,10 +33,11 @@ def newest_per_key(
 
 
 def is_newest(keys: Sequence[pa.ChunkedArray | pa.Array]) -> Mask:
-    """Return whether each row is the newest of its key, the rows as `newest_per_key` takes them.
+    """Return whether each row is the newest of its key; the rows come as for `newest_per_key`.
 
-    Whoever needs no order has it several times faster where keys are numbers that lie close
-    together: a table of all of them, into which the runs are written one after the other.
+    Unlike `newest_per_key` this needs no sort if keys are numbers that lie close together, and is
+    then several times faster: the runs are written, one after the other, into a table of all
+    possible keys.
     """
     codes = key_codes(keys)
     if len(codes) == 1 and len(values := codes[0](None)):
@@ -44,7 +45,7 @@ def is_newest(keys: Sequence[pa.ChunkedArray | pa.Array]) -> Mask:
         if high - low < _TABLE_SLOTS_MAX:
             slots = values - low
             positions = np.arange(len(slots), dtype=np.int32)
-            # Only slots that were written are read.
+            # The array is not initialised, because only slots that were written are read.
             newest = np.empty(high - low + 1, np.int32)
             newest[slots] = positions
             is_last: Mask = newest[slots] == positions

@@ -1,8 +1,8 @@
-"""Sorted runs side by side, cut into ranges of the key that fit into memory.
+"""Cuts sorted runs, read side by side, into ranges of the key that fit into memory.
 
-Every run is read once, from front to back. In each round all runs fill up to their share, and the
-least of the runs' last keys bounds what can be merged now (source: the block-wise merge of
-external sorting, Knuth, The Art of Computer Programming 3, 5.4).
+Every run is read once, from front to back. In each round every run reads until it holds its share
+of rows; then all rows up to the least of the runs' last keys can be merged (source: the block-wise
+merge of external sorting, Knuth, The Art of Computer Programming 3, 5.4).
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from table_store.storage.kernel.values import order_key, python_value
 
 SLICE_ROWS_MAX: Final = 4_000_000
 SLICE_BYTES_MAX: Final = 64 << 20
-"""Bounds of a slice. A merge holds its rows, their order and its answer: some three times that."""
+"""Greatest size of a slice. A merge holds about three times as much: its rows, their order and
+its result."""
 
 _SLICE_ROWS_MIN: Final = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class RunRows:
-    """A sorted run while it is read: about how many rows, and batches ascending by key."""
+    """A sorted run while it is read: about how many rows it has, and batches ascending by key."""
 
     row_count: int
     batches: Iterator[pa.RecordBatch]
@@ -40,9 +41,9 @@ def merge_slices(
 ) -> Iterator[pa.Table]:
     """Yield the rows of all runs in slices of ascending, disjoint key ranges.
 
-    A slice has the runs' rows one run after the other, in the order given, and all rows of every
-    key in it. It holds about `rows_max` rows; None are `SLICE_ROWS_MAX`, or fewer so that they
-    stay below `SLICE_BYTES_MAX`.
+    In a slice the rows of the runs follow each other, in the order of the runs, and no key has
+    rows in two slices. A slice holds about `rows_max` rows; None means `SLICE_ROWS_MAX`, or fewer
+    so that they stay below `SLICE_BYTES_MAX`.
     """
     cursors = [_Cursor(run, key) for run in runs]
     for cursor in cursors:
@@ -67,7 +68,7 @@ def merge_slices(
 
 
 class _Cursor:
-    """The rows of one run that are in memory and in no slice yet."""
+    """The rows of one run that are in memory and not in any slice yet."""
 
     def __init__(self, run: RunRows, key: Sequence[str]) -> None:
         self._batches = run.batches
@@ -93,7 +94,7 @@ class _Cursor:
         return self._key_at(self._held[-1], self._held[-1].num_rows - 1)
 
     def take_through(self, bound: tuple[object, ...]) -> pa.Table | None:
-        """Return the rows with keys up to `bound`, which are no longer held then."""
+        """Return the rows with keys up to `bound`, and hold them no longer."""
         taken: list[pa.RecordBatch] = []
         while self._held and self._key_at(self._held[0], 0) <= bound:
             batch = self._held.pop(0)

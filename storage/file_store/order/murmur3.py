@@ -1,9 +1,9 @@
 """Murmur3 of 32 bits as Spark computes it: chained values, and bytes after the last whole word.
 
-Source: `Murmur3_x86_32` of Spark 4.2: its `hashUnsafeBytes` mixes the up to three bytes that are
-left one by one, signed. Within one value each word needs the hash of those before it, so the
-kernel runs over the values, longest first, and few long values are left to a loop of plain
-numbers: 150 ns a word, where numpy takes some µs for a word of each.
+Source: `Murmur3_x86_32` of Spark 4.2, whose `hashUnsafeBytes` mixes in the last one to three bytes
+one by one, as signed numbers. Within one value each word needs the hash of those before it, so the
+kernel is vectorised over the values, longest first: numpy takes some µs for the next word of all
+values. If only a few long values are left, a loop over plain numbers takes 150 ns for each word.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Lengths: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 FEW: Final = 32
-"""Values for which numpy's calls cost as much as a loop of plain numbers."""
+"""For this many values numpy's calls cost as much as a loop over plain numbers."""
 
 _VALUE_STEPS: Final = 50
-"""What it costs to turn to the next value, in steps of the loop of plain numbers."""
+"""The cost of beginning with another value, in steps of the loop over plain numbers."""
 
 _CELLS: Final = 1 << 15
-"""Words gathered at a time, so that they stay in the processor's cache."""
+"""How many words are gathered at a time, so that they stay in the processor's cache."""
 
 _LOOP_WORDS: Final = 1 << 16
 _MASK: Final = 0xFFFFFFFF
@@ -34,7 +34,7 @@ _STEP: Final = 0xE6546B64
 
 
 def hash_fixed(words: Sequence[UIntArray], seeds: UIntArray) -> UIntArray:
-    """Return the hash of values that are as many words each; `words` has them by position."""
+    """Return the hash of values that have equally many words; `words` has these by position."""
     hashes = seeds.copy()
     for word in words:
         _mix(_scrambled(word), hashes)
@@ -54,11 +54,11 @@ def hash_texts(data: Bytes, starts: Lengths, lengths: Lengths, seeds: UIntArray)
                 start, end = starts[i] + 4 * position, starts[i] + 4 * counts[i]
                 hashes[i] = _mix_text(data[start:end], int(hashes[i]))
             break
-        # At least half of the cells are words of their value.
+        # So many words are gathered that at least half of the cells lie within their value.
         end = min(position + max(1, _CELLS // active), int(counts[active // 2]))
         positions = np.arange(position, end)
         cells = np.minimum(starts[:active] + 4 * positions[:, None], len(words) - 1)
-        # The counts descend: as many are greater than the position.
+        # The counts descend, so this is how many values are longer than each position.
         still = np.searchsorted(-counts, -positions).tolist()
         for scrambled, count in zip(_scrambled(words[cells]), still, strict=True):
             _mix(scrambled[:count], hashes[:count])
@@ -95,7 +95,7 @@ def _is_loop_cheaper(counts: Lengths) -> bool:
 
 
 def _mix_text(text: Bytes, value: int) -> int:
-    """Mix in the bytes of one value, without a finish; some MB are held at a time."""
+    """Mix in the bytes of one value, some MB at a time, without the final step."""
     whole = len(text) & ~3
     words = np.frombuffer(text[:whole], "<u4")
     for start in range(0, len(words), _LOOP_WORDS):
@@ -108,7 +108,7 @@ def _mix_text(text: Bytes, value: int) -> int:
 def _mixed_in_turn(scrambled: Iterable[int], value: int) -> int:
     for word in scrambled:
         value ^= word
-        # Rotated by 13 bits, times 5; what is above 32 bits goes at the end.
+        # Rotate by 13 bits, multiply by 5, and cut to 32 bits at the end.
         value = value * 0xA000 + (value >> 19) * 5 + _STEP & _MASK
     return value
 
@@ -121,7 +121,7 @@ def _longest_first(counts: Lengths) -> npt.NDArray[np.intp]:
 
 
 def _words_at_bytes(data: Bytes) -> UIntArray:
-    """The four bytes from any position on as one little-endian word, without copying."""
+    """Return a view of the four bytes from any position on as one little-endian word."""
     words: UIntArray = np.ndarray(max(0, len(data) - 3), "<u4", data, strides=(1,))
     return words
 

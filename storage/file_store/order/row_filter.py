@@ -1,4 +1,4 @@
-"""Rows for which a condition is true, without copying where they are neighbours."""
+"""Rows for which a condition is true; they are not copied if they are neighbours."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def can_evaluate(schema: pa.Schema, where: pc.Expression) -> bool:
 
 def _mask(rows: pa.Table, where: pc.Expression) -> pa.ChunkedArray:
     if not rows.num_columns:
-        # Without columns it is a constant; Arrow's plans need one.
+        # A condition without columns is a constant, but Arrow's plans need a column.
         verdict = _mask(pa.table({"": pa.nulls(1)}), where)[0]
         return pa.chunked_array([pa.repeat(verdict, rows.num_rows)])
     plan = acero.Declaration.from_sequence(

@@ -1,7 +1,7 @@
-"""Where a single key is in the data files of a table: their key columns alone, remembered.
+"""Finds single keys in the data files of a table, whose key columns stay in memory.
 
-Files never change, so what is known of them stays right. Sorted keys are small: a file of a
-million BIGINT keys takes 8 MB here.
+Files never change, so what is known of them stays right. Sorted keys are small: those of a file
+with a million BIGINT keys take 8 MB here.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from table_store.storage.kernel.values import order_key
 
 _KEYS_BYTES_MAX: Final = 96 << 20
 _STARTS_MAX: Final = 1 << 16
-"""Row groups whose first keys are remembered."""
+"""Of how many row groups the first keys are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
 class _GroupKeys:
-    """Keys of one row group in ascending order, and kinds where some rows are deletions."""
+    """Keys of one row group in ascending order, and their kinds if some rows are deletions."""
 
     columns: tuple[pa.Array, ...]
     kinds: pa.Array | None
@@ -52,7 +52,7 @@ class KeyPlace:
 
 
 class _Values(Sequence[Any]):
-    """A column as Python's `bisect` takes it: only what is looked at becomes a Python value."""
+    """A column for Python's `bisect`: only values that it compares become Python objects."""
 
     def __init__(self, column: pa.Array) -> None:
         self._column = column
@@ -77,7 +77,7 @@ class KeyIndex:
 
         Args:
             newest_first: files of the key's bucket.
-            key: as `order_key` has it.
+            key: in the form of `order_key`.
 
         Raises:
             MissingFileError: a file is gone.
@@ -109,7 +109,7 @@ class KeyIndex:
         return None
 
     def _possible_groups(self, file: DataFile, first: Any) -> range:
-        """Row groups that can hold keys which begin with a value."""
+        """Return the row groups that can hold keys which begin with the value `first`."""
         name = self.files.path_of(file)
         starts = _STARTS.get(name)
         if starts is None:
@@ -120,7 +120,7 @@ class KeyIndex:
             _STARTS.put(name, starts)
         if None in starts:
             return range(len(starts))
-        # Where columns follow, the value may go on from the end of the group before.
+        # The key may have more columns, so the group before may end with the same first value.
         return range(max(0, bisect_left(starts, first) - 1), bisect_right(starts, first))
 
     def _keys(self, file: DataFile, row_group: int) -> _GroupKeys:
@@ -143,7 +143,7 @@ class KeyIndex:
 
 
 def _ordered(column: pa.ChunkedArray) -> pa.Array:
-    """The column with values that Python orders as `order_key` has them."""
+    """Return the column with values that Python compares like those of `order_key`."""
     return _whole(pc.cast(column, pa.int32()) if pa.types.is_date32(column.type) else column)
 
 

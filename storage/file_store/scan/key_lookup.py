@@ -1,4 +1,4 @@
-"""Reads of single keys: which bucket holds them, and their rows without reading any others."""
+"""Reads of single keys: finds their bucket, and reads their rows and no others."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from table_store.storage.kernel.types import BYTE, DATE, INTEGER, LONG, SHORT, S
 from table_store.storage.kernel.values import Value, order_key
 
 _KEYS_MAX: Final = 16
-# Each file costs some ms the first time; a Spark job with workers costs as much as these.
+# Each file costs some ms the first time; this many cost as much as a Spark job with workers.
 _FILES_MAX: Final = 24
-# Types whose equal values are one pattern of bits, so that a literal's hash is the row's.
+# Equal values of these types have equal bits, so that a literal has the hash of its row.
 _HASHED_ALIKE: Final = (BYTE, SHORT, INTEGER, LONG, DATE, STRING)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyLookup:
-    """A read of some keys, with the files that can hold them; `keys` has the key columns."""
+    """A read of some keys, with the files that can hold them; `keys` is a table of key columns."""
 
     live: LiveFiles
     keys: pa.Table
@@ -40,11 +40,11 @@ class KeyLookup:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is done best at once, in one thread."""
+        """Whether it is best done at once, in one thread, without a Spark job."""
         return self.live.file_count <= _FILES_MAX
 
     def rows(self, files: DataFileReader, columns: Sequence[str]) -> pa.Table:
-        """Return the rows; about 1 ms a file, but for the first time.
+        """Return the rows; it costs about 1 ms for each file, and more the first time.
 
         Raises:
             MissingFileError: a file is gone.
@@ -76,7 +76,7 @@ class KeyLookup:
 
 
 def key_lookup(live: LiveFiles, predicate: Predicate | None) -> KeyLookup | None:
-    """Return the read of the keys that a predicate names in full; None where it does not."""
+    """Return the read of the keys that a predicate names in full; None if it names none."""
     keys = None if predicate is None else _keys(predicate, live.schema)
     if keys is None or predicate is None:
         return None
@@ -87,7 +87,7 @@ def key_lookup(live: LiveFiles, predicate: Predicate | None) -> KeyLookup | None
 
 
 def _keys(predicate: Predicate, schema: TableSchema) -> pa.Table | None:
-    """The full keys that rows which satisfy the predicate can have; None if there are many."""
+    """Return the full keys that rows of the predicate can have; None if there may be many."""
     if not schema.primary_key:
         return None
     values: dict[str, tuple[Value, ...]] = {}
@@ -115,7 +115,7 @@ def _keys(predicate: Predicate, schema: TableSchema) -> pa.Table | None:
 
 
 def _tuples(keys: pa.Table) -> list[tuple[Any, ...]]:
-    """The keys as `order_key` has them; a NULL in one is equal to nothing."""
+    """Return the keys in the form of `order_key`, without those that hold NULL."""
     columns = [
         column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
         for column in keys.columns

@@ -1,7 +1,7 @@
-"""Which rows are the newest of their keys, where keys are whole numbers that lie close together.
+"""Finds the newest row of each key, where keys are whole numbers that lie close together.
 
-A slot for each number there may be: rows come newest run first, and who finds the slot of its key
-empty is the newest. Nothing is sorted, compared or held beside the slots.
+There is a slot for each possible number. Rows come newest run first, so a row that finds the slot
+of its key empty is the newest. Nothing is sorted or compared, and only the slots are held.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from table_store.storage.kernel.arrays import Mask
 from table_store.storage.kernel.types import BYTE, INTEGER, LONG, SHORT
 
 _SLOTS_MAX: Final = 1 << 27
-"""128 MiB."""
+"""Most slots of a split: 128 MiB."""
 
 _SLOTS_PER_ROW_MAX: Final = 16
-"""With more, the slots that a row takes are hardly ever in a processor's cache."""
+"""Most slots for each row. With more, a row's slot is hardly ever in the processor's cache."""
 
 _WHOLE_NUMBERS: Final = (BYTE, SHORT, INTEGER, LONG)
 
 
 @dataclass(frozen=True, slots=True)
 class KeySlots:
-    """For each key from `low` on whether a row of it has come."""
+    """Says for each key from `low` on whether a row of it has come."""
 
     low: int
     is_taken: npt.NDArray[np.bool_]
 
     @staticmethod
     def of(split: Split, schema: TableSchema) -> KeySlots | None:
-        """Return empty slots for the keys of a split; None where its keys suit none."""
+        """Return empty slots for the keys of a split; None if its keys are not fit for slots."""
         columns = range_columns(schema)
         if len(columns) != 1 or schema.field_named(columns[0]).type not in _WHOLE_NUMBERS:
             return None
@@ -60,7 +60,7 @@ class KeySlots:
         """Return which rows of a run, older than those before it, are the newest of their keys.
 
         Raises:
-            ValueError: a key is none of the split's.
+            ValueError: a key lies outside of the split's range.
         """
         slots = np.subtract(keys.to_numpy(), self.low, dtype=np.int64)
         if len(slots) and (slots.min() < 0 or slots.max() >= len(self.is_taken)):

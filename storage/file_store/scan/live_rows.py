@@ -1,7 +1,7 @@
-"""Which stored rows of a split are rows of the table: what a merge of its keys alone can tell.
+"""Finds which stored rows of a split are live, by a merge of its keys alone.
 
-Keys, sorted and small, are merged some ten times faster than whole rows. Whoever knows the live
-rows can read all other columns file by file, as they are, as often as the files stay the same.
+Sorted keys are small and are merged about ten times faster than whole rows. A reader that knows
+the live rows can read all other columns file by file, again and again while the files stay.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _WORD_BITS = 64
 class LiveRows:
     """The live rows of one row group: bit i (least significant first) is its row i.
 
-    There are whole words of 64 bits, up to the last live row; `count` is the number of those.
+    The bits are whole words of 64 bits, up to the last live row; `count` is the number of live
+    rows.
     """
 
     file: DataFile
@@ -45,15 +46,15 @@ class LiveRows:
 
 @dataclass(frozen=True, slots=True)
 class LiveRowsReader:
-    """Merges the keys of splits of one table with key. Cheap to pickle: it goes to workers."""
+    """Merges the keys of splits of one table with key. It is pickled for workers cheaply."""
 
     files: DataFileReader
     schema: TableSchema
 
     def read(self, split: Split) -> Iterator[LiveRows]:
-        """Yield the live rows of each row group of the split's files that has any.
+        """Yield the live rows of each row group of the split's files, if it has any.
 
-        By row group, because a reader that leaves out some by their bounds does not say which.
+        They come by row group, because a reader that skips row groups does not say which.
 
         Raises:
             MissingFileError: a file is gone.
@@ -140,7 +141,7 @@ class LiveRowsReader:
 def _mark(
     is_live: npt.NDArray[np.bool_], rows: pa.RecordBatch, is_newest: npt.NDArray[np.bool_]
 ) -> None:
-    """Note which of the rows are live: the newest of their keys, unless they delete it."""
+    """Note which of the rows are live: the newest of each key, unless it is a deletion."""
     is_live[rows[ROW_NUMBER_COLUMN].to_numpy()] = is_newest & (
         rows[KIND_COLUMN].to_numpy() == KIND_ADD
     )
@@ -149,8 +150,8 @@ def _mark(
 def live_rows_id(split: Split, table_path: str) -> str:
     """Return a name for the live rows of a split, the same for the same files and range of keys.
 
-    Files never change and their names are never used again; nor do key columns change their
-    types, so that the table's schema does not matter.
+    Files never change, and their names are never used again. The table's schema does not matter,
+    because key columns never change their types.
     """
     names = tuple(tuple(file.name for file in run) for run in split.runs)
     content = repr((table_path, names, split.keys.start, split.keys.end))

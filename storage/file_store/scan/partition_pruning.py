@@ -1,8 +1,8 @@
-"""Reading only what a snapshot's manifests say of the partitions that a predicate selects.
+"""Reads only those manifests that can hold files of the partitions that a predicate selects.
 
-A manifest list bounds the partitions of each manifest, so a scan of some partitions costs what
-they have, whatever the table has besides. All changes of one file are of one partition: leaving
-out other partitions before working out which files are live loses nothing.
+A manifest list has the bounds of the partitions of each manifest, so a scan of some partitions does
+not cost more in a larger table. All changes of one file are in one partition, so other partitions
+can be left out before live files are computed.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def read_pruned(
 ) -> LiveFiles:
     """Return the live files that a scan with this predicate must read, with bounds of its columns.
 
-    The same as `prune` leaves of `read_live_files`, without a look into the manifests of other
-    partitions.
+    The result is that of `prune` after `read_live_files`, but the manifests of other partitions
+    are not read.
 
     Raises:
         MissingFileError: a list, or a manifest that is needed, does not exist.
@@ -66,7 +66,10 @@ def read_pruned(
 def _remembered_live(
     reader: MetadataReader, snapshot: Snapshot, schema: TableSchema, stats_of: Sequence[int]
 ) -> LiveFiles:
-    """Those of the whole table. A snapshot is known by its lists, whose names are never reused."""
+    """Return the live files of the whole table, from the cache if possible.
+
+    A snapshot's place in the cache is the names of its lists, which are never used again.
+    """
     lists = f"{snapshot.base_manifest_list}+{snapshot.delta_manifest_list}"
     name = f"{reader.table_path}/{lists}#{schema.id}#{stats_of}"
     entries = reader.cache.chosen.get(name)
@@ -84,7 +87,7 @@ def _read_live(
     terms: Sequence[Predicate],
     stats_of: Sequence[int],
 ) -> LiveFiles:
-    """The live files of the partitions that the terms select."""
+    """Return the live files of the partitions that the terms select."""
     base, delta = manifests_of(reader, snapshot)
     manifests = [*base, *delta]
     for term in terms:

@@ -1,7 +1,7 @@
 """Which files can hold rows that a predicate selects: vectorised over the list of live files.
 
-A predicate is evaluated to three masks: files with perhaps a row where it is true, false, or (by
-NULL) unknown. NOT swaps the first two. Whatever is not known keeps the file.
+A predicate is evaluated to three masks: the files that may have a row for which it is true, false,
+or (because of NULL) unknown. NOT swaps the first two. A file stays if too little is known of it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from table_store.storage.kernel.values import Value, python_value
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """For each file: what the predicate may be for some row."""
+    """For each file: which values the predicate may have for some row."""
 
     may_be_true: Mask
     may_be_false: Mask
@@ -81,7 +81,7 @@ def exact_row_count(live: LiveFiles, predicate: Predicate | None = None) -> int 
     It can be told when nothing is deleted or superseded, and the bounds decide the predicate
     for every file.
     """
-    # First only what no row can need, so that a newer version of a row is not lost sight of.
+    # Only files that no row needs are left out here, so that newer versions of rows stay.
     live = prune(live, predicate)
     if not _all_rows_count(live):
         return None
@@ -96,7 +96,7 @@ def exact_row_count(live: LiveFiles, predicate: Predicate | None = None) -> int 
 def exact_bounds(live: LiveFiles, column: str) -> tuple[Value, Value] | None:
     """Return MIN and MAX of a column, or None when only reading can tell.
 
-    Both are None when there is no value that is not NULL.
+    Both are None if all values are NULL.
     """
     field = live.schema.field_named(column)
     names = [f"min_{field.id}", f"max_{field.id}", f"nulls_{field.id}", f"exact_{field.id}"]
@@ -115,25 +115,25 @@ def exact_bounds(live: LiveFiles, column: str) -> tuple[Value, Value] | None:
 
 
 def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
-    """Return the conditions which the predicate joins by AND."""
+    """Return the conditions that the predicate joins by AND."""
     if isinstance(predicate, And):
         return (*conjuncts(predicate.left), *conjuncts(predicate.right))
     return (predicate,)
 
 
 def outcomes(live: LiveFiles, predicate: Predicate) -> Outcomes:
-    """Return what the predicate may be for the rows of each file, by its bounds."""
+    """Return which values the predicate may have for the rows of each file, by its bounds."""
     return evaluated(predicate, partial(_bounds, live), live.file_count)
 
 
 def evaluated(
     predicate: Predicate, bounds_of: Callable[[str], Bounds | None], count: int
 ) -> Outcomes:
-    """Return what the predicate may be for the rows of each of `count` things with bounds.
+    """Return which values the predicate may have for the rows of each file, or group of files.
 
     Args:
-        predicate: of rows.
-        bounds_of: the bounds of a column by its name, None where nothing is known.
+        predicate: on rows.
+        bounds_of: returns the bounds of a column, given by name; None if nothing is known.
         count: how many files, or groups of files, there are.
     """
     match predicate:
@@ -195,7 +195,7 @@ def _leaf(bounds: Bounds, predicate: Predicate) -> Outcomes:
 def _comparison(bounds: Bounds, predicate: Comparison) -> Outcomes:
     undecided = Outcomes(bounds.some_value, bounds.some_value | bounds.some_null, bounds.some_null)
     if predicate.value != predicate.value:
-        return undecided  # NaN: Arrow compares it otherwise than Spark
+        return undecided  # Arrow compares NaN otherwise than Spark
     try:
         value = pa.scalar(predicate.value, bounds.low.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -219,7 +219,7 @@ def _comparison(bounds: Bounds, predicate: Comparison) -> Outcomes:
             may_be = high_above, low_reaches
         case "<=":
             may_be = low_reaches, high_above
-        case _:  # <=> is false, not unknown, for NULL
+        case _:  # for NULL, <=> is false and not unknown
             return Outcomes(
                 equal & bounds.some_value,
                 (different & bounds.some_value) | bounds.some_null,
@@ -233,7 +233,7 @@ def _bounds(live: LiveFiles, column: str) -> Bounds | None:
     try:
         field = schema.field_named(column)
     except InvalidSchemaError:
-        return None  # a nested field, or a column of the reader's own
+        return None  # a nested field, or a column that only the reader has
     if field.name in schema.partition_keys:
         value = entries[f"partition_{schema.partition_keys.index(field.name)}"]
         is_null = _mask(value.is_null())
@@ -259,7 +259,7 @@ def _key_bounds(entries: pa.Table, index: int) -> tuple[pa.ChunkedArray, pa.Chun
     """Return the bounds that the least and greatest key give for one key column.
 
     Keys are ordered by their first column first, so they bound a later column only in files
-    where all columns before it are constant (partition columns always are).
+    in which all columns before it are constant. Partition columns always are.
     """
     low, high = entries[f"key_min_{index}"], entries[f"key_max_{index}"]
     for before in range(index):

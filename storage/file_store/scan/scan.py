@@ -21,7 +21,7 @@ from table_store.storage.kernel.types import arrow_field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """A read of one snapshot; nothing of it changes afterwards. None is the empty table."""
+    """A read of one snapshot; it never changes. A snapshot of None is the empty table."""
 
     live: LiveFiles
     schema: TableSchema
@@ -41,22 +41,22 @@ class Scan:
         )
 
     def splits(self) -> tuple[Split, ...]:
-        """Return the plan as objects."""
+        """Return the plan as split objects."""
         plan = self.plan()
         return (*raw_splits(plan.live.take(plan.raw), self.target_bytes), *plan.merges)
 
     def lookup(self) -> KeyLookup | None:
-        """Return the read of single keys that this is, if it is one."""
+        """Return this scan as a read of single keys, or None if it is none."""
         return key_lookup(self.live, self.predicate)
 
     def looked_up(self, lookup: KeyLookup) -> pa.Table:
-        """Return the rows of a `lookup` of this scan, which has columns."""
+        """Return the rows of a `lookup` of this scan, which must have columns."""
         schema = self.arrow_schema
         found = lookup.rows(self.files, self.columns).to_batches()
         return pa.Table.from_batches(list(under_schema(found, schema)), schema=schema)
 
     def reader(self) -> SplitReader:
-        """Return what reads the splits, here or in another process."""
+        """Return the reader of the splits, for this process or another one."""
         return SplitReader(self.files, self.schema)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:

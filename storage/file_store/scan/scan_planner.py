@@ -1,4 +1,4 @@
-"""Which splits a scan has: pure, from the files that pruning left."""
+"""Which splits a scan has; a pure function of the files that pruning left."""
 
 from __future__ import annotations
 
@@ -33,18 +33,19 @@ from table_store.storage.file_store.scan.split import Split, SplitKind
 from table_store.storage.kernel.arrays import Mask
 
 OPEN_COST_BYTES: Final = 4 << 20
-"""What opening one more file is worth in bytes, as Spark's spark.sql.files.openCostInBytes."""
+"""Opening one more file costs as much as reading this, as in spark.sql.files.openCostInBytes."""
 
 _LOOKED_INTO_MAX: Final = 8
-"""Buckets, of which some cores might go without; a look into one costs some 10 ms."""
+"""Up to this many buckets, splits are cut after a look into files, which costs some 10 ms for a
+bucket; with more buckets all cores have work anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanPlan:
-    """The files of a scan: those whose rows are the answer, and splits of those to be merged.
+    """The files of a scan: raw ones, whose rows are the answer, and splits of those to be merged.
 
-    A scan may have 100,000 files of the first kind, so they are rows of `live`, in the order in
-    which tasks best read them: bucket after bucket by key, or as they were written.
+    A scan may have 100,000 raw files, so they are rows of `live` and not objects. They are in the
+    order in which tasks best read them: bucket after bucket by key, or as they were written.
     """
 
     live: LiveFiles
@@ -53,10 +54,10 @@ class ScanPlan:
 
 
 def share_bytes(size_bytes: int, parallelism: int, limit_bytes: int) -> int:
-    """Return the bytes of a split: a share for each core, as Spark's own file scans have.
+    """Return the bytes of a split: a share for each core, as in Spark's own file scans.
 
-    A quarter is slack, so that two buckets of about the same size are two tasks on two cores, and
-    one bucket is, too.
+    A quarter is added as slack, so that two buckets of about the same size make two tasks on two
+    cores, and one bucket does, too.
     """
     share = size_bytes * 5 // (4 * max(1, parallelism))
     return min(limit_bytes, max(OPEN_COST_BYTES, share))
@@ -72,9 +73,9 @@ def plan_scan(
 
     Args:
         live: what pruning left of a snapshot.
-        moved: as `bags` takes them.
+        moved: as for `bags`.
         target_bytes: of one split.
-        key_at: looks into a file for a key to cut at; asked where buckets are few.
+        key_at: looks into a file for a key to cut at; asked if there are few buckets.
     """
     live = replace(live, entries=with_stats_of(live.entries, ()))
     is_raw, order = _keyed(live) if live.schema.primary_key else _keyless(live, moved)
@@ -122,8 +123,9 @@ def raw_splits(raw: LiveFiles, target_bytes: int) -> tuple[Split, ...]:
 def pack(sizes: Integers, groups: Integers | None, *, target_bytes: int) -> Integers:
     """Return the number of the split of each file, from 0 and ascending.
 
-    A split holds files that follow each other, of one group (equal numbers that follow each
-    other), and is about `target_bytes`: each file belongs where its middle lies.
+    A split holds neighbouring files of one group, which is a sequence of equal numbers in
+    `groups`, and has about `target_bytes`. If the files are laid end to end, the middle of each
+    decides to which split it belongs.
     """
     costs = sizes + OPEN_COST_BYTES
     ends = np.cumsum(costs)
@@ -138,14 +140,14 @@ def pack(sizes: Integers, groups: Integers | None, *, target_bytes: int) -> Inte
 
 
 def _keyed(live: LiveFiles) -> tuple[Mask, Integers]:
-    """Which files overlap no other of their bucket, and the order by bucket and key."""
+    """Return which files overlap no other of their bucket, and the order by bucket and key."""
     sections = section_numbers(live.entries, live.schema)
     is_alone = np.bincount(sections)[sections] == 1
     return is_alone & ~_with_deletions(live), np.argsort(sections, kind="stable")
 
 
 def _keyless(live: LiveFiles, moved: Collection[int]) -> tuple[Mask, Integers]:
-    """Which files lie in a bag without deletions, and the order of their age."""
+    """Return which files lie in a bag without deletions, and their order by age."""
     entries = live.entries
     order = np.lexsort([entries[name].to_numpy() for name in ("max_sequence", "min_sequence")])
     deleted = _with_deletions(live)
@@ -167,7 +169,7 @@ def _with_deletions(live: LiveFiles) -> Mask:
 
 
 def _sections(bucket: BucketFiles, schema: TableSchema) -> Iterator[Runs]:
-    """The runs of each part of a bucket that needs a merge of its own."""
+    """Yield the runs of each part of a bucket that needs a merge of its own."""
     if schema.primary_key:
         for section in interval_partition(bucket.files):
             yield tuple(run.files for run in section)

@@ -27,8 +27,8 @@ class Split:
     """Files of one bucket that are read together.
 
     `runs` are oldest first; the files of a run are in key order and disjoint. In a table
-    without key every run is one file. `keys` is the part of the key that the split has, where a
-    bucket is cut for several tasks.
+    without key every run is one file. `keys` is the range of keys that the split covers, if a
+    bucket is divided among several tasks.
     """
 
     partition: tuple[Value, ...]
@@ -54,7 +54,7 @@ class Split:
         return sum(file.size_bytes for file in self.files)
 
     def to_bytes(self) -> bytes:
-        """Return the split for another process of this program; column bounds stay behind."""
+        """Return the split for another process of this program, without its column bounds."""
         slim = tuple(tuple(replace(file, stats=FrozenMap()) for file in run) for run in self.runs)
         return pickle.dumps(replace(self, runs=slim), pickle.HIGHEST_PROTOCOL)
 

@@ -1,4 +1,4 @@
-"""Rows of a split: files read, runs merged, what is left filtered."""
+"""Reads the files of a split, merges their runs and filters the rows."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from table_store.storage.kernel.predicate import Predicate, conjunction
 from table_store.storage.kernel.types import to_arrow
 
 BATCH_ROWS: Final = 1 << 16
-"""Rows of a batch at most."""
+"""Most rows of a batch."""
 
 _POSITION: Final = "_POSITION"
 
 
 @dataclass(frozen=True, slots=True)
 class SplitReader:
-    """Reads splits of one table under one schema. Cheap to pickle: it goes to workers."""
+    """Reads splits of one table under one schema. It is pickled for workers cheaply."""
 
     files: DataFileReader
     schema: TableSchema
@@ -38,7 +38,7 @@ class SplitReader:
     def read(
         self, split: Split, columns: Sequence[str], predicate: Predicate | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the split's rows that satisfy `predicate`, in no promised order.
+        """Yield the split's rows that satisfy `predicate`, in any order.
 
         Memory is bounded by slices, whatever the size of the split.
 
@@ -71,8 +71,8 @@ class SplitReader:
         self, split: Split, columns: Sequence[str], predicate: Predicate | None
     ) -> Iterator[pa.RecordBatch]:
         key = self.schema.primary_key
-        # What looks at the key alone holds for all versions of a row or for none. Everything else
-        # must wait for the merge: the newest version may not satisfy it where an older one does.
+        # A condition on the key alone is true for all versions of a row or for none. All others
+        # must wait for the merge: an older version may satisfy them while the newest does not.
         terms = () if predicate is None else conjuncts(predicate)
         of_key = [term for term in terms if term.columns() <= set(key)]
         rest = conjunction([term for term in terms if not term.columns() <= set(key)])
@@ -90,7 +90,7 @@ class SplitReader:
             newest = is_newest([rows[name] for name in key])
             alive = np.flatnonzero(newest & (rows[KIND_COLUMN].to_numpy() == KIND_ADD))
             answer = _answer(rows, self._satisfying(rows, alive, rest), columns)
-            del rows  # or it stays in memory beside the next slice
+            del rows  # or else they stay in memory beside the next slice
             yield from answer
 
     def _bag(
@@ -132,7 +132,7 @@ def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator
     if not columns:
         yield from _lengths(len(alive))
         return
-    # Column by column, so that only one of them is in memory more than twice.
+    # It goes column by column, so that only one column is in memory more than twice.
     at = pa.array(alive)
     taken = {name: rows[name].combine_chunks().take(at) for name in columns}
     del rows
@@ -140,7 +140,7 @@ def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator
 
 
 def in_batches(rows: pa.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the columns of the rows; without columns batches that only have a length."""
+    """Yield the columns of the rows; without columns, batches that only have a length."""
     if columns:
         yield from rows.select(list(columns)).combine_chunks().to_batches(BATCH_ROWS)
     else:
@@ -148,16 +148,16 @@ def in_batches(rows: pa.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatc
 
 
 def under_schema(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the batches as rows of `schema`; those that only have a length as they are."""
+    """Yield the batches as rows of `schema`; batches that only have a length stay as they are."""
     for batch in batches:
-        # No cast: the types are right, and a cast refuses the NULL parts of a NULL variant.
+        # There is no cast: the types are right, and a cast would refuse a NULL variant.
         yield (
             pa.RecordBatch.from_arrays(batch.columns, schema=schema) if batch.num_columns else batch
         )
 
 
 def _lengths(count: int) -> Iterator[pa.RecordBatch]:
-    """Batches that have a number of rows and no columns, as COUNT(*) needs them."""
+    """Yield batches that have a number of rows and no columns, as COUNT(*) needs them."""
     for start in range(0, count, BATCH_ROWS):
         length = min(BATCH_ROWS, count - start)
         rows = pa.StructArray.from_buffers(pa.struct([]), length, [None])

@@ -1,4 +1,4 @@
-"""Rows on their way into files: buckets, memtables, sorted runs, and files that nobody published.
+"""Writing rows into files: buckets, memtables, sorted runs, and files that no commit published.
 
 May import: `bag`, `commit`, `data` and what is below them.
 Start with `table_writer.py`, then `memtable.py`.

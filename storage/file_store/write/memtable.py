@@ -1,4 +1,4 @@
-"""Rows of one keyed bucket on their way to a sorted run: held, spilled, sorted, merged, written."""
+"""Collects rows of a bucket with key: holds, spills, sorts and merges them into a sorted run."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from table_store.storage.file_store.order.merge_slices import RunRows, merge_sli
 from table_store.storage.kernel.arrays import IntArray
 
 _BATCH_ROWS: Final = 1 << 16
-"""Rows of a batch of a spilled run; so much of each is in memory at least."""
+"""Rows in a batch of a spilled run; a merge holds at least one batch of each run."""
 
 _KIND: Final = "_VALUE_KIND"
 _ORDER: Final = "_SEQUENCE_NUMBER"
-"""Columns beside the table's own, which has none of these names."""
+"""These columns stand beside the table's own, which has none of these names."""
 
 
 @dataclass(slots=True)
 class Memtable:
     """Collects the rows that one writer writes to one bucket of a table with key.
 
-    The newest row of every key is kept: the greatest order, or without orders the last that came.
-    `row_count` rows have come; `size_bytes` are held.
+    The newest row of every key is kept: the one with the greatest order, or without orders the
+    last one. `row_count` rows were added; `size_bytes` are in memory.
     """
 
     key: tuple[str, ...]
@@ -40,7 +40,7 @@ class Memtable:
     size_bytes: int = 0
 
     def add(self, rows: pa.Table, kinds: KindArray | None, order: IntArray | None) -> None:
-        """Take rows; `kinds` None are all adds, `order` None is the order of arrival."""
+        """Take rows; without `kinds` all are added, without `order` their own order counts."""
         count = rows.num_rows
         if kinds is None:
             kinds = np.full(count, KIND_ADD, np.int8)
@@ -68,7 +68,7 @@ class Memtable:
     def flush(self, writer: DataFileWriter) -> None:
         """Write everything held to `writer`; the memtable is empty then.
 
-        Sequence numbers count on from the writer's own rows.
+        Sequence numbers continue those of the writer's earlier rows.
         """
         for rows in self._merged():
             inner = rows.drop_columns([_KIND, _ORDER])
@@ -110,9 +110,9 @@ class Memtable:
 
 
 def _sorted(rows: pa.Table, key: Sequence[str]) -> pa.Table:
-    """Return `rows` ascending by key, only the greatest order of each key.
+    """Return `rows` ascending by key, of each key only the row with the greatest order.
 
-    Column by column, so that beside input and output only one column is in memory twice.
+    It goes column by column, so that only one column is in memory beside input and output.
     """
     newest = pa.array(newest_per_key([rows[n] for n in key], order=rows[_ORDER].to_numpy()))
     columns = [column.combine_chunks().take(newest) for column in rows.columns]
@@ -120,7 +120,7 @@ def _sorted(rows: pa.Table, key: Sequence[str]) -> pa.Table:
 
 
 def _spilled(file: IO[bytes]) -> RunRows:
-    """Return a run that was spilled; a memory map would count as memory of this process."""
+    """Return a spilled run. It is read and not mapped, because a map counts as memory used."""
     reader = pa.ipc.open_file(file)
     batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
     return RunRows(reader.count_rows(), batches)

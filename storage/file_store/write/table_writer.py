@@ -1,4 +1,4 @@
-"""Writes rows into the buckets of a table; what comes out is ready to be committed."""
+"""Writes rows into the buckets of a table and returns messages that can be committed."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _Target: TypeAlias = tuple[tuple[Value, ...], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterContext:
-    """What a writer needs to know; goes to workers, reads nothing.
+    """What a writer needs to know; it is pickled for workers and reads nothing.
 
-    `write_buffer_bytes` bounds the rows that one writer holds in memory, over all buckets; without
-    key that is a row group for each bucket at most. Where there is a `condition`, every row that is
-    added must satisfy it. With `distinct_keys` no two rows may have one key.
+    `write_buffer_bytes` bounds the rows that one writer holds in memory for all buckets; in a
+    table without key they are at most one row group for each bucket. If there is a `condition`,
+    every added row must satisfy it. With `distinct_keys` no two rows may have the same key.
     """
 
     file_io: FileIO
@@ -59,7 +59,7 @@ class WriterContext:
 
 
 class TableWriter:
-    """One writer, closed by `with`. A bucket of a keyed table has one in a statement."""
+    """One writer, to be used by `with`; in a statement each bucket with key has only one."""
 
     def __init__(self, context: WriterContext) -> None:
         self.context = context
@@ -71,7 +71,7 @@ class TableWriter:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Delete what was written and not handed back by `prepare_commit`."""
+        """Delete the files that `prepare_commit` has not returned."""
         self.abort()
 
     def write(
@@ -86,13 +86,13 @@ class TableWriter:
 
         Args:
             rows: columns of the table, found by name and cast to its types.
-            kinds: int8 `_VALUE_KIND` per row; None are all adds.
-            order: int64 per row, the statement's order where rows arrive shuffled: of the rows
-                with one key the greatest wins. None is the order of arrival.
-            buckets: int32 bucket per row, where somebody has computed it already.
+            kinds: int8 `_VALUE_KIND` per row; None means that all rows are added.
+            order: int64 per row, the statement's order if rows arrive shuffled: of the rows with
+                one key the greatest wins. None means the order of arrival.
+            buckets: int32 bucket per row, if the caller has computed it already.
 
         Raises:
-            NullKeyError: a NULL in a key or NOT NULL column; names the column.
+            NullKeyError: there is a NULL in a key or NOT NULL column, which the error names.
             RowOutsideConditionError: a row does not satisfy the writer's condition.
             InvalidSchemaError: a column is absent, not the table's, or does not fit its type.
         """
@@ -117,7 +117,7 @@ class TableWriter:
     def delete(
         self, rows: pa.Table | pa.RecordBatch, *, buckets: BucketArray | None = None
     ) -> None:
-        """Take rows away: by key, other columns may be absent; without key one equal row each.
+        """Delete rows: by their key alone, or, in a table without key, one equal row for each.
 
         Raises what `write` does.
         """
@@ -140,12 +140,12 @@ class TableWriter:
             writer.write(rows, kinds=kinds, sequences=writer.row_count)
 
     def prepare_commit(self) -> tuple[CommitMessage, ...]:
-        """Write what is held and return a message for each bucket that got rows.
+        """Write the held rows and return a message for each bucket that got rows.
 
         The writer is empty then, and may be used again.
 
         Raises:
-            DuplicateKeyError: two rows have one key, and the context does not want that.
+            DuplicateKeyError: two rows have the same key, which the context forbids.
         """
         messages = []
         for target, memtable in self._memtables.items():
@@ -214,7 +214,7 @@ class TableWriter:
     def _targets(
         self, table: pa.Table, buckets: BucketArray | None
     ) -> Iterator[tuple[_Target, IntArray | None]]:
-        """Yield partition and bucket, and the positions of its rows in order; None are all."""
+        """Yield partition and bucket, and the positions of its rows in order; None means all."""
         context = self.context
         schema = context.schema
         if buckets is None:
@@ -240,7 +240,7 @@ class TableWriter:
         return tuple(values), int(buckets[row])
 
     def _bound_memory(self) -> None:
-        """Free the largest buckets' rows until the rest fits into half of the buffer."""
+        """Write or spill the largest buckets' rows until the rest fits into half of the buffer."""
         held = {target: memtable.size_bytes for target, memtable in self._memtables.items()}
         held = held or {target: writer.held_bytes for target, writer in self._writers.items()}
         total = sum(held.values())

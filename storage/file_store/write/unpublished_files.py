@@ -1,4 +1,4 @@
-"""Files that were written for a commit which did not come about."""
+"""Deletes files that were written for a commit which did not happen."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def commit_or_delete(
     messages: Sequence[CommitMessage],
     commit: Callable[[], Committed | NoChange],
 ) -> Committed | NoChange:
-    """Return what `commit` returns; where it surely did not publish `messages`, their files go.
+    """Return what `commit` returns; if it surely did not publish `messages`, delete their files.
 
-    Sure are a conflict, and that the same commit had been made before, with other files. After any
-    other error the snapshot may be there, and `NoChange` may mean that it was and has expired: then
-    the files stay, and unneeded ones are orphans.
+    It is sure after a conflict, and if the same commit had been made before with other files. After
+    any other error the snapshot may exist, and `NoChange` may mean that it existed and has expired;
+    then the files stay, and unneeded ones become orphans.
 
     Args:
         context: of the table.
-        messages: what has just been written, for this commit alone: nobody commits it again.
+        messages: have just been written, for this commit alone: nobody commits them again.
         commit: publishes them.
     """
     try:
@@ -41,7 +41,7 @@ def commit_or_delete(
 def all_written(
     context: WriterContext, tasks: Iterable[Callable[[], CommitMessage]]
 ) -> tuple[CommitMessage, ...]:
-    """Run the tasks one after the other; where one fails, the files of those before it go."""
+    """Run the tasks one after the other; if one fails, delete the files of those before it."""
     messages: list[CommitMessage] = []
     try:
         for task in tasks:
@@ -53,9 +53,9 @@ def all_written(
 
 
 def delete_files(context: WriterContext, messages: Iterable[CommitMessage]) -> None:
-    """Delete what was written for messages that are never committed. What cannot be is an orphan.
+    """Delete the files of messages that are never committed; one that stays becomes an orphan.
 
-    A file that a message both adds and removes only moves to another level: it is in the table.
+    A file that a message both adds and removes is not deleted: it only moves to another level.
     """
     messages = tuple(messages)
     keys = context.schema.partition_keys
