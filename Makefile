@@ -33,8 +33,9 @@ jar: venv ## compile the bridge (only when its sources changed)
 setup: jar ## jar, Delta and configuration into the environment's Spark
 	@$(BIN)/table-store setup --yes
 
-docs: venv ## write the README's table of options from the declarations
-	@$(BIN)/python -m table_store.storage.options.option_table README.md
+docs: venv ## write options, error conditions and rooms into the pages; build the site, links checked
+	@$(BIN)/python -m page_writers
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict # with --quiet it would not count warnings
 
 format: venv ## rewrite the sources in house format
 	@$(BIN)/ruff format .

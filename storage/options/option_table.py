@@ -1,18 +1,14 @@
-"""The table of all options as Markdown, for the README."""
+"""The table of all options as Markdown, for the documents."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from table_store.storage.options.options import INTEGER_MAX, Option, OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
-_BEGIN = "<!-- options: written by `make docs` from the declarations -->"
-_END = "<!-- end of options -->"
 _UNITS = ((1 << 30, "gb"), (1 << 20, "mb"), (1 << 10, "kb"))
 _TIMES = (
     (timedelta(days=1), "d"),
@@ -66,15 +62,3 @@ def _default(option: Option[Any]) -> str:
 def _largest_unit(value: timedelta) -> str:
     unit, word = next((u, w) for u, w in _TIMES if not value % u)
     return f"`{value // unit} {word}`"
-
-
-def with_table(document: str) -> str:
-    """Return a document with the table between its two marks."""
-    before, rest = document.split(_BEGIN, 1)
-    _, after = rest.split(_END, 1)
-    return f"{before}{_BEGIN}\n{option_table()}{_END}{after}"
-
-
-if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.write_text(with_table(path.read_text(encoding="utf-8")), encoding="utf-8")

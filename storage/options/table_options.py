@@ -1,4 +1,4 @@
-"""Every option of a table, declared once; the README's table is generated from here.
+"""Every option of a table, declared once; the table in docs/options.md is generated from here.
 
 Keys, defaults and meanings of the `log.*`, `file.*`, `bucket` and `change-tracking` options are
 FLIP-188's; the others are Apache Paimon's, where Paimon has such an option.

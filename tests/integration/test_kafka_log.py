@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 from kafka import KafkaProducer
 from kafka.admin import ConfigResource
 
+from tests.documents import examples, words
 from tests.integration.stock_shell import StockShell
 from tests.servers.kafka_broker import KafkaBroker, free_port
 from tests.servers.topic_reader import Message, committed_messages, replayed
@@ -59,6 +62,21 @@ def test_every_statement_is_in_the_topic(shell: StockShell, kafka_broker: KafkaB
     for snapshot_id, state in zip(told, states, strict=True):
         assert replayed(found, snapshot_id) == state
     assert {m.operation for m in found} == {"c", "u", "d"}
+
+
+def test_examples_of_the_documents(shell: StockShell, kafka_broker: KafkaBroker) -> None:
+    """SQL of the page makes a topic; its Python, which knows nothing of us, reads it."""
+    of_page = [e for language in ("sql", "python") for e in examples(language) if e.page == "kafka"]
+    for example in (e.with_brokers(kafka_broker.bootstrap) for e in of_page):
+        if example.language == "sql":
+            for statement in example.statements():
+                shell.ok(statement)
+            continue
+        out = io.StringIO()
+        with redirect_stdout(out):
+            exec(example.code, {})
+        assert words(out.getvalue()) == example.printed, f"kafka, line {example.line}"
+    shell.ok("DROP TABLE stock")
 
 
 def test_a_created_table_as_select_has_its_rows_in_the_topic(

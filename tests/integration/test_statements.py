@@ -1,4 +1,4 @@
-"""Every statement of the README, typed into the stock shell; results against what SQL says."""
+"""Every statement of docs/sql.md, typed into the stock shell; results against what SQL says."""
 
 from __future__ import annotations
 

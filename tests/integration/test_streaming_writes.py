@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import random
 import threading
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from pyspark.sql.functions import col, count, expr
 from pyspark.sql.functions import sum as total
 from pyspark.sql.streaming.query import StreamingQuery
 
-from tests.checkout import REPOSITORY
+from tests.documents import examples, words
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.killable_stream import SCHEMA, KillableStream
 from tests.integration.spark_session import spark_session, started_session
@@ -370,12 +372,15 @@ def test_files_and_snapshots_stay_few(spark: SparkSession, stream: Stream, tmp_p
     assert spark.sql("SELECT * FROM few.snapshots").count() <= 12
 
 
-def test_example_of_the_readme(spark: SparkSession, tmp_path: Path) -> None:
-    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    marked = text.partition("tests/integration/test_streaming_writes.py runs these lines -->")[2]
-    lines = marked.partition("```python\n")[2].partition("```")[0]
-    exec(lines, {"spark": spark, "folder": str(tmp_path)})
-    assert rows(spark, "SELECT * FROM totals") == [("bolt", 15), ("nut", 7)]
+@pytest.mark.parametrize("page", sorted({e.page for e in examples("python") if e.needs_spark}))
+def test_examples_of_the_documents(page: str, spark: SparkSession, tmp_path: Path) -> None:
+    known: dict[str, object] = {"spark": spark, "folder": str(tmp_path)}
+    for example in examples("python"):
+        if example.page == page and example.needs_spark:
+            out = io.StringIO()
+            with redirect_stdout(out):
+                exec(example.code, known)
+            assert words(out.getvalue()) == example.printed, f"{page}, line {example.line}"
 
 
 def test_another_context_in_the_same_process(folder: Path, spark: SparkSession) -> None:

@@ -1,15 +1,7 @@
-"""Goal: the README's table of options is the declarations', in form and in content."""
+"""Goal: the table of options is the declarations', in form and in content."""
 
-from table_store.storage.options.option_table import option_table, with_table
+from table_store.storage.options.option_table import option_table
 from table_store.storage.options.table_options import TABLE_OPTIONS
-from tests.checkout import REPOSITORY
-
-README = REPOSITORY / "README.md"
-
-
-def test_readme_has_the_declared_options() -> None:
-    text = README.read_text(encoding="utf-8")
-    assert with_table(text) == text, "run `make docs`"
 
 
 def test_one_row_of_five_cells_for_each_option() -> None:
