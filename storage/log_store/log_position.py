@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.changes.change_archive import LOG_FOLDER
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import (
     CorruptFileError,
@@ -23,7 +24,6 @@ from table_store.storage.kernel.errors import (
 )
 from table_store.storage.kernel.frozen_map import FrozenMap
 
-LOG_FOLDER: Final = "log"
 _FILE: Final = "POSITION"
 _VERSION: Final = 2
 

@@ -29,7 +29,7 @@ from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamW
 from table_store.catalog.tables.temporary_tables import TemporaryTables, _owner_of
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.changes.change_archive import ARCHIVE_FOLDER
+from table_store.storage.file_store.changes.change_archive import LOG_FOLDER
 from table_store.storage.file_store.metadata.columnar_file import ContentKind
 from table_store.storage.file_store.metadata.consumer import ConsumerStore
 from table_store.storage.file_store.metadata.live_files import manifests_of
@@ -182,7 +182,7 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
             is_versioned=True,
         ),
         "snapshot": snapshot_in("snapshot", 3),
-        "kept snapshot": snapshot_in(ARCHIVE_FOLDER, 2),
+        "kept snapshot": snapshot_in(LOG_FOLDER, 2),
         "LATEST": MetadataFile(
             path=f"{table.path}/snapshot/LATEST",
             read=lambda file_io: SnapshotStore(file_io, table.path).hint() or 0,

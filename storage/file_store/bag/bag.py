@@ -35,7 +35,7 @@ class Deletions:
         self._rows = rows
         self._hashed = tuple(hashed)
         self._hashes = np.unique(row_hashes(rows, self._hashed))
-        self._groups = row_groups(rows)
+        self._groups = equality_groups(rows)
         _, first, counts = np.unique(self._groups, return_index=True, return_counts=True)
         self._distinct = rows.take(pa.array(first))
         self._left: IntArray = counts
@@ -52,7 +52,9 @@ class Deletions:
         if not len(candidates):
             return everything
         count = self._distinct.num_rows
-        groups = row_groups(pa.concat_tables([self._distinct, adds.take(pa.array(candidates))]))
+        groups = equality_groups(
+            pa.concat_tables([self._distinct, adds.take(pa.array(candidates))])
+        )
         distinct_of = np.full(int(groups.max()) + 1, -1)
         distinct_of[groups[:count]] = np.arange(count)
         matched = distinct_of[groups[count:]]
@@ -80,8 +82,8 @@ def are_among(hashes: npt.NDArray[np.uint32], known: npt.NDArray[np.uint32]) -> 
     return is_known
 
 
-def row_groups(rows: pa.Table) -> IntArray:
-    """Return a number per row, the same for rows equal in every column (null equals null)."""
+def equality_groups(rows: pa.Table) -> IntArray:
+    """Return a number for each row, the same for rows equal in every column, NULLs included."""
     return _combined([_codes(column) for column in rows.columns], rows.num_rows)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from table_store.storage.file_store.bag.bag import row_groups
+from table_store.storage.file_store.bag.bag import equality_groups
 from table_store.storage.file_store.changes.change_rows import (
     VERSION_COLUMN,
     ChangeKind,
@@ -94,7 +94,7 @@ def plain_changes(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
 def _counted(
     rows: pa.Table, columns: Sequence[str], exact: Sequence[int], *, is_clipped: bool
 ) -> _Counts:
-    groups = row_groups(rows.select(list(columns)))
+    groups = equality_groups(rows.select(list(columns)))
     versions = rows[VERSION_COLUMN].to_numpy()
     weights = rows[WEIGHT_COLUMN].to_numpy().astype(np.int64)
     order = np.lexsort((versions, groups))

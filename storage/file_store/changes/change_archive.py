@@ -21,7 +21,8 @@ from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.scan.pruning import prune
 from table_store.storage.kernel.predicate import Predicate
 
-ARCHIVE_FOLDER: Final = "log"
+LOG_FOLDER: Final = "log"
+"""Folder of all that a log keeps beside the data of its table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class ChangeArchive:
     @property
     def snapshots(self) -> SnapshotFiles:
         """The snapshots whose changes are kept."""
-        folder = join_path(self.metadata.table_path, ARCHIVE_FOLDER)
+        folder = join_path(self.metadata.table_path, LOG_FOLDER)
         return SnapshotFiles(self.metadata.file_io, folder)
 
     def ids(self) -> range:

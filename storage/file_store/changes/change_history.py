@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.storage.file_store.bag.bag import row_groups
+from table_store.storage.file_store.bag.bag import equality_groups
 from table_store.storage.file_store.bag.bag_place import bags
 from table_store.storage.file_store.changes.change_archive import ChangeArchive
 from table_store.storage.file_store.changes.change_range import is_tracked
@@ -279,5 +279,5 @@ def _partition_of(kept: Sequence[BucketCommit], changes: Sequence[FileChange]) -
 
 
 def _are_in(entries: pa.Table, others: pa.Table) -> Mask:
-    groups = row_groups(pa.concat_tables([others, entries]))
+    groups = equality_groups(pa.concat_tables([others, entries]))
     return np.isin(groups[others.num_rows :], groups[: others.num_rows])

@@ -15,11 +15,10 @@ from table_store.storage.file_store.changes.change_rows import without_retractio
 from table_store.storage.file_store.changes.change_split import ChangeMode, ChangeSplit
 from table_store.storage.file_store.changes.keyed_change_reader import KeyedChangeReader
 from table_store.storage.file_store.data.data_file_reader import DataFileReader
-from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.schema import TableSchema, arrow_types
 from table_store.storage.file_store.order.row_filter import matching
 from table_store.storage.file_store.scan.split_reader import in_batches
 from table_store.storage.kernel.predicate import Predicate
-from table_store.storage.kernel.types import to_arrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +77,5 @@ class ChangeReader:
     def _expression(self, predicate: Predicate | None) -> pc.Expression | None:
         if predicate is None:
             return None
-        types = {field.name: to_arrow(field.type) for field in self.schema.fields}
+        types = arrow_types(self.schema.fields)
         return predicate.to_expression({**LABELS, **types})

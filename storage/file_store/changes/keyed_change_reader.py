@@ -33,7 +33,7 @@ from table_store.storage.file_store.data.data_file_reader import DataFileReader
 from table_store.storage.file_store.model.data_file import DataFile
 from table_store.storage.file_store.model.key_range import range_columns
 from table_store.storage.file_store.model.levels import levels_of
-from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.schema import TableSchema, arrow_types
 from table_store.storage.file_store.model.sorted_run import age, key_max, key_min
 from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
 from table_store.storage.kernel.predicate import Comparison, In, Predicate, conjunction
@@ -44,7 +44,6 @@ from table_store.storage.kernel.types import (
     LONG,
     SHORT,
     STRING,
-    to_arrow,
 )
 from table_store.storage.kernel.values import python_values
 
@@ -202,4 +201,4 @@ class KeyedChangeReader:
         predicate = conjunction(terms)
         if predicate is None:
             return None
-        return predicate.to_expression({f.name: to_arrow(f.type) for f in self.schema.fields})
+        return predicate.to_expression(arrow_types(self.schema.fields))

@@ -29,11 +29,11 @@ from table_store.storage.file_store.model.interval_partition import interval_par
 from table_store.storage.file_store.model.key_cuts import key_ranges, meets
 from table_store.storage.file_store.model.key_range import KeyRange
 from table_store.storage.file_store.model.levels import Levels, levels_of
+from table_store.storage.file_store.model.schema import arrow_types
 from table_store.storage.file_store.model.sorted_run import SortedRun, age
 from table_store.storage.file_store.order.merge import newest_per_key
 from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
 from table_store.storage.file_store.write.table_writer import WriterContext
-from table_store.storage.kernel.types import to_arrow
 from table_store.storage.kernel.values import Value
 
 _FULL_SHARE: Final = 0.7
@@ -183,7 +183,7 @@ class CompactionTask:
         within = self.keys.to_predicate(schema)
         where = None
         if within is not None:
-            where = within.to_expression({f.name: to_arrow(f.type) for f in schema.fields})
+            where = within.to_expression(arrow_types(schema.fields))
         for file in run.files:
             if within is None or meets(file, self.keys, schema):
                 yield from self.files.read(

@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from table_store.storage.file_io.file_io import TEMP_PREFIX, FileIO, FileStatus
-from table_store.storage.file_store.changes.change_archive import ARCHIVE_FOLDER, ChangeArchive
+from table_store.storage.file_store.changes.change_archive import LOG_FOLDER, ChangeArchive
 from table_store.storage.file_store.metadata.consumer import CONSUMER_FOLDER
 from table_store.storage.file_store.metadata.live_files import (
     manifests_of,
@@ -40,7 +40,7 @@ _METADATA_FOLDERS: Final = frozenset(
         PIN_FOLDER,
         FLOOR_FOLDER,
         CONSUMER_FOLDER,
-        ARCHIVE_FOLDER,
+        LOG_FOLDER,
     }
 )
 

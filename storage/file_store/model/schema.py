@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import pyarrow as pa
+
 from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import InvalidSchemaError
@@ -21,6 +23,7 @@ from table_store.storage.kernel.types import (
     StructType,
     is_orderable,
     parse_type,
+    to_arrow,
 )
 
 SCHEMA_VERSION: Final = 2
@@ -171,6 +174,11 @@ class TableSchema:
         return from_checked_json(
             data, _schema_from_json, path=path, version=SCHEMA_VERSION, noun="table schema"
         )
+
+
+def arrow_types(fields: Sequence[Field]) -> dict[str, pa.DataType]:
+    """Return the Arrow type of each column by its name."""
+    return {column.name: to_arrow(column.type) for column in fields}
 
 
 def new_schema(

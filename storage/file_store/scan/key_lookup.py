@@ -12,7 +12,7 @@ import pyarrow as pa
 from table_store.storage.file_store.data.data_file_reader import DataFileReader
 from table_store.storage.file_store.metadata.live_files import LiveFiles
 from table_store.storage.file_store.model.bucket import bucket_ids
-from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.schema import TableSchema, arrow_types
 from table_store.storage.file_store.model.scope import Scope
 from table_store.storage.file_store.model.sorted_run import age
 from table_store.storage.file_store.model.storage_settings import StorageSettings
@@ -67,7 +67,7 @@ class KeyLookup:
                         snapshot_id=snapshot_id,
                     )
                 )
-        types = {f.name: to_arrow(f.type) for f in schema.fields}
+        types = arrow_types(schema.fields)
         nothing = pa.table({name: pa.array([], types[name]) for name in wanted})
         rows = pa.concat_tables([nothing, *found])
         if len(conjuncts(self.predicate)) > len(schema.primary_key):

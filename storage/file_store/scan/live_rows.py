@@ -18,14 +18,13 @@ import pyarrow as pa
 from table_store.storage.file_store.data.data_file_reader import ROW_NUMBER_COLUMN, DataFileReader
 from table_store.storage.file_store.model.data_file import KIND_ADD, KIND_COLUMN, DataFile
 from table_store.storage.file_store.model.key_range import range_columns
-from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.schema import TableSchema, arrow_types
 from table_store.storage.file_store.order.merge import is_newest
 from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
 from table_store.storage.file_store.scan.key_slots import KeySlots
 from table_store.storage.file_store.scan.split import Split
 from table_store.storage.formats.row_group import RowGroup
 from table_store.storage.kernel.errors import CorruptFileError
-from table_store.storage.kernel.types import to_arrow
 
 _WORD_BITS = 64
 
@@ -114,7 +113,7 @@ class LiveRowsReader:
         numbers: Mapping[str, int],
     ) -> Iterator[pa.RecordBatch]:
         within = split.keys.to_predicate(self.schema)
-        types = {f.name: to_arrow(f.type) for f in self.schema.key_fields}
+        types = arrow_types(self.schema.key_fields)
         for file in run:
             yield from self.files.read(
                 file,

@@ -13,14 +13,13 @@ import pyarrow.compute as pc
 from table_store.storage.file_store.bag.bag_reader import BagReader
 from table_store.storage.file_store.data.data_file_reader import DataFileReader
 from table_store.storage.file_store.model.data_file import KIND_ADD, KIND_COLUMN, DataFile
-from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.schema import TableSchema, arrow_types
 from table_store.storage.file_store.order.merge import is_newest
 from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
 from table_store.storage.file_store.scan.pruning import conjuncts
 from table_store.storage.file_store.scan.split import Split, SplitKind
 from table_store.storage.kernel.arrays import IntArray
 from table_store.storage.kernel.predicate import Predicate, conjunction
-from table_store.storage.kernel.types import to_arrow
 
 BATCH_ROWS: Final = 1 << 16
 """Most rows of a batch."""
@@ -125,7 +124,7 @@ class SplitReader:
     def _expression(self, predicate: Predicate | None) -> pc.Expression | None:
         if predicate is None:
             return None
-        return predicate.to_expression({f.name: to_arrow(f.type) for f in self.schema.fields})
+        return predicate.to_expression(arrow_types(self.schema.fields))
 
 
 def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -16,7 +16,7 @@ from table_store.storage.file_store.bag.bag import KindArray
 from table_store.storage.file_store.data.data_file_writer import DataFileWriter, physical_schema
 from table_store.storage.file_store.model.bucket import bucket_columns, bucket_ids
 from table_store.storage.file_store.model.data_file import KIND_DELETE, CommitMessage
-from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.schema import TableSchema, arrow_types
 from table_store.storage.file_store.model.storage_settings import DataFileOptions
 from table_store.storage.file_store.write.memtable import Memtable
 from table_store.storage.kernel.arrays import IntArray
@@ -30,7 +30,6 @@ from table_store.storage.kernel.errors import (
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.nested_array import recast_column
 from table_store.storage.kernel.predicate import Predicate
-from table_store.storage.kernel.types import to_arrow
 from table_store.storage.kernel.values import Value, naming_value, python_value
 
 BucketArray: TypeAlias = npt.NDArray[np.int32]
@@ -206,7 +205,7 @@ class TableWriter:
             return
         added = table if kinds is None else table.filter(pa.array(kinds == 0))
         needed = added.select(sorted(condition.columns()))
-        types = {field.name: to_arrow(field.type) for field in self.context.schema.fields}
+        types = arrow_types(self.context.schema.fields)
         outside = added.num_rows - needed.filter(condition.to_expression(types)).num_rows
         if outside:
             raise RowOutsideConditionError(columns=condition.columns())

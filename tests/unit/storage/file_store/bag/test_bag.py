@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store.storage.file_store.bag.bag import Deletions, row_groups
+from table_store.storage.file_store.bag.bag import Deletions, equality_groups
 
 NAN = float("nan")
 LIST = pa.list_(pa.int32())
@@ -48,7 +48,7 @@ DISTINCT: list[tuple[pa.DataType, list[Any]]] = [
 @pytest.mark.parametrize(("arrow", "values"), DISTINCT)
 def test_equal_values_of_every_type_are_one_group(arrow: pa.DataType, values: list[Any]) -> None:
     column = pa.chunked_array([pa.array(values, arrow), pa.array([None, *values], arrow).slice(1)])
-    groups = row_groups(pa.table({"c": column})).tolist()
+    groups = equality_groups(pa.table({"c": column})).tolist()
     count = len(values)
     assert len(set(groups[:count])) == count
     assert groups[:count] == groups[count:]
@@ -57,7 +57,7 @@ def test_equal_values_of_every_type_are_one_group(arrow: pa.DataType, values: li
 def test_zeros_and_nans_are_one_group_each() -> None:
     other_nan = np.array([0x7FF8000000000001], np.int64).view(np.float64)[0]
     rows = pa.table({"c": np.array([0.0, NAN, -0.0, other_nan])})
-    groups = row_groups(rows)
+    groups = equality_groups(rows)
     assert groups[0] == groups[2] != groups[1] == groups[3]
     assert Deletions(rows.slice(2), ["c"]).surviving(rows.slice(0, 2)).tolist() == []
 
