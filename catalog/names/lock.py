@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -21,12 +20,13 @@ from table_store.catalog.names.process_identity import (
     identity_of,
     liveness,
 )
+from table_store.storage.file_io.claim import Claim, ClaimEntry
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import FileAccessError, MissingFileError
+from table_store.storage.kernel.errors import FileAccessError
 
 LOCK_FOLDER: Final = "_locks"
 TIMEOUT_MS: Final = 60_000
@@ -104,10 +104,9 @@ def _opened(path: str) -> int:
 class LeaseCatalogLock:
     """Locks made of files alone, for stores that can create one only if it is absent.
 
-    A lock is a sequence of numbered files. The one with the greatest number says who holds the
-    lock, or that it is free. Taking and giving back each create the next number, so that only one
-    of any number of takers succeeds. A holder that died, or has held the lock for `lease_ms`, is
-    ignored, so an action must be much shorter than that.
+    A lock is a `Claim` whose latest entry says who holds the lock, or that it is free. A holder
+    that died, or has held the lock for `lease_ms`, is ignored, so an action must be much shorter
+    than that.
     """
 
     file_io: FileIO
@@ -122,65 +121,46 @@ class LeaseCatalogLock:
         Raises:
             LockTimeoutError: another holder kept it for `timeout_ms`.
         """
-        with self._held(join_path(self.folder, _lock_name(database, table))):
-            return action()
-
-    @contextmanager
-    def _held(self, lock: str) -> Iterator[None]:
+        lock = Claim(self.file_io, join_path(self.folder, _lock_name(database, table)))
         number = self._acquired(lock)
         try:
-            yield
+            return action()
         finally:
-            # If the lease ran out and another process took the lock, there is nothing to give back.
-            if self.file_io.write_new(_entry(lock, number + 1), _FREE):
-                self._forget_before(lock, number + 1)
+            # If the lease ran out and another process took the lock, this adds nothing.
+            lock.add(number + 1, _FREE)
 
-    def _acquired(self, lock: str) -> int:
+    def _acquired(self, lock: Claim) -> int:
+        """Take the lock; return the number of the entry that says so."""
         holder = "an unknown process"
         for _ in _waits(self.clock, self.timeout_ms):
-            last = max(self._numbers(lock), default=0)
-            found = self._holder(lock, last)
+            latest = lock.latest()
+            found = None if latest is None else self._holder(latest)
             if found is not None:
                 holder = f"process {found.pid} on {found.host}"
                 continue
-            if not self.file_io.write_new(_entry(lock, last + 1), self._claim()):
-                continue
-            # The numbers may be older than those of others who took the lock, gave it back and
-            # deleted old files meanwhile.
-            if max(self._numbers(lock)) == last + 1:
-                return last + 1
-            self.file_io.delete(_entry(lock, last + 1))
-        raise LockTimeoutError(lock=lock, holder=holder, waited_ms=self.timeout_ms)
+            number = 1 if latest is None else latest.number + 1
+            if lock.add(number, self._claim()):
+                return number
+        raise LockTimeoutError(lock=lock.folder, holder=holder, waited_ms=self.timeout_ms)
 
     def _claim(self) -> bytes:
         until_ms = self.clock.now_ms() + self.lease_ms
         item = {"holder": identity_of().to_json(), "untilMs": until_ms}
         return to_checked_json(item, version=_ENTRY_VERSION)
 
-    def _holder(self, lock: str, number: int) -> ProcessIdentity | None:
+    def _holder(self, entry: ClaimEntry) -> ProcessIdentity | None:
         """Return the process that holds the lock by this entry; None if it is free."""
-        if number == 0:
-            return None
-        path = _entry(lock, number)
-        try:
-            data = self.file_io.read_bytes(path)
-        except MissingFileError:
-            return None  # deleted meanwhile, so taking the next number fails or is undone
         holder, until_ms = from_checked_json(
-            data, _claim_in, path=path, version=_ENTRY_VERSION, noun="lock", remedy=_REMEDY
+            entry.content,
+            _claim_in,
+            path=entry.path,
+            version=_ENTRY_VERSION,
+            noun="lock",
+            remedy=_REMEDY,
         )
         if holder is None or until_ms < self.clock.now_ms():
             return None
         return None if liveness(holder) is Liveness.DEAD else holder
-
-    def _numbers(self, lock: str) -> list[int]:
-        entries = self.file_io.list(lock)
-        return [int(status.name) for status in entries if status.name.isdecimal()]
-
-    def _forget_before(self, lock: str, number: int) -> None:
-        for old in self._numbers(lock):
-            if old < number:
-                self.file_io.delete(_entry(lock, old))
 
 
 def lock_of_warehouse(file_io: FileIO, root: str, clock: Clock) -> CatalogLock:
@@ -195,10 +175,6 @@ def _claim_in(item: Mapping[str, Any]) -> tuple[ProcessIdentity | None, int]:
     """Return who has the lock, and until when (ms since 1970)."""
     holder = ProcessIdentity.from_json(item["holder"])
     return holder, 0 if holder is None else int(item["untilMs"])
-
-
-def _entry(lock: str, number: int) -> str:
-    return join_path(lock, f"{number:012d}")
 
 
 def _lock_name(database: str, table: str) -> str:

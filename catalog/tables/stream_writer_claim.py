@@ -1,9 +1,7 @@
 """The claim that lets one streaming query at a time write a table.
 
-A claim is a sequence of numbered files beside the table. The one with the greatest number says
-which query has the table, or that none has. Taking and giving back each create the next number, so
-that only one of any number of takers succeeds. Unlike a lock it is held for as long as a query
-runs; the claim of a dead query is free.
+It is a `Claim` beside the table, whose latest entry says which query has the table, or that none
+has. Unlike a lock it is held for as long as a query runs; the claim of a dead query is free.
 """
 
 from __future__ import annotations
@@ -14,11 +12,12 @@ from typing import Any, Final
 
 from table_store.catalog.errors import StreamWriterExistsError
 from table_store.catalog.names.process_identity import Liveness, ProcessIdentity, liveness
+from table_store.storage.file_io.claim import Claim
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import CommitConflictError, MissingFileError
+from table_store.storage.kernel.errors import CommitConflictError
 
 CLAIM_FOLDER: Final = "stream-writer"
 LEASE_MS: Final = 300_000
@@ -41,7 +40,7 @@ class StreamWriter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
+class _Latest:
     number: int
     writer: StreamWriter | None
     time_ms: int
@@ -97,7 +96,7 @@ class StreamWriterClaim:
         if latest.writer == writer:
             self._add(latest.number + 1, None)
 
-    def _check(self, latest: _Claim, writer: StreamWriter, running: Collection[str]) -> None:
+    def _check(self, latest: _Latest, writer: StreamWriter, running: Collection[str]) -> None:
         other = latest.writer
         if other is None or (other.query, other.holder) == (writer.query, writer.holder):
             return
@@ -115,21 +114,19 @@ class StreamWriterClaim:
             table=self.name, query=other.query, pid=other.holder.pid, host=other.holder.host
         )
 
-    def _latest(self) -> _Claim:
-        for _ in range(_ATTEMPTS_MAX):
-            number = max(self._numbers(), default=0)
-            if number == 0:
-                break
-            path = self._entry(number)
-            try:
-                data = self.file_io.read_bytes(path)
-            except MissingFileError:
-                continue  # deleted meanwhile, because there is a later one
-            writer, time_ms = from_checked_json(
-                data, _writer_in, path=path, version=_ENTRY_VERSION, noun="claim", remedy=_REMEDY
-            )
-            return _Claim(number=number, writer=writer, time_ms=time_ms)
-        return _Claim(number=0, writer=None, time_ms=0)
+    def _latest(self) -> _Latest:
+        entry = self._claim.latest()
+        if entry is None:
+            return _Latest(number=0, writer=None, time_ms=0)
+        writer, time_ms = from_checked_json(
+            entry.content,
+            _writer_in,
+            path=entry.path,
+            version=_ENTRY_VERSION,
+            noun="claim",
+            remedy=_REMEDY,
+        )
+        return _Latest(number=entry.number, writer=writer, time_ms=time_ms)
 
     def _add(self, number: int, writer: StreamWriter | None) -> bool:
         entry = {
@@ -138,25 +135,11 @@ class StreamWriterClaim:
             "holder": None if writer is None else writer.holder.to_json(),
             "timeMs": self.clock.now_ms(),
         }
-        data = to_checked_json(entry, version=_ENTRY_VERSION)
-        if not self.file_io.write_new(self._entry(number), data):
-            return False
-        # The numbers may be older than those of others who took the table, gave it back and
-        # deleted old files meanwhile.
-        if max(self._numbers()) != number:
-            self.file_io.delete(self._entry(number))
-            return False
-        for old in self._numbers():
-            if old < number:
-                self.file_io.delete(self._entry(old))
-        return True
+        return self._claim.add(number, to_checked_json(entry, version=_ENTRY_VERSION))
 
-    def _numbers(self) -> list[int]:
-        entries = self.file_io.list(join_path(self.path, CLAIM_FOLDER))
-        return [int(status.name) for status in entries if status.name.isdecimal()]
-
-    def _entry(self, number: int) -> str:
-        return join_path(self.path, CLAIM_FOLDER, f"{number:012d}")
+    @property
+    def _claim(self) -> Claim:
+        return Claim(self.file_io, join_path(self.path, CLAIM_FOLDER))
 
 
 def _writer_in(item: Mapping[str, Any]) -> tuple[StreamWriter | None, int]:

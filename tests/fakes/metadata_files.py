@@ -27,6 +27,7 @@ from table_store.catalog.names.table_place import AllowedPlaces
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
 from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
 from table_store.catalog.tables.temporary_tables import TemporaryTables, _owner_of
+from table_store.storage.file_io.claim import Claim
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.changes.change_archive import LOG_FOLDER
@@ -291,9 +292,11 @@ def _lock_entries(folder: str, clock: Clock) -> dict[str, MetadataFile]:
 
     def entry(table: str, number: int) -> MetadataFile:
         path = f"{folder}/db@{table}"
-        return MetadataFile(
-            path=f"{path}/{number:012d}",
-            read=lambda file_io: lock(file_io)._holder(path, number),
-        )
+
+        def read(file_io: FileIO) -> object:
+            latest = Claim(file_io, path).latest()
+            return None if latest is None else lock(file_io)._holder(latest)
+
+        return MetadataFile(path=f"{path}/{number:012d}", read=read)
 
     return {"lock held": entry("held", 1), "lock given back": entry("given", 2)}
