@@ -10,6 +10,7 @@ from typing import Any, Final
 from pyspark.sql.types import DataType, StructType
 
 from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.catalog.planner.names.catalog_of import managed_argument
 from table_store.catalog.planner.names.mirror_requests import mirror_when_asked
 from table_store.catalog.planner.names.spark_table import TEMPORARY
@@ -17,7 +18,6 @@ from table_store.catalog.planner.names.table_requests import managed_table
 from table_store.catalog.planner.process.endpoint import Argument, Handler
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.sql_ext.command import COMMANDS, command_schema, run_command
-from table_store.sql_ext.lexer.sql_literal import name_literal
 from table_store.sql_ext.statement_parser import parse_statement
 from table_store.sql_ext.statements.create_table_sql import render_create_table
 from table_store.sql_ext.statements.statements import (
@@ -51,7 +51,7 @@ def _command(session: PlannerSession, command: Command, sql: str) -> dict[str, A
     if isinstance(command, CreateTable):
         return {"sql": _create_table(session, command)}
     if isinstance(command, UseCatalog):
-        return {"sql": f"SET CATALOG {name_literal((command.name,))}"}
+        return {"sql": f"SET CATALOG {quoted(command.name)}"}
     if isinstance(command, DescribeExtended | ShowCreateTable) and not _is_managed(
         session, command.name
     ):
@@ -62,7 +62,7 @@ def _command(session: PlannerSession, command: Command, sql: str) -> dict[str, A
         "schema": json.dumps(command_schema(command)),
     }
     if isinstance(command, DescribeExtended):
-        answer["before"] = f"DESCRIBE TABLE EXTENDED {name_literal(command.name)}"
+        answer["before"] = f"DESCRIBE TABLE EXTENDED {quoted_parts(command.name)}"
     return answer
 
 
@@ -107,9 +107,7 @@ def _computed_types(session: PlannerSession, statement: CreateTable) -> dict[str
         return types
     relation = session.spark.createDataFrame([], _physical(session, statement))
     for column in statement.computed_columns:
-        relation = relation.selectExpr(
-            "*", f"{column.expression} AS {name_literal((column.name,))}"
-        )
+        relation = relation.selectExpr("*", f"{column.expression} AS {quoted(column.name)}")
         types[column.name] = _type_sql(relation.schema[column.name].dataType)
     return types
 
@@ -122,7 +120,7 @@ def _type_sql(data_type: DataType) -> str:
 def _physical(session: PlannerSession, statement: CreateTable) -> StructType:
     """Return the stored columns as a Spark schema, with their names and types alone."""
     ddl = ", ".join(
-        f"{name_literal((column.name,))} {column.type_sql}" for column in statement.physical_columns
+        f"{quoted(column.name)} {column.type_sql}" for column in statement.physical_columns
     )
     parser = session.spark._jsparkSession.sessionState().sqlParser()
     # In expressions CHAR and VARCHAR columns are strings.

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from table_store.catalog.definition.sql_literal import string_literal
 from table_store.catalog.definition.table_definition import TableDefinition
-from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
+from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier, quoted, quoted_parts
 from table_store.catalog.names.table_place import plain_path
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.log_topic import all_listeners
-from table_store.sql_ext.lexer.sql_literal import identifier_literal, name_literal
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.table import FileStoreTable
@@ -157,13 +156,13 @@ class TableDescriptor:
         lines = [_column_sql(field) for field in definition.columns]
         if definition.watermark is not None:
             column, expression = definition.watermark
-            lines.append(f"WATERMARK FOR {identifier_literal(column)} AS {expression}")
+            lines.append(f"WATERMARK FOR {quoted(column)} AS {expression}")
         if definition.primary_key:
             constraint = definition.constraint_name
-            named = "" if constraint is None else f"CONSTRAINT {identifier_literal(constraint)} "
+            named = "" if constraint is None else f"CONSTRAINT {quoted(constraint)} "
             lines.append(f"{named}PRIMARY KEY ({_names(definition.primary_key)}) NOT ENFORCED")
         body = ",\n  ".join(lines)
-        sql = f"CREATE TABLE {name_literal(tuple(name.split('.')))} (\n  {body}\n)"
+        sql = f"CREATE TABLE {quoted_parts(tuple(name.split('.')))} (\n  {body}\n)"
         if definition.comment is not None:
             sql += f"\nCOMMENT {string_literal(definition.comment)}"
         if definition.partition_keys:
@@ -224,7 +223,7 @@ def _data_type(column: str, given: str | DataType) -> DataType:
 
 
 def _column_sql(field: Field) -> str:
-    words = [identifier_literal(field.name), field.type.sql_name()]
+    words = [quoted(field.name), field.type.sql_name()]
     if field.generated is not None:
         words.append(f"GENERATED ALWAYS AS ({field.generated})")
     if not field.nullable:
@@ -237,4 +236,4 @@ def _column_sql(field: Field) -> str:
 
 
 def _names(columns: tuple[str, ...]) -> str:
-    return ", ".join(identifier_literal(column) for column in columns)
+    return ", ".join(quoted(column) for column in columns)

@@ -1,4 +1,4 @@
-"""SQL literals: those that Spark writes for a column's existing default, and strings for Spark.
+"""SQL literals of Spark: those for a column's existing default, and strings in both directions.
 
 Spark sends `ADD COLUMN … DEFAULT expression` with the expression already computed, as the
 text of a literal (`Literal.sql` of Catalyst: `5L`, `1.5BD`, `DATE '2020-01-01'`,
@@ -31,8 +31,12 @@ _STRING = re.compile(r"'(?:[^'\\]|\\.|'')*'", re.S)
 _NUMBER = re.compile(
     r"(?P<number>[+-]?(\d+(\.\d*)?|\.\d+)(E[+-]?\d+)?)(?P<suffix>[YSLDF]|BD)?", re.I
 )
-_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "0": "\0", "Z": "\x1a"}
 _INTEGRAL: Final = ("byte", "short", "integer", "long")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(.))", re.DOTALL)
+_NAMED_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
+_LIKE_WILDCARDS = "%_"
+_CODE_POINT_MAX = 0x10FFFF
+_DOLLAR_TAG = re.compile(r"\$[A-Za-z]*\$")
 
 
 def parse_literal(text: str, data_type: DataType, *, column: str, time_zone: str = "UTC") -> Value:
@@ -68,25 +72,15 @@ def _raw_value(literal: str) -> Value:
     if literal.upper() in ("TRUE", "FALSE"):
         return literal.upper() == "TRUE"
     if _STRING.fullmatch(literal):
-        return _unquoted(literal)
+        return string_value(literal)
     if typed := _TYPED.fullmatch(literal):
-        text = _unquoted(typed["text"])
+        if not _STRING.fullmatch(typed["text"]):
+            raise ValueError("not a string")
+        text = string_value(typed["text"])
         return bytes.fromhex(text) if typed["word"].upper() == "X" else text
     if number := _NUMBER.fullmatch(literal):
         return Decimal(number["number"])
     raise ValueError("not a literal")
-
-
-def _unquoted(literal: str) -> str:
-    def plain(found: re.Match[str]) -> str:
-        escaped = found[0][1:]
-        if escaped.startswith("u"):
-            return chr(int(escaped[1:], 16))
-        return _ESCAPES.get(escaped, escaped)
-
-    if not _STRING.fullmatch(literal):
-        raise ValueError("not a string")
-    return re.sub(r"\\u[0-9a-fA-F]{4}|\\.|''", plain, literal[1:-1], flags=re.S)
 
 
 def _converted(value: Value, data_type: DataType, time_zone: str) -> Value:
@@ -139,6 +133,52 @@ def _text(value: Value) -> str:
     if isinstance(value, str):
         return value
     raise ValueError("not a string")
+
+
+def string_value(literal: str) -> str:
+    """Return the value of one string token of Spark: quoted, raw (`r'…'`) or dollar-quoted.
+
+    Source of the escapes: `SparkParserUtils.unescapeSQLString` of Spark 4.2.
+    """
+    tag = _DOLLAR_TAG.match(literal)
+    if tag:
+        return literal[tag.end() :].removesuffix(tag.group())
+    if literal[0] in "rR":
+        return literal[2:-1]
+    quote = literal[0]
+    body = literal[1:-1]
+    if "\\" not in body:
+        return body.replace(quote * 2, quote)
+    pieces = []
+    position = 0
+    for escape in _ESCAPE.finditer(body):
+        pieces.append(body[position : escape.start()].replace(quote * 2, quote))
+        pieces.append(_escaped_character(escape))
+        position = escape.end()
+    pieces.append(body[position:].replace(quote * 2, quote))
+    return _without_surrogate_pairs("".join(pieces))
+
+
+def _escaped_character(escape: re.Match[str]) -> str:
+    four, eight, octal, other = escape.groups()
+    if four is not None:
+        return chr(int(four, 16))
+    if eight is not None:
+        code_point = int(eight, 16)
+        return chr(code_point) if code_point <= _CODE_POINT_MAX else "U" + str(eight)
+    if octal is not None:
+        return chr(int(octal, 8))
+    character = str(other)
+    if character in _LIKE_WILDCARDS:
+        return "\\" + character
+    return _NAMED_ESCAPES.get(character, character)
+
+
+def _without_surrogate_pairs(text: str) -> str:
+    """Join pairs of escapes that spell one character outside of the basic plane, as in Java."""
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def string_literal(value: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from table_store.catalog.errors import InvalidIdentifierError
@@ -53,8 +54,18 @@ class Identifier:
 
 
 def quoted(name: str) -> str:
-    """Return `name` in back-ticks, as Spark shows identifiers in its messages."""
+    """Return `name` in back-ticks, as Spark shows identifiers and takes any name."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def quoted_parts(parts: Iterable[str]) -> str:
+    """Return a name of several parts, each in back-ticks."""
+    return ".".join(quoted(part) for part in parts)
+
+
+def unquoted(text: str) -> str:
+    """Return the name that `text` is, with or without back-ticks."""
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
 
 def check_namespace_name(name: str) -> None:

@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 from table_store.catalog.errors import InvalidIdentifierError
-from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.identifier import Identifier, unquoted
 
-_PART: Final = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.\s]+))\s*(\.|$)")
+_PART: Final = re.compile(r"\s*(`(?:[^`]|``)+`|[^`.\s]+)\s*(\.|$)")
 
 
 def parse_table_name(text: str, *, catalog: str, namespace: str) -> Identifier:
@@ -42,9 +42,9 @@ def _parts(text: str) -> list[str]:
             raise InvalidIdentifierError(
                 kind="table", name=text, reason="say table or namespace.table, in back-ticks if odd"
             )
-        parts.append((found[1] or "").replace("``", "`") or found[2])
+        parts.append(unquoted(found[1]))
         position = found.end()
-        if found[3] == ".":
+        if found[2] == ".":
             continue
         break
     if text.rstrip().endswith(".") or position < len(text):

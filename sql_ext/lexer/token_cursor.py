@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from table_store.sql_ext.lexer.sql_literal import identifier_value, string_value
+from table_store.catalog.definition.sql_literal import string_value
+from table_store.catalog.names.identifier import unquoted
 from table_store.sql_ext.lexer.sql_token import Token, TokenKind, tokenize
 from table_store.sql_ext.lexer.syntax_error import StatementSyntaxError
 
@@ -116,7 +117,7 @@ class TokenCursor:
         """Read one name; return it without its back-ticks."""
         if not self.at_identifier():
             raise self.error(what)
-        return identifier_value(self.advance().text)
+        return unquoted(self.advance().text)
 
     def name(self, what: str = "a table name") -> tuple[str, ...]:
         """Read a name of one or more parts.

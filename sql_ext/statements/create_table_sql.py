@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from table_store.catalog.definition.sql_literal import string_literal
-from table_store.sql_ext.lexer.sql_literal import identifier_literal, name_literal
+from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.sql_ext.statements.statements import (
     ComputedColumn,
     CreateTable,
@@ -41,7 +41,7 @@ def render_create_table(
         elements = (_element(element, computed_types) for element in statement.elements)
         lines.append("(\n  " + ",\n  ".join(elements) + "\n)")
     if statement.like is not None:
-        lines.append("LIKE " + name_literal(statement.like))
+        lines.append("LIKE " + quoted_parts(statement.like))
     lines.extend(statement.clauses)
     properties = _properties(statement, extra_properties)
     if properties:
@@ -58,7 +58,7 @@ def _header(statement: CreateTable) -> str:
         words.append("OR REPLACE TABLE" if statement.or_replace else "TABLE")
     if statement.if_not_exists:
         words.append("IF NOT EXISTS")
-    return " ".join([*words, name_literal(statement.name)])
+    return " ".join([*words, quoted_parts(statement.name)])
 
 
 def _element(element: TableElement, computed_types: Mapping[str, str]) -> str:
@@ -68,7 +68,7 @@ def _element(element: TableElement, computed_types: Mapping[str, str]) -> str:
         case TableConstraint():
             return element.definition
         case ComputedColumn():
-            name = identifier_literal(element.name)
+            name = quoted(element.name)
             generated = f"GENERATED ALWAYS AS ({element.expression})"
             column = f"{name} {computed_types[element.name]} {generated}"
             if element.comment is None:

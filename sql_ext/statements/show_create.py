@@ -7,7 +7,7 @@ from typing import Final
 
 from table_store.catalog.definition.declared_type import declared_sql
 from table_store.catalog.definition.sql_literal import string_literal
-from table_store.sql_ext.lexer.sql_literal import identifier_literal, name_literal
+from table_store.catalog.names.identifier import quoted
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.secrets import asked_for, is_secret, reference
 
@@ -25,12 +25,12 @@ def create_statement(
     elements = [_column(field) for field in schema.fields]
     if schema.watermark is not None:
         column, expression = schema.watermark
-        column = column if _PLAIN.fullmatch(column) else identifier_literal(column)
+        column = column if _PLAIN.fullmatch(column) else quoted(column)
         elements.append(f"WATERMARK FOR {column} AS {expression}")
     if schema.primary_key:
         named = ""
         if schema.constraint_name is not None:
-            named = f"CONSTRAINT {identifier_literal(schema.constraint_name)} "
+            named = f"CONSTRAINT {quoted(schema.constraint_name)} "
         elements.append(f"{named}PRIMARY KEY ({_names(schema.primary_key)}) NOT ENFORCED")
     shown = ".".join(_name(part) for part in name)
     words = "CREATE TEMPORARY TABLE" if is_temporary else "CREATE TABLE"
@@ -73,7 +73,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def _name(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) and not _is_clause(name) else name_literal((name,))
+    return name if _PLAIN.fullmatch(name) and not _is_clause(name) else quoted(name)
 
 
 def _is_clause(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from table_store.sql_ext.lexer.sql_literal import identifier_literal
+from table_store.catalog.names.identifier import quoted
 from table_store.sql_ext.lexer.sql_token import TokenKind
 from table_store.sql_ext.lexer.token_cursor import TokenCursor
 from table_store.sql_ext.statements.column_type import parse_column_type
@@ -73,7 +73,7 @@ def _parse_watermark(cursor: TokenCursor, into: TableElements) -> None:
     cursor.expect_words("WATERMARK", "FOR")
     parts = cursor.name("a column name")
     cursor.expect_words("AS")
-    column = parts[0] if len(parts) == 1 else ".".join(identifier_literal(p) for p in parts)
+    column = parts[0] if len(parts) == 1 else ".".join(quoted(p) for p in parts)
     into.watermark = Watermark(column, _definition(cursor))
 
 

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from table_store.catalog.definition.sql_literal import string_literal
+from table_store.catalog.names.identifier import quoted
 from table_store.sql_ext.lexer.property_list import parse_properties
-from table_store.sql_ext.lexer.sql_literal import identifier_literal
 from table_store.sql_ext.lexer.sql_token import tokenize
 from table_store.sql_ext.lexer.syntax_error import StatementSyntaxError
 from table_store.sql_ext.lexer.token_cursor import TokenCursor
@@ -92,15 +92,15 @@ def test_created_tables_keep_names_and_options(
     options: dict[str, str], table: str, column: str, comment: str
 ) -> None:
     pairs = ", ".join(f"{string_literal(k)} = {string_literal(v)}" for k, v in options.items())
-    quoted = identifier_literal(column)
+    name = quoted(column)
     statement = parse_statement(
-        f"CREATE TABLE {identifier_literal(table)} ("
-        f"{quoted} VARCHAR, x AS {quoted} COMMENT {string_literal(comment)}) WITH ({pairs})"
+        f"CREATE TABLE {quoted(table)} ("
+        f"{name} VARCHAR, x AS {name} COMMENT {string_literal(comment)}) WITH ({pairs})"
     )
     assert isinstance(statement, CreateTable)
     assert statement.name == (table,)
     assert statement.physical_columns[0].name == column
-    assert statement.computed_columns[0].expression == quoted
+    assert statement.computed_columns[0].expression == name
     assert statement.computed_columns[0].comment == comment
     assert dict(statement.options) == options
     rendered = render_create_table(statement, {"x": "STRING"}, {})
@@ -122,7 +122,7 @@ def test_settings_keep_key_and_value(key: str, value: str) -> None:
 
 @given(names, values, values)
 def test_hints_keep_every_other_byte(table: str, literal: str, comment: str) -> None:
-    before = f"SELECT {string_literal(literal)} FROM {identifier_literal(table)} "
+    before = f"SELECT {string_literal(literal)} FROM {quoted(table)} "
     after = f" WHERE a = {string_literal(comment)}"
     statement = parse_statement(before + HINT + after)
     assert statement == Rewritten(before + "WITH ('k'='v')" + after)

@@ -14,6 +14,8 @@ from table_store.catalog.names.identifier import (
     file_name_of,
     name_key,
     quoted,
+    quoted_parts,
+    unquoted,
 )
 from table_store.storage.file_io.path import check_name
 
@@ -101,4 +103,7 @@ def test_the_separator_of_system_tables_is_reserved() -> None:
 def test_identifiers_show_as_spark_shows_them() -> None:
     assert str(Identifier("default", "a`b")) == "`default`.`a``b`"
     assert quoted("t") == "`t`"
+    assert quoted_parts(["a`b", "c"]) == "`a``b`.`c`"
+    assert unquoted(quoted("a`b.c``")) == "a`b.c``"
+    assert unquoted("plain") == "plain"
     assert Identifier("Sales", "T").key == ("sales", "t")
