@@ -16,6 +16,7 @@ from table_store.catalog.bridge.bridge_jar import JAR_NAME
 from tests.checkout import REPOSITORY
 
 SETUPTOOLS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["setuptools"]
+NOT_PACKED = ("docs", "page_writers")
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sources = tmp_path_factory.mktemp("sources")
-    for name in (*SETUPTOOLS["package-dir"].values(), "build_backend"):
+    for name in (*SETUPTOOLS["package-dir"].values(), "build_backend", *NOT_PACKED):
         shutil.copytree(
             REPOSITORY / name, sources / name, ignore=shutil.ignore_patterns("__pycache__", "*.jar")
         )
@@ -44,6 +45,13 @@ def test_wheel_has_every_module(wheel: Path) -> None:
         for module in (REPOSITORY / folder).rglob("*.py"):
             inner = module.relative_to(REPOSITORY / folder).as_posix()
             assert f"{name.replace('.', '/')}/{inner}" in packed
+
+
+def test_wheel_has_no_documents(wheel: Path) -> None:
+    packed = zipfile.ZipFile(wheel).namelist()
+    known = ("table_store/", "spark_table_store-")
+    assert [name for name in packed if not name.startswith(known)] == []
+    assert not any(part in name.split("/") for name in packed for part in NOT_PACKED)
 
 
 def test_wheel_has_jar_and_configuration(wheel: Path) -> None:
