@@ -22,10 +22,11 @@ from table_store.storage.file_store.expiry.orphan_files import (
     find_orphan_files,
     remove_orphan_files,
 )
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.storage_settings import ExpireOptions, StorageSettings
 from table_store.storage.file_store.repair import find_repairs
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import InvalidOptionError, SnapshotNotFoundError
+from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import BOOLEAN, INTEGER, LONG, STRING, DataType
 from table_store.storage.log_store.log_listener import LogListener

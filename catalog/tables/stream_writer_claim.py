@@ -15,9 +15,9 @@ from table_store.catalog.names.process_identity import Liveness, ProcessIdentity
 from table_store.storage.file_io.claim import Claim
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import CommitConflictError
 
 CLAIM_FOLDER: Final = "stream-writer"
 LEASE_MS: Final = 300_000

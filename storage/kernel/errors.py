@@ -1,5 +1,6 @@
-"""The one tree of errors that users of the table store meet.
+"""The root of all errors that users of the table store meet, and the errors of every room.
 
+Errors of one room stand in that room: `file_store/model`, `log_store`, `catalog`.
 Every error carries a stable condition name, a SQLSTATE, whether the same statement may simply be
 run again (`retriable`), and the facts as typed attributes. `str(error)` reads as Spark's own:
 `[CONDITION] what happened, where, what to do. SQLSTATE: 40001`. It is one line, whatever a library
@@ -8,7 +9,7 @@ said over several.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from table_store.storage.kernel.secrets import shown_value
@@ -97,200 +98,7 @@ class UnsupportedTypeError(TableStoreError):
         )
 
 
-# -- rows ------------------------------------------------------------------------------------------
-
-
-class NullKeyError(TableStoreError):
-    """A row has NULL in a key column or in a column declared NOT NULL."""
-
-    condition = "TABLE_STORE_NOT_NULL_VIOLATION"
-    sql_state = "23502"
-
-    def __init__(self, *, column: str) -> None:
-        self.column = column
-        super().__init__(
-            f"NULL in column {column!r}, which is NOT NULL (key columns always are); "
-            "nothing of the statement was written."
-        )
-
-
-class DuplicateKeyError(TableStoreError):
-    """Two rows of a statement that writes each key once have the same."""
-
-    condition = "TABLE_STORE_DUPLICATE_KEY"
-    sql_state = "23505"
-
-    def __init__(self, *, path: str) -> None:
-        super().__init__(
-            f"Two of the rows for the table at {path} have the same key; nothing of the statement "
-            "was written."
-        )
-
-
-class RowOutsideConditionError(TableStoreError):
-    """A row is not among those that its statement replaces."""
-
-    condition = "TABLE_STORE_ROW_OUTSIDE_REPLACE_CONDITION"
-    sql_state = "44000"
-
-    def __init__(self, *, columns: Collection[str]) -> None:
-        self.columns = tuple(sorted(columns))
-        super().__init__(
-            "A row of the query does not satisfy the condition of REPLACE WHERE on "
-            f"{', '.join(self.columns)}; nothing of the statement was written. Let the query "
-            "select only such rows."
-        )
-
-
-# -- commits ---------------------------------------------------------------------------------------
-
-
-class CommitConflictError(TableStoreError):
-    """Another commit, `snapshot_id`, got in the way; nothing of this one is visible."""
-
-    condition = "TABLE_STORE_COMMIT_CONFLICT"
-    sql_state = "40001"
-    retriable = True
-
-    def __init__(
-        self,
-        *,
-        table: str,
-        snapshot_id: int | None,
-        commit_user: str | None = None,
-        operation: str | None = None,
-        reason: str,
-    ) -> None:
-        self.table = table
-        self.snapshot_id = snapshot_id
-        self.commit_user = commit_user
-        self.operation = operation
-        self.reason = reason
-        other = "another commit" if snapshot_id is None else f"snapshot {snapshot_id}"
-        by = "" if commit_user is None else f" of {commit_user!r}"
-        doing = "" if operation is None else f" ({operation})"
-        super().__init__(
-            f"This commit to {table!r} met {other}{doing}{by}: {reason}. Nothing of it is "
-            "visible; it is safe to run the statement again."
-        )
-
-
-class CommitStateUnknownError(TableStoreError):
-    """The store failed while a commit was published and cannot say now whether it is there."""
-
-    condition = "TABLE_STORE_COMMIT_STATE_UNKNOWN"
-    sql_state = "08007"
-
-    def __init__(
-        self, *, table: str, commit_user: str, commit_identifier: int, reason: str
-    ) -> None:
-        self.table = table
-        self.commit_user = commit_user
-        self.commit_identifier = commit_identifier
-        self.reason = reason
-        super().__init__(
-            f"Whether commit {commit_identifier} of {commit_user!r} to {table!r} succeeded is not "
-            f"known: {reason}. Look in the table's snapshots for this user and identifier before "
-            "running it again; repeating with the same identifier is safe."
-        )
-
-
-# -- snapshots and files ---------------------------------------------------------------------------
-
-
-class SnapshotNotFoundError(TableStoreError):
-    """A snapshot that was asked for does not exist, or no longer does."""
-
-    condition = "TABLE_STORE_SNAPSHOT_NOT_FOUND"
-    sql_state = "22023"
-
-    def __init__(
-        self, *, table: str, asked: str, earliest_id: int | None, latest_id: int | None
-    ) -> None:
-        self.table = table
-        self.asked = asked
-        self.earliest_id = earliest_id
-        self.latest_id = latest_id
-        if earliest_id is None or latest_id is None:
-            known = "The table has no snapshot yet."
-        else:
-            known = f"Available are the snapshots {earliest_id} to {latest_id}."
-        super().__init__(f"Table {table!r} has no snapshot {asked}. {known}")
-
-
-class ChangesNotAvailableError(TableStoreError):
-    """Changes were asked for that the table's history does not reach.
-
-    The changes of a snapshot need it and the one before it.
-    """
-
-    condition = "TABLE_STORE_CHANGES_NOT_AVAILABLE"
-    sql_state = "22023"
-
-    def __init__(self, *, table: str, asked: str, available: str) -> None:
-        self.table = table
-        self.asked = asked
-        self.available = available
-        super().__init__(f"Table {table!r} has no changes {asked}: {available}.")
-
-
-class InvalidChangeRangeError(TableStoreError):
-    """The start of a range of changes lies after its end."""
-
-    condition = "TABLE_STORE_INVALID_CHANGE_RANGE"
-    sql_state = "22023"
-
-    def __init__(self, *, start: str, end: str) -> None:
-        self.start = start
-        self.end = end
-        super().__init__(f"The range of changes starts with {start}, after its end, {end}.")
-
-
-class UntrackedChangesError(TableStoreError):
-    """The range has a commit that was made without change tracking."""
-
-    condition = "TABLE_STORE_CHANGES_NOT_TRACKED"
-    sql_state = "55000"
-
-    def __init__(self, *, table: str, snapshot_id: int, operation: str) -> None:
-        self.table = table
-        self.snapshot_id = snapshot_id
-        self.operation = operation
-        super().__init__(
-            f"Snapshot {snapshot_id} ({operation}) of table {table!r} was committed with "
-            "'change-tracking' = 'false': its changes are not for readers of changes. Ask for a "
-            f"range without it, or read with 'untracked-changes' = 'skip' and know that what it "
-            "changed is absent."
-        )
-
-
-class RetractionError(TableStoreError):
-    """A stream that takes rows as new met a commit that changed or deleted some."""
-
-    condition = "TABLE_STORE_RETRACTION_IN_STREAM"
-    sql_state = "0A000"
-
-    def __init__(self, *, snapshot_id: int, change_type: str) -> None:
-        self.snapshot_id = snapshot_id
-        self.change_type = change_type
-        super().__init__(
-            f"Snapshot {snapshot_id} takes back rows that the stream has delivered, or may have "
-            f"({change_type}), and the query does not look at it: its results would be wrong. "
-            "Read the column _change_type, or use spark.readStream.changes; or read with "
-            "'stream.retractions' = 'ignore' and know that such rows stay."
-        )
-
-
-class StreamSourceChangedError(TableStoreError):
-    """A stream goes on where its table is no longer what it was."""
-
-    condition = "TABLE_STORE_STREAM_SOURCE_CHANGED"
-    sql_state = "55000"
-
-    def __init__(self, *, table: str, reason: str) -> None:
-        self.table = table
-        self.reason = reason
-        super().__init__(f"The stream cannot go on reading table {table!r}: {reason}.")
+# -- files and names -------------------------------------------------------------------------------
 
 
 class CorruptFileError(TableStoreError):
@@ -396,9 +204,6 @@ class PathNotAllowedError(TableStoreError):
         self.path = path
         self.reason = reason
         super().__init__(f"Path {path!r} is not allowed: {reason}.")
-
-
-# -- tables and other named things -----------------------------------------------------------------
 
 
 class AlreadyExistsError(TableStoreError):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
-from table_store.storage.kernel.errors import SnapshotNotFoundError
 from tests.campaign.history import History, Rows, Step, WrongRowsError
 from tests.campaign.local_table import LocalTable
 from tests.campaign.scenario import KEPT_CHANGES, random_rows

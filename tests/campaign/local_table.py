@@ -20,6 +20,7 @@ from table_store.storage.file_store.changes.change_labels import CHANGE_TYPE
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
 from table_store.storage.file_store.metadata.live_files import manifests_of
+from table_store.storage.file_store.model.errors import CommitStateUnknownError
 from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.model.schema_evolution import NewColumn, add_column
 from table_store.storage.file_store.model.scope import WHOLE_TABLE
@@ -28,7 +29,7 @@ from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.table_writer import TableWriter
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import CommitStateUnknownError, TableStoreError
+from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import LONG
 from table_store.storage.log_store.log_listener import LogListener
 from tests.campaign.history import History, Row, Rows, States, Step, WrongRowsError

@@ -10,11 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from table_store.storage.kernel.errors import (
-    MissingFileError,
-    SnapshotNotFoundError,
-    TableStoreError,
-)
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
+from table_store.storage.kernel.errors import MissingFileError, TableStoreError
 from tests.campaign.history import Rows, States, Step, WrongRowsError
 from tests.campaign.local_table import LocalTable
 from tests.campaign.scenario import Operation, Scenario

@@ -9,7 +9,8 @@ from itertools import count, product
 from pathlib import Path
 from typing import Final
 
-from table_store.storage.kernel.errors import MissingFileError, SnapshotNotFoundError
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
+from table_store.storage.kernel.errors import MissingFileError
 from tests.campaign.history import History, Rows, Step, WrongRowsError
 from tests.campaign.local_table import LocalTable
 from tests.campaign.scenario import OPERATIONS, Operation, Scenario

@@ -19,13 +19,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from table_store.storage.file_store.model.errors import (
+    CommitStateUnknownError,
+    SnapshotNotFoundError,
+)
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import (
-    CommitStateUnknownError,
     CorruptFileError,
     FileAccessError,
     MissingFileError,
-    SnapshotNotFoundError,
     TableStoreError,
 )
 from tests.campaign.history import Row, Rows, Step, WrongRowsError

@@ -16,9 +16,9 @@ import pytest
 
 from table_store import TableDescriptor
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
+from table_store.storage.file_store.model.errors import ChangesNotAvailableError
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import ChangesNotAvailableError
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_settings import KafkaSettings
 from table_store.storage.log_store.log_store import LogStore, is_told

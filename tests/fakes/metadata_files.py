@@ -39,11 +39,11 @@ from table_store.storage.file_store.metadata.pin import Pins
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_files import SnapshotFiles
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.model.errors import CommitStateUnknownError
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import CommitStateUnknownError
 from table_store.storage.kernel.types import (
     LONG,
     STRING,

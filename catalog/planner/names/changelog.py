@@ -11,9 +11,9 @@ from table_store.storage.file_store.changes.change_labels import LABELS
 from table_store.storage.file_store.changes.change_range import ChangeRange
 from table_store.storage.file_store.changes.change_scan import ChangeScan
 from table_store.storage.file_store.changes.change_split import ChangeMode, Deduplication
+from table_store.storage.file_store.model.errors import ChangesNotAvailableError
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.arrow_types import from_arrow
-from table_store.storage.kernel.errors import ChangesNotAvailableError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,9 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.tables.lifecycle import ManagedTable
 from table_store.storage.file_store.changes.change_range import ChangeBound
 from table_store.storage.file_store.changes.change_split import ChangeMode, Deduplication
+from table_store.storage.file_store.model.errors import ChangesNotAvailableError
 from table_store.storage.kernel.clock import time_text
-from table_store.storage.kernel.errors import (
-    ChangesNotAvailableError,
-    InvalidOptionError,
-    NotFoundError,
-)
+from table_store.storage.kernel.errors import InvalidOptionError, NotFoundError
 from table_store.storage.log_store.logged_table import open_logged
 
 

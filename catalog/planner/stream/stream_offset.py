@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from table_store.storage.file_store.model.errors import StreamSourceChangedError
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import StreamSourceChangedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

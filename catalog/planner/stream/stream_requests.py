@@ -11,7 +11,7 @@ from table_store.catalog.planner.stream.stream_lag import lag_of
 from table_store.catalog.planner.stream.stream_limits import ReadLimits
 from table_store.catalog.planner.stream.stream_offset import StreamOffset
 from table_store.catalog.planner.stream.stream_source import StreamSource
-from table_store.storage.kernel.errors import SnapshotNotFoundError
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 
 
 def stream_start(session: PlannerSession, argument: Argument) -> str:

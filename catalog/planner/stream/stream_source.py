@@ -22,14 +22,14 @@ from table_store.storage.file_store.changes.change_range import (
 from table_store.storage.file_store.changes.change_scan import ChangeScan
 from table_store.storage.file_store.changes.change_split import ChangeMode, ChangeSplit, Retractions
 from table_store.storage.file_store.metadata.live_files import read_delta
-from table_store.storage.file_store.model.schema import Field, TableSchema
-from table_store.storage.file_store.model.snapshot import CommitKind
-from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import (
+from table_store.storage.file_store.model.errors import (
     ChangesNotAvailableError,
     SnapshotNotFoundError,
     StreamSourceChangedError,
 )
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.log_options import (
     LOG_SCAN,

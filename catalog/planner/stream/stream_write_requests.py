@@ -17,8 +17,9 @@ from table_store.catalog.planner.write.stream_commit import (
 )
 from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
 from table_store.catalog.tables.write_options import CommitName
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.snapshot import Snapshot
-from table_store.storage.kernel.errors import InvalidOptionError, SnapshotNotFoundError
+from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
 

@@ -43,11 +43,12 @@ from table_store.catalog.planner.write.write_task import (
 )
 from table_store.catalog.tables.write_options import CommitName, WriteOptions
 from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.errors import DuplicateKeyError
 from table_store.storage.file_store.model.scope import WHOLE_TABLE, Scope, partitions_of
 from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_store.storage.file_store.write.table_writer import WriterContext
 from table_store.storage.file_store.write.unpublished_files import commit_or_delete, delete_files
-from table_store.storage.kernel.errors import DuplicateKeyError, InvalidOptionError, TableStoreError
+from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
 # A Spark job and its Python worker cost as much as the planner takes for this many rows.

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from table_store.storage.file_store.changes.change_archive import ChangeArchive
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
-from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
-from table_store.storage.kernel.clock import time_text
-from table_store.storage.kernel.errors import (
+from table_store.storage.file_store.model.errors import (
     ChangesNotAvailableError,
     InvalidChangeRangeError,
-    MissingFileError,
     SnapshotNotFoundError,
     UntrackedChangesError,
 )
+from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
+from table_store.storage.kernel.clock import time_text
+from table_store.storage.kernel.errors import MissingFileError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,8 @@ from table_store.storage.file_store.changes.change_split import (
     Deduplication,
     Retractions,
 )
+from table_store.storage.file_store.model.errors import RetractionError
 from table_store.storage.kernel.arrays import IntArray, Mask
-from table_store.storage.kernel.errors import RetractionError
 
 CHANGE_COLUMN: Final = "_CHANGE"
 """Column with a `ChangeKind` (int8), behind the columns of the table."""

@@ -34,17 +34,16 @@ from table_store.storage.file_store.metadata.pin import Pins
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.errors import (
+    CommitConflictError,
+    CommitStateUnknownError,
+    SnapshotNotFoundError,
+)
 from table_store.storage.file_store.model.scope import Scope
 from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from table_store.storage.file_store.model.storage_settings import RetryPolicy
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import (
-    CommitConflictError,
-    CommitStateUnknownError,
-    CorruptFileError,
-    SnapshotNotFoundError,
-    TableStoreError,
-)
+from table_store.storage.kernel.errors import CorruptFileError, TableStoreError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.ids import IdSource
 

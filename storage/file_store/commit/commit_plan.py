@@ -25,15 +25,11 @@ from table_store.storage.file_store.metadata.manifest_file import MetadataReader
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.file_store.metadata.watermark import with_carried
 from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.scope import WHOLE_TABLE, Scope
 from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
-from table_store.storage.kernel.errors import (
-    CorruptFileError,
-    FormatVersionError,
-    MissingFileError,
-    SnapshotNotFoundError,
-)
+from table_store.storage.kernel.errors import CorruptFileError, FormatVersionError, MissingFileError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import CHANGE_TRACKING, TABLE_OPTIONS

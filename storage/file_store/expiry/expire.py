@@ -32,15 +32,12 @@ from table_store.storage.file_store.metadata.manifest_file import (
 from table_store.storage.file_store.metadata.pin import Pins
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.partition_path import data_file_path
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
-from table_store.storage.kernel.errors import (
-    CorruptFileError,
-    MissingFileError,
-    SnapshotNotFoundError,
-)
+from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,9 @@ from typing import Final
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.model.errors import CommitStateUnknownError
 from table_store.storage.file_store.model.snapshot import Snapshot
-from table_store.storage.kernel.errors import (
-    CommitStateUnknownError,
-    CorruptFileError,
-    MissingFileError,
-    TableStoreError,
-)
+from table_store.storage.kernel.errors import CorruptFileError, MissingFileError, TableStoreError
 
 PIN_FOLDER: Final = "pin"
 _PREFIX: Final = "pin-"

@@ -11,6 +11,7 @@ from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.metadata.retention_floor import RetentionFloor
 from table_store.storage.file_store.metadata.snapshot_files import SnapshotFiles
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import time_text
@@ -19,7 +20,6 @@ from table_store.storage.kernel.errors import (
     FileAccessError,
     FormatVersionError,
     MissingFileError,
-    SnapshotNotFoundError,
     TableStoreError,
 )
 

@@ -16,17 +16,17 @@ from table_store.storage.file_store.bag.bag import KindArray
 from table_store.storage.file_store.data.data_file_writer import DataFileWriter, physical_schema
 from table_store.storage.file_store.model.bucket import bucket_columns, bucket_ids
 from table_store.storage.file_store.model.data_file import KIND_DELETE, CommitMessage
+from table_store.storage.file_store.model.errors import (
+    DuplicateKeyError,
+    NullKeyError,
+    RowOutsideConditionError,
+)
 from table_store.storage.file_store.model.schema import TableSchema, arrow_types
 from table_store.storage.file_store.model.storage_settings import DataFileOptions
 from table_store.storage.file_store.write.memtable import Memtable
 from table_store.storage.kernel.arrays import IntArray
 from table_store.storage.kernel.clock import Clock, SystemClock
-from table_store.storage.kernel.errors import (
-    DuplicateKeyError,
-    InvalidSchemaError,
-    NullKeyError,
-    RowOutsideConditionError,
-)
+from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.nested_array import recast_column
 from table_store.storage.kernel.predicate import Predicate

@@ -7,9 +7,10 @@ from contextlib import suppress
 
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.partition_path import data_file_path
 from table_store.storage.file_store.write.table_writer import WriterContext
-from table_store.storage.kernel.errors import CommitConflictError, TableStoreError
+from table_store.storage.kernel.errors import TableStoreError
 
 
 def commit_or_delete(

@@ -17,9 +17,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import SnapshotNotFoundError
 from table_store.storage.log_store.kafka.kafka_client_settings import client_settings
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
 from table_store.storage.log_store.kafka.kafka_log_writer import KafkaLogWriter

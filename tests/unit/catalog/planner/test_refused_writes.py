@@ -14,8 +14,8 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.write.maintenance import compact_table
 from table_store.catalog.planner.write.write_requests import write
 from table_store.storage.file_store.expiry.orphan_files import find_orphan_files
+from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import CommitConflictError
 from table_store.storage.kernel.ids import RandomIds
 
 NEVER_YOUNG = 1 << 50

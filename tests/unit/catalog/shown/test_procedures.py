@@ -18,14 +18,10 @@ from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.shown.procedure import MissingArgumentError
 from table_store.catalog.shown.procedures import ORPHAN_AGE_MIN_MS, PROCEDURES, ProcedureContext
 from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import (
-    InvalidOptionError,
-    NotFoundError,
-    SnapshotNotFoundError,
-    UnknownOptionError,
-)
+from table_store.storage.kernel.errors import InvalidOptionError, NotFoundError, UnknownOptionError
 from table_store.storage.kernel.types import INTEGER
 
 T = Identifier("default", "t")

@@ -14,13 +14,10 @@ from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.shown.describe import describe_rows
 from table_store.catalog.shown.system_tables import SYSTEM_TABLES
 from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import (
-    InvalidSchemaError,
-    NotFoundError,
-    SnapshotNotFoundError,
-)
+from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
 from table_store.storage.kernel.types import (
     BINARY,
     INTEGER,

@@ -17,18 +17,17 @@ import pytest
 from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
 from table_store.storage.file_store.metadata.pin import Pins
+from table_store.storage.file_store.model.errors import (
+    CommitConflictError,
+    CommitStateUnknownError,
+    SnapshotNotFoundError,
+)
 from table_store.storage.file_store.model.scope import WHOLE_TABLE
 from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.repair import find_repairs
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import (
-    CommitConflictError,
-    CommitStateUnknownError,
-    FileAccessError,
-    MissingFileError,
-    SnapshotNotFoundError,
-)
+from table_store.storage.kernel.errors import FileAccessError, MissingFileError
 from tests.fakes.failing_file_io import Fault, Killed
 from tests.fakes.metadata_table import MetadataTable, make_file
 from tests.fakes.pausing_file_io import LatePutFileIO, PausingFileIO

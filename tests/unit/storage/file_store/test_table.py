@@ -12,18 +12,13 @@ import pyarrow as pa
 import pytest
 
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
+from table_store.storage.file_store.model.errors import NullKeyError, SnapshotNotFoundError
 from table_store.storage.file_store.model.partition_path import data_file_path
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.scan.split import Split, SplitKind
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.table_writer import TableWriter
-from table_store.storage.kernel.errors import (
-    CorruptFileError,
-    InvalidSchemaError,
-    MissingFileError,
-    NullKeyError,
-    SnapshotNotFoundError,
-)
+from table_store.storage.kernel.errors import CorruptFileError, InvalidSchemaError, MissingFileError
 from table_store.storage.kernel.predicate import And, Comparison
 from table_store.storage.kernel.types import DATE, DOUBLE, INTEGER, LONG, STRING, VARIANT
 from tests.fakes.manual_clock import ManualClock

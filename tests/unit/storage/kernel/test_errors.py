@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
+from table_store.storage.file_store.model import errors as table_errors
+from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.kernel import errors
-from table_store.storage.kernel.errors import CommitConflictError, TableStoreError
+from table_store.storage.kernel.errors import TableStoreError
 
 KINDS = sorted(
     (
         kind
-        for kind in vars(errors).values()
+        for kind in {**vars(errors), **vars(table_errors)}.values()
         if isinstance(kind, type) and issubclass(kind, TableStoreError)
     ),
     key=lambda kind: kind.__name__,

@@ -17,9 +17,10 @@ import pytest
 from table_store import TableDescriptor
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.expiry.orphan_files import find_orphan_files
+from table_store.storage.file_store.model.errors import ChangesNotAvailableError
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import ChangesNotAvailableError, TableStoreError
+from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.ids import RandomIds
 from table_store.storage.log_store.kept_changes import KeptChanges
 from table_store.storage.log_store.log_listener import LogListener

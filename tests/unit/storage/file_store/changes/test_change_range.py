@@ -14,14 +14,14 @@ from table_store.storage.file_store.changes.change_range import (
     as_bound,
 )
 from table_store.storage.file_store.expiry.expire import SnapshotExpiry
-from table_store.storage.file_store.model.schema import Field, new_schema
-from table_store.storage.file_store.model.storage_settings import ExpireOptions
-from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import (
+from table_store.storage.file_store.model.errors import (
     ChangesNotAvailableError,
     InvalidChangeRangeError,
     UntrackedChangesError,
 )
+from table_store.storage.file_store.model.schema import Field, new_schema
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import INTEGER
 from tests.fakes.manual_clock import ManualClock
 

@@ -15,18 +15,16 @@ from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.metadata.live_files import manifests_of
 from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.errors import (
+    CommitConflictError,
+    CommitStateUnknownError,
+    SnapshotNotFoundError,
+)
 from table_store.storage.file_store.model.schema_evolution import change_options
 from table_store.storage.file_store.model.scope import Scope, partitions_of
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
-from table_store.storage.kernel.errors import (
-    CommitConflictError,
-    CommitStateUnknownError,
-    CorruptFileError,
-    FormatVersionError,
-    MissingFileError,
-    SnapshotNotFoundError,
-)
+from table_store.storage.kernel.errors import CorruptFileError, FormatVersionError, MissingFileError
 from tests.fakes.checked_file import rewritten
 from tests.fakes.failing_file_io import FailingFileIO, Fault
 from tests.fakes.metadata_table import MetadataTable, add, make_file

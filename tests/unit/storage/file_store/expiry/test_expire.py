@@ -15,13 +15,10 @@ from table_store.storage.file_store.expiry.orphan_files import (
     remove_orphan_files,
 )
 from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
-from table_store.storage.kernel.errors import (
-    CorruptFileError,
-    MissingFileError,
-    SnapshotNotFoundError,
-)
+from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 from tests.fakes.failing_file_io import FailingFileIO
 from tests.fakes.metadata_table import MetadataTable, make_file
 from tests.fakes.pausing_file_io import PausingFileIO

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 from table_store.storage.file_store.data.data_file_writer import ROW_GROUP_ROWS_MAX
+from table_store.storage.file_store.model.errors import DuplicateKeyError
 from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.table_writer import TableWriter
-from table_store.storage.kernel.errors import DuplicateKeyError
 from table_store.storage.kernel.types import LONG
 
 

@@ -16,16 +16,11 @@ from table_store import TableDescriptor
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.expiry.orphan_files import find_orphan_files
 from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.errors import CommitConflictError, CommitStateUnknownError
 from table_store.storage.file_store.model.partition_path import data_file_path
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.unpublished_files import all_written, commit_or_delete
-from table_store.storage.kernel.errors import (
-    CommitConflictError,
-    CommitStateUnknownError,
-    FileAccessError,
-    MissingFileError,
-    TableStoreError,
-)
+from table_store.storage.kernel.errors import FileAccessError, MissingFileError, TableStoreError
 from table_store.storage.kernel.ids import RandomIds
 
 NEVER_YOUNG = 1 << 50
