@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import pyarrow as pa
 
@@ -14,7 +14,7 @@ from table_store.storage.kernel.errors import (
     UnknownOptionError,
 )
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.kernel.types import BOOLEAN, INTEGER, LONG, DataType
+from table_store.storage.kernel.types import BOOLEAN, INTEGER, LONG, STRING, DataType
 
 Context = TypeVar("Context")
 
@@ -117,3 +117,17 @@ class Procedure(Generic[Context]):
             reason = f"use a value of type {parameter.type.sql_name()}"
             raise InvalidOptionError(key=parameter.name, value=text, reason=reason) from error
         return text
+
+
+TABLE_PARAMETER: Final = ProcedureParameter(
+    name="table",
+    type=STRING,
+    is_required=True,
+    description="The table, as table or namespace.table.",
+)
+"""The table that most procedures work on."""
+
+
+def optional_parameter(name: str, data_type: DataType, description: str) -> ProcedureParameter:
+    """Return a parameter that a call may leave out."""
+    return ProcedureParameter(name=name, type=data_type, is_required=False, description=description)

@@ -14,7 +14,8 @@ from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.partition_values import stated_partition
 from table_store.catalog.planner.write.maintenance import compact_table
 from table_store.catalog.shown.procedure import Procedure
-from table_store.catalog.shown.procedures import PROCEDURE_NAMESPACE, PROCEDURES, ProcedureContext
+from table_store.catalog.shown.procedure_context import ProcedureContext
+from table_store.catalog.shown.procedures import PROCEDURE_NAMESPACE, PROCEDURES
 from table_store.catalog.tables.lifecycle import ManagedTable
 from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.types import StructField, StructType

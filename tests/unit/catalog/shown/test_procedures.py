@@ -15,8 +15,10 @@ from table_store.catalog.errors import InvalidIdentifierError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.table_name import parse_table_name
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.shown.file_procedures import ORPHAN_AGE_MIN_MS
 from table_store.catalog.shown.procedure import MissingArgumentError
-from table_store.catalog.shown.procedures import ORPHAN_AGE_MIN_MS, PROCEDURES, ProcedureContext
+from table_store.catalog.shown.procedure_context import ProcedureContext
+from table_store.catalog.shown.procedures import PROCEDURES
 from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.schema import Field

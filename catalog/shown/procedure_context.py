@@ -1,0 +1,67 @@
+"""What the procedures of a catalog work with: its tables, and the session that calls."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from zoneinfo import ZoneInfo
+
+from table_store.catalog.names.table_name import parse_table_name
+from table_store.catalog.shown.procedure import Arguments
+from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.log_store.logged_table import open_logged
+
+Compact = Callable[[ManagedTable, Mapping[str, str]], Mapping[str, int]]
+"""Compacts a table, or the partition of these values' texts; the numbers of COMPACTION_RESULT."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcedureContext:
+    """What a call works with.
+
+    Attributes:
+        lifecycle: of the catalog's tables.
+        catalog_name: as the session knows it.
+        namespace: in which a table is looked for that is named without one.
+        time_zone: of the session, for timestamps without a zone.
+        compact: does the work of `compact`, which may need a cluster.
+    """
+
+    lifecycle: TableLifecycle
+    catalog_name: str
+    namespace: str
+    time_zone: str
+    compact: Compact
+
+    def table(self, arguments: Arguments) -> ManagedTable:
+        """Return the table that the argument `table` names."""
+        return self.lifecycle.load(
+            parse_table_name(
+                arguments.text("table"), catalog=self.catalog_name, namespace=self.namespace
+            )
+        )
+
+    def open(self, table: ManagedTable) -> FileStoreTable:
+        """Return the storage of a table."""
+        warehouse = self.lifecycle.warehouse
+        file_io = warehouse.places.file_io_of(table.location)
+        opened = open_logged(table.location, file_io)
+        return replace(opened, clock=warehouse.clock, ids=warehouse.ids)
+
+    def time_ms(self, arguments: Arguments, name: str, default_ms: int) -> int:
+        """Return the moment that a timestamp argument means, or the default."""
+        text = arguments.optional_text(name)
+        if text is None:
+            return default_ms
+        try:
+            moment = dt.datetime.fromisoformat(text.strip())
+        except ValueError as error:
+            raise InvalidOptionError(
+                key=name, value=text, reason="use a timestamp like '2026-01-31 12:00:00'"
+            ) from error
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=ZoneInfo(self.time_zone))
+        return int(moment.timestamp() * 1000)
