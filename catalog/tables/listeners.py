@@ -73,14 +73,13 @@ class ListenerChain:
             ListenerFailedError: a listener failed; the error names it and its reason.
             TableStoreError: the listener's own error, unchanged.
         """
-        for position, listener in enumerate(self.listeners):
-            try:
-                listener.on_create_table(context)
-            except Exception as error:  # a listener is anybody's code
-                for earlier in reversed(self.listeners[:position]):
-                    with suppress(Exception):
-                        earlier.on_drop_table(context)
-                raise _failed(listener, "CREATE TABLE", context, error) from error
+        _notify(
+            self.listeners,
+            lambda listener: listener.on_create_table(context),
+            lambda listener: listener.on_drop_table(context),
+            statement="CREATE TABLE",
+            context=context,
+        )
 
     def notify_alter(self, context: TableContext, before: TableSchema) -> None:
         """Call `on_alter_table` of each in order; after a failure undo those before it.
@@ -89,14 +88,13 @@ class ListenerChain:
             ListenerFailedError: see `notify_create`.
         """
         undone = replace(context, schema=before)
-        for position, listener in enumerate(self.listeners):
-            try:
-                listener.on_alter_table(context, before)
-            except Exception as error:  # a listener is anybody's code
-                for earlier in reversed(self.listeners[:position]):
-                    with suppress(Exception):
-                        earlier.on_alter_table(undone, context.schema)
-                raise _failed(listener, "ALTER TABLE", context, error) from error
+        _notify(
+            self.listeners,
+            lambda listener: listener.on_alter_table(context, before),
+            lambda listener: listener.on_alter_table(undone, context.schema),
+            statement="ALTER TABLE",
+            context=context,
+        )
 
     def notify_drop(self, context: TableContext) -> None:
         """Call `on_drop_table` of each in reverse order; after a failure undo those before it.
@@ -104,21 +102,38 @@ class ListenerChain:
         Raises:
             ListenerFailedError: a listener failed; the error names it and its reason.
         """
-        order = list(reversed(self.listeners))
-        for position, listener in enumerate(order):
-            try:
-                listener.on_drop_table(context)
-            except Exception as error:  # a listener is anybody's code
-                for earlier in reversed(order[:position]):
-                    with suppress(Exception):
-                        earlier.on_create_table(context)
-                raise _failed(listener, "DROP TABLE", context, error) from error
+        _notify(
+            self.listeners[::-1],
+            lambda listener: listener.on_drop_table(context),
+            lambda listener: listener.on_create_table(context),
+            statement="DROP TABLE",
+            context=context,
+        )
 
     def undo_create(self, context: TableContext) -> None:
         """Call `on_drop_table` of each for a table that could not be published after all."""
         for listener in reversed(self.listeners):
             with suppress(Exception):
                 listener.on_drop_table(context)
+
+
+def _notify(
+    listeners: Sequence[TableListener],
+    call: Callable[[TableListener], None],
+    undo: Callable[[TableListener], None],
+    *,
+    statement: str,
+    context: TableContext,
+) -> None:
+    """Call each listener in order; if one fails, undo the calls before it in reverse order."""
+    for position, listener in enumerate(listeners):
+        try:
+            call(listener)
+        except Exception as error:  # an edge: a listener is code of anybody's
+            for earlier in reversed(listeners[:position]):
+                with suppress(Exception):
+                    undo(earlier)
+            raise _failed(listener, statement, context, error) from error
 
 
 def installed_listeners() -> tuple[TableListener, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Final
 
 import numpy as np
@@ -208,11 +208,10 @@ class DataFileWriter:
     def _start_file(self) -> _OpenFile:
         name = f"{self._prefix}-{len(self._files)}.{self._format.name}"
         output = self._file_io.create_output(join_path(self._folder, name))
-        try:
+        with ExitStack() as undone:
+            undone.callback(output.abort)
             writer = self._format.open_writer(output, self._physical, self._schema.primary_key)
-        except BaseException:
-            output.abort()
-            raise
+            undone.pop_all()
         return _OpenFile(name, output, writer, self._schema)
 
     def _finish_file(self) -> None:

@@ -112,7 +112,7 @@ class KafkaConnection:
                 **self.limits(),
                 **self.only(KafkaAdminClient),
             )
-        except Exception as error:
+        except Exception as error:  # an edge: the client raises whatever its threads have met
             for client in made:
                 with suppress(kafka_errors.KafkaError, OSError):
                     client.close()

@@ -11,6 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
 
@@ -59,16 +60,15 @@ class KafkaLogWriter:
         self._sequences: dict[int, int] = {}
         self._foreign: set[tuple[int, int]] = set()
         self._newest = (0, 0, 0)  # snapshot, partition, offset
-        try:
+        with ExitStack() as undone:
+            undone.callback(cluster.close)
             self._producer = cluster.transactions.init_producer(
                 self._transactional_id,
                 TRANSACTION_MS,
                 is_transactional=settings.is_transactional,
             )
             self.position = self._find_position(noted)
-        except BaseException:
-            cluster.close()
-            raise
+            undone.pop_all()
 
     def check_known(self, latest_id: int) -> None:
         """Check that the topic has no snapshot that is newer than the table's latest.
