@@ -40,8 +40,14 @@ docs: venv ## write options, error conditions and rooms into the pages; build th
 format: venv ## rewrite the sources in house format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+	@$(BIN)/python build_backend/scala_format.py
 
-lint: links ## ruff and import-linter
+SCALA := $(shell find catalog/bridge -name '*.scala')
+build/scalafmt/checked: .scalafmt.conf $(SCALA) | venv
+	@$(BIN)/python build_backend/scala_format.py --test
+	@touch $@
+
+lint: links build/scalafmt/checked ## ruff, import-linter and scalafmt
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@cd build/typing && $(CURDIR)/$(BIN)/lint-imports --config $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/.import_linter_cache

@@ -106,7 +106,7 @@ def _compile(sources: Sequence[Path], home: Path, classes: Path) -> None:
     command = [
         java_command(),
         "-XX:TieredStopAtLevel=1", "-Xss8m", "-cp", f"{home / 'jars'}/*",
-        "scala.tools.nsc.Main", "-usejavacp", "-deprecation", "-release", "17",
+        "scala.tools.nsc.Main", "-usejavacp", "-deprecation", "-Xlint", "-Werror", "-release", "17",
         "-d", str(classes), *map(str, sources),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -81,16 +81,15 @@ class History:
     def possible_states(self, latest: int) -> Iterator[States]:
         """Yield what may be the rows of each snapshot up to `latest`.
 
-        A step in doubt may have any id that was not acknowledged, or none. What is left of the
-        ids is of compactions.
+        A step in doubt may have any id that was not acknowledged, or none, also one that was
+        acknowledged when it was repeated: the first try may have taken effect before. What is left
+        of the ids is of compactions.
         """
         last = max([*self.beginning, *self.acknowledged])
         if latest < last:
             raise WrongRowsError(f"snapshot {last} was acknowledged, the newest is {latest}")
         free = [i for i in range(max(self.beginning) + 1, latest + 1) if i not in self.acknowledged]
-        known = set(self.acknowledged.values())
-        doubts: list[Step | None] = [step for step in self.doubtful if step not in known]
-        for placed in set(permutations([*doubts, *[None] * len(free)], len(free))):
+        for placed in set(permutations([*self.doubtful, *[None] * len(free)], len(free))):
             chosen = {i: step for i, step in zip(free, placed, strict=True) if step is not None}
             if all(i > step.target for i, step in chosen.items() if step.kind == "rollback"):
                 yield self._states(self.acknowledged | chosen, latest)

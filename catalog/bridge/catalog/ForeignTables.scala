@@ -10,8 +10,13 @@ import org.apache.spark.sql.catalyst.QualifiedTableName
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.CatalogManager.SESSION_CATALOG_NAME
-import org.apache.spark.sql.connector.catalog.CatalogV2Util.{applyPropertiesChanges, applySchemaChanges, structTypeToV2Columns, v2ColumnsToStructType}
-import org.apache.spark.sql.connector.expressions.{Expressions, FieldReference, NamedReference, Transform}
+import org.apache.spark.sql.connector.catalog.CatalogV2Util.{
+  applyPropertiesChanges,
+  applySchemaChanges,
+  structTypeToV2Columns,
+  v2ColumnsToStructType
+}
+import org.apache.spark.sql.connector.expressions.{Expressions, FieldReference, Transform}
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, SupportsTruncate, V1Write, Write, WriteBuilder}
 import org.apache.spark.sql.execution.datasources.{DataSource, HadoopFsRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Utils, FileDataSourceV2, V2SessionCatalog}
@@ -30,7 +35,8 @@ case class ForeignDefinition(provider: String, columns: StructType, partitionCol
 
   /** What the format itself is told. */
   def options: Map[String, String] = properties.collect {
-    case (key, value) if key.startsWith(TableCatalog.OPTION_PREFIX) => key.stripPrefix(TableCatalog.OPTION_PREFIX) -> value
+    case (key, value) if key.startsWith(TableCatalog.OPTION_PREFIX) =>
+      key.stripPrefix(TableCatalog.OPTION_PREFIX) -> value
   }
   def toJson: JObject = ("columns" -> columns.json) ~ ("partitionColumns" -> partitionColumns.toList) ~
     ("properties" -> Json.strings((properties + (TableCatalog.PROP_PROVIDER -> provider)).asJava))
@@ -43,6 +49,7 @@ case class ForeignDefinition(provider: String, columns: StructType, partitionCol
 
 object ForeignDefinition {
   import Json.formats
+
   /** Of the planner's JSON. */
   def apply(json: JValue): ForeignDefinition = {
     val kept = Json.toStrings(json \ "properties").asScala.toMap
@@ -56,10 +63,15 @@ object ForeignDefinition {
   def apply(info: TableInfo, folder: String): ForeignDefinition = {
     val stated = info.properties.asScala.toMap
     val place = if (stated.contains(TableCatalog.PROP_LOCATION)) Map.empty
-      else if (stated.contains(TableCatalog.OPTION_PREFIX + "path")) Map(TableCatalog.PROP_LOCATION -> stated(TableCatalog.OPTION_PREFIX + "path"))
-      else Map(TableCatalog.PROP_LOCATION -> folder, TableCatalog.PROP_IS_MANAGED_LOCATION -> "true")
-    ForeignDefinition(stated(TableCatalog.PROP_PROVIDER), v2ColumnsToStructType(info.columns),
-      info.partitions.toSeq.map(partitionColumn), stated - TableCatalog.PROP_PROVIDER ++ place)
+    else if (stated.contains(TableCatalog.OPTION_PREFIX + "path"))
+      Map(TableCatalog.PROP_LOCATION -> stated(TableCatalog.OPTION_PREFIX + "path"))
+    else Map(TableCatalog.PROP_LOCATION -> folder, TableCatalog.PROP_IS_MANAGED_LOCATION -> "true")
+    ForeignDefinition(
+      stated(TableCatalog.PROP_PROVIDER),
+      v2ColumnsToStructType(info.columns),
+      info.partitions.toSeq.map(partitionColumn),
+      stated - TableCatalog.PROP_PROVIDER ++ place
+    )
   }
   private def partitionColumn(transform: Transform): String =
     if (transform.name == "identity") transform.references.head.fieldNames.mkString(".")
@@ -93,9 +105,12 @@ class ForeignTables(catalogName: String) {
         QualifiedTableName(catalogName, ident.namespace.last, ident.name))
       DataSource.lookupDataSourceV2(definition.provider, session.sessionState.conf) match {
         case None | Some(_: FileDataSourceV2) => new ForeignFiles(definition, ident.toString)
-        case Some(provider) => DataSourceV2Utils.getTableFromProvider(provider, new CaseInsensitiveStringMap(
-          (definition.options ++ definition.location.map("path" -> _)).asJava),
-          if (provider.supportsExternalMetadata) Some(definition.columns) else None)
+        case Some(provider) => DataSourceV2Utils.getTableFromProvider(
+            provider,
+            new CaseInsensitiveStringMap(
+              (definition.options ++ definition.location.map("path" -> _)).asJava),
+            if (provider.supportsExternalMetadata) Some(definition.columns) else None
+          )
       }
     }
 
@@ -106,29 +121,33 @@ class ForeignTables(catalogName: String) {
         .exists(!_.isInstanceOf[FileDataSourceV2])) definition
     else {
       // Spark's own check of CREATE TABLE: can the format hold these columns, and which are there already?
-      val relation = DataSource(session, definition.provider,
+      val relation = DataSource(
+        session,
+        definition.provider,
         userSpecifiedSchema = Some(definition.columns).filter(_.nonEmpty),
         partitionColumns = definition.partitionColumns,
-        options = definition.options ++ definition.location.map("path" -> _)).resolveRelation(checkFilesExist = false)
+        options = definition.options ++ definition.location.map("path" -> _)
+      ).resolveRelation(checkFilesExist = false)
       relation match {
         case _ if definition.columns.nonEmpty => definition
         case files: HadoopFsRelation => definition.copy(columns = files.schema,
-          partitionColumns = files.partitionSchema.fieldNames.toSeq)
+            partitionColumns = files.partitionSchema.fieldNames.toSeq)
         case other => definition.copy(columns = other.schema)
       }
     }
 
   /** A table that is filled before it has a name; `recorded` gives it the name. */
   def stage(definition: ForeignDefinition, replaced: Option[ForeignDefinition],
-            recorded: ForeignDefinition => Unit): StagedTable =
+      recorded: ForeignDefinition => Unit): StagedTable =
     if (definition.isDelta) {
       val same = replaced.filter(_.isDelta)
-      val place = same.map(old => definition.copy(properties = definition.properties --
-        Seq(TableCatalog.PROP_LOCATION, TableCatalog.PROP_IS_MANAGED_LOCATION) ++ old.properties.filter {
-          case (key, _) => key == TableCatalog.PROP_LOCATION || key == TableCatalog.PROP_IS_MANAGED_LOCATION
-        })).getOrElse(definition)
+      val place = same.map(old =>
+        definition.copy(properties = definition.properties --
+          Seq(TableCatalog.PROP_LOCATION, TableCatalog.PROP_IS_MANAGED_LOCATION) ++ old.properties.filter {
+            case (key, _) => key == TableCatalog.PROP_LOCATION || key == TableCatalog.PROP_IS_MANAGED_LOCATION
+          })).getOrElse(definition)
       val staged = if (same.isEmpty) delta.stageCreate(path(place), deltaInfo(place))
-        else delta.stageReplace(path(place), deltaInfo(place))
+      else delta.stageReplace(path(place), deltaInfo(place))
       new RecordedStagedTable(staged.asInstanceOf[StagedTable with SupportsWrite],
         () => recorded(ofDelta(place, delta.loadTable(path(place)))))
     } else new StagedFiles(definition, () => recorded(create(definition)))
@@ -141,8 +160,10 @@ class ForeignTables(catalogName: String) {
         case add: TableChange.AddColumn if add.fieldNames.length == 1 && add.isNullable => ()
         case _ => throw Errors.foreignAlter(definition.provider)
       }
-      definition.copy(properties = applyPropertiesChanges(definition.properties, changes),
-        columns = applySchemaChanges(definition.columns, changes, Some(definition.provider), "ALTER TABLE"))
+      definition.copy(
+        properties = applyPropertiesChanges(definition.properties, changes),
+        columns = applySchemaChanges(definition.columns, changes, Some(definition.provider), "ALTER TABLE")
+      )
     }
 
   private def deltaInfo(definition: ForeignDefinition): TableInfo = definition.copy(properties =
@@ -151,7 +172,9 @@ class ForeignTables(catalogName: String) {
   /** Delta's log is the truth about its columns; the definition keeps a copy for JDBC metadata. */
   private def ofDelta(definition: ForeignDefinition, table: Table): ForeignDefinition = definition.copy(
     columns = v2ColumnsToStructType(table.columns),
-    partitionColumns = table.partitioning.toSeq.filter(_.name == "identity").map(_.references.head.fieldNames.mkString(".")))
+    partitionColumns =
+      table.partitioning.toSeq.filter(_.name == "identity").map(_.references.head.fieldNames.mkString("."))
+  )
 }
 
 /** A staged table of Delta's that the planner hears of when it is there. */

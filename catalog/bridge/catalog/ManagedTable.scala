@@ -27,11 +27,13 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
   override def id(): String = (definition \ "id").extractOpt[String].orNull
   override def version(): String = (definition \ "version").extractOpt[String].orNull
   private val struct: StructType = CatalogV2Util.v2ColumnsToStructType(Json.toColumns(definition \ "columns"))
+
   /** With CHAR and VARCHAR as declared, which Spark makes strings where it reads and writes; but not inside of a struct:
     * there Spark could not read back what it notes of names with a blank in them. */
   override val columns: Array[Column] = CatalogV2Util.structTypeToV2Columns(StructType(
-    Json.struct(definition \ "columns").map(field => if (field.dataType.existsRecursively(_.isInstanceOf[StructType])) field
-      else CharVarcharUtils.getRawType(field.metadata).map(raw => field.copy(dataType = raw)).getOrElse(field))))
+      Json.struct(definition \ "columns").map(field =>
+        if (field.dataType.existsRecursively(_.isInstanceOf[StructType])) field
+        else CharVarcharUtils.getRawType(field.metadata).map(raw => field.copy(dataType = raw)).getOrElse(field))))
   override def schema(): StructType = struct
   def computedColumns: Seq[Column] = Json.toColumns(definition \ "computed").toSeq
   override val partitioning: Array[Transform] = Json.toTransforms(definition \ "partitions")
@@ -59,18 +61,19 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ManagedWriteBuilder(handle, name(), info)
 
   override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
-    () => new SupportsDelta {
-      override def description(): String = s"$command of ${name()}"
-      override def command(): RowLevelOperation.Command = info.command
-      override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-        ManagedTable.this.newScanBuilder(options)
-      override def newWriteBuilder(write: LogicalWriteInfo): DeltaWriteBuilder =
-        new ManagedDeltaWriteBuilder(handle, name(), info.command.toString, write)
-      override val representUpdateAsDeleteAndInsert: Boolean =
-        (definition \ "updateAsDeleteAndInsert").extract[Boolean]
-      override val rowId: Array[NamedReference] =
-        (definition \ "rowId").extract[Array[String]].map(FieldReference.column(_): NamedReference)
-    }
+    () =>
+      new SupportsDelta {
+        override def description(): String = s"$command of ${name()}"
+        override def command(): RowLevelOperation.Command = info.command
+        override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+          ManagedTable.this.newScanBuilder(options)
+        override def newWriteBuilder(write: LogicalWriteInfo): DeltaWriteBuilder =
+          new ManagedDeltaWriteBuilder(handle, name(), info.command.toString, write)
+        override val representUpdateAsDeleteAndInsert: Boolean =
+          (definition \ "updateAsDeleteAndInsert").extract[Boolean]
+        override val rowId: Array[NamedReference] =
+          (definition \ "rowId").extract[Array[String]].map(FieldReference.column(_): NamedReference)
+      }
 }
 
 /** A managed table whose partitions can be listed, dropped and truncated. */
@@ -78,7 +81,7 @@ class PartitionedManagedTable(catalog: JObject, ident: Identifier, definition: J
     extends ManagedTable(catalog, ident, definition) with SupportsAtomicPartitionManagement {
   import Json.formats
   override def partitionSchema(): StructType = StructType(partitioning.map(transform =>
-    schema()(transform.references.head.fieldNames.head)))
+      schema()(transform.references.head.fieldNames.head)))
 
   private def values(partition: InternalRow, names: Array[String]): JObject = JObject(names.toList.zipWithIndex.map {
     case (name, i) =>

@@ -2,8 +2,6 @@ package org.apache.spark.sql.tablestore
 
 import java.util
 
-import scala.jdk.CollectionConverters._
-
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.Identifier
 import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, ProcedureParameter, UnboundProcedure}
@@ -12,7 +10,8 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.json4s._
 import org.json4s.JsonDSL._
 
-class StoredProcedure(catalog: JObject, ident: Identifier, definition: JValue) extends UnboundProcedure with BoundProcedure {
+class StoredProcedure(catalog: JObject, ident: Identifier, definition: JValue) extends UnboundProcedure
+    with BoundProcedure {
   import Json.formats
   override def name(): String = ident.name
   override def description(): String = (definition \ "description").extract[String]

@@ -31,11 +31,14 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   }
 
   override def name(): String = catalogName
+
   /** The name it is configured by. */
   def ownName: String = catalogName
 
   /** The same catalog, which Spark does not take for its session catalog. */
-  def underAnotherName: TableStoreCatalog = as(new TableStoreCatalog { override def name(): String = "table_store" }, catalog)
+  def underAnotherName: TableStoreCatalog =
+    as(new TableStoreCatalog { override def name(): String = "table_store" }, catalog)
+
   /** The same catalog, in which the session's temporary tables alone are seen. */
   def ofTemporaryTables: TableStoreCatalog = as(new TableStoreCatalog, catalog ~ ("only_temporary" -> true))
   private def as(other: TableStoreCatalog, said: JObject): TableStoreCatalog = {
@@ -46,12 +49,16 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def defaultNamespace(): Array[String] = Array("default")
   override def capabilities(): util.Set[TableCatalogCapability] = util.EnumSet.of(
     TableCatalogCapability.SUPPORTS_CREATE_TABLE_WITH_GENERATED_COLUMNS,
-    TableCatalogCapability.SUPPORT_COLUMN_DEFAULT_VALUE, TableCatalogCapability.SUPPORT_TABLE_CONSTRAINT)
+    TableCatalogCapability.SUPPORT_COLUMN_DEFAULT_VALUE,
+    TableCatalogCapability.SUPPORT_TABLE_CONSTRAINT
+  )
 
   private def ask(request: String, argument: JObject, repeatable: Boolean = true): JValue =
     PlannerProcess.ask(request, catalog ~ argument, repeatable = repeatable)
   private def change(request: String, argument: JObject): JValue = ask(request, argument, repeatable = false)
-  private def followed[T](names: Identifier*)(result: T): T = { SessionCatalogMirror.follow(catalog, names: _*); result }
+  private def followed[T](names: Identifier*)(result: T): T = {
+    SessionCatalogMirror.follow(catalog, names: _*); result
+  }
 
   // Tables
   private def load(ident: Identifier, travel: JObject): Table = ask("load_table", Json.ident(ident) ~ travel) match {
@@ -61,7 +68,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   private def toTable(ident: Identifier, table: JValue, travel: JObject = JObject()): Table = table \ "foreign" match {
     case JNothing => ManagedTable(catalog, ident, table)
     case definition => foreign.load(ident, ForeignDefinition(definition),
-      (travel \ "version").extractOpt[String], (travel \ "timestamp_us").extractOpt[Long])
+        (travel \ "version").extractOpt[String], (travel \ "timestamp_us").extractOpt[Long])
   }
   override def tableExists(ident: Identifier): Boolean = ask("table_exists", Json.ident(ident)).extract[Boolean]
   override def loadTable(ident: Identifier): Table = load(ident, JObject())
@@ -70,7 +77,8 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def loadTable(ident: Identifier, version: String): Table = load(ident, "version" -> version)
   override def loadTable(ident: Identifier, micros: Long): Table = load(ident, "timestamp_us" -> micros)
 
-  override def loadChangelog(ident: Identifier, context: ChangelogContext, options: CaseInsensitiveStringMap): Changelog =
+  override def loadChangelog(
+      ident: Identifier, context: ChangelogContext, options: CaseInsensitiveStringMap): Changelog =
     ask("load_changelog", Json.ident(ident) ~ ManagedChangelog.request(context)) match {
       case JNothing | JNull => throw new NoSuchTableException(ident)
       case changelog => new ManagedChangelog(catalog, ident, changelog)
@@ -117,7 +125,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
 
   private def recordForeign(ident: Identifier, isNew: Boolean)(definition: ForeignDefinition): Unit =
     change("record_foreign",
-        Json.ident(ident) ~ ("definition" -> definition.toJson) ~ ("is_new" -> isNew)).extract[String] match {
+      Json.ident(ident) ~ ("definition" -> definition.toJson) ~ ("is_new" -> isNew)).extract[String] match {
       case "table_exists" => throw new TableAlreadyExistsException(ident)
       case "no_such_namespace" => throw new NoSuchNamespaceException(ident.namespace)
       case _ => ()
@@ -126,8 +134,8 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table = {
     val like: JObject = source match {
       case managed: ManagedTable => ("source" -> managed.handle \ "handle") ~
-        ("source_properties" -> Json.strings(managed.properties)) ~
-        ("source_constraints" -> Json.constraints(managed.constraints))
+          ("source_properties" -> Json.strings(managed.properties)) ~
+          ("source_constraints" -> Json.constraints(managed.constraints))
       case _ => JObject() // a view's or another format's mean nothing here
     }
     followed(ident)(change("create_table", Json.ident(ident) ~ definition(info) ~ like) match {
@@ -189,6 +197,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     builder.withColumns(Json.toColumns(view \ "columns"))
     builder.withProperties(Json.toStrings(view \ "properties"))
     new View(builder) {
+
       /** As a query is analysed by: with CHAR and VARCHAR as the strings that Spark has made of them below. */
       override def columns(): Array[Column] =
         CatalogV2Util.structTypeToV2Columns(CharVarcharUtils.replaceCharVarcharWithStringInSchema(schema()))
@@ -214,10 +223,12 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def replaceView(ident: Identifier, view: View): View = viewWritten("replace_view", ident, view)
   override def createOrReplaceView(ident: Identifier, view: View): View =
     viewWritten("create_or_replace_view", ident, view)
+
   /** Other columns for a view, unless its query is no longer that text. */
   def noteViewColumns(ident: Identifier, query: String, columns: Array[Column]): Unit = {
-    change("note_view_columns", Json.ident(ident) ~ ("queryText" -> query) ~
-      ("columns" -> Json.columns(columns)))
+    change("note_view_columns",
+      Json.ident(ident) ~ ("queryText" -> query) ~
+        ("columns" -> Json.columns(columns)))
     SessionCatalogMirror.follow(catalog, ident)
   }
   override def dropView(ident: Identifier): Boolean =
@@ -245,15 +256,21 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
       case properties => Some(properties)
     }
   override def createNamespace(namespace: Array[String], properties: util.Map[String, String]): Unit =
-    if (!change("create_namespace", ("namespace" -> namespace.toList) ~
-        ("properties" -> Json.strings(properties))).extract[Boolean]) {
+    if (!change("create_namespace",
+        ("namespace" -> namespace.toList) ~
+          ("properties" -> Json.strings(properties))).extract[Boolean]) {
       throw new NamespaceAlreadyExistsException(namespace)
     } else SessionCatalogMirror.followNamespace(catalog, namespace, exists = true)
   override def alterNamespace(namespace: Array[String], changes: NamespaceChange*): Unit = {
     val (set, unset) = changes.partition(_.isInstanceOf[NamespaceChange.SetProperty])
-    change("alter_namespace", ("namespace" -> namespace.toList) ~
-      ("set" -> Json.strings(set.map { case c: NamespaceChange.SetProperty => c.property -> c.value }.toMap.asJava)) ~
-      ("unset" -> unset.toList.map { case c: NamespaceChange.RemoveProperty => c.property }))
+    change(
+      "alter_namespace",
+      ("namespace" -> namespace.toList) ~
+        ("set" -> Json.strings(set.collect { case c: NamespaceChange.SetProperty =>
+          c.property -> c.value
+        }.toMap.asJava)) ~
+        ("unset" -> unset.toList.collect { case c: NamespaceChange.RemoveProperty => c.property })
+    )
   }
   override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean =
     change("drop_namespace", ("namespace" -> namespace.toList) ~ ("cascade" -> cascade)) match {

@@ -37,7 +37,8 @@ class CatalogListingStrategy(session: SparkSession) extends classic.Strategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case show @ ShowTables(ResolvedNamespace(catalog: TableStoreCatalog, namespace, _), pattern, output)
         if CatalogListing.isCall(show) =>
-      val views = session.asInstanceOf[classic.SparkSession].sessionState.catalog.listLocalTempViews(pattern.getOrElse("*"))
+      val views =
+        session.asInstanceOf[classic.SparkSession].sessionState.catalog.listLocalTempViews(pattern.getOrElse("*"))
       val rows = ShowTablesExec(output, catalog, namespace, pattern).executeCollect().toSeq ++
         views.map(view => InternalRow(UTF8String.fromString(""), UTF8String.fromString(view.table), true))
       LocalTableScanExec(output, rows, None) :: Nil

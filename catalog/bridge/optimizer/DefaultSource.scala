@@ -24,12 +24,12 @@ class DefaultSourceElsewhere(session: SparkSession) extends Rule[LogicalPlan] wi
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case create: V2CreateTablePlan => create.name match {
-      case UnresolvedIdentifier(CatalogAndIdentifier(catalog, _), _) if !catalog.isInstanceOf[TableStoreCatalog] =>
-        create.asInstanceOf[LogicalPlan].transformExpressions {
-          case spec: UnresolvedTableSpec if becomesDefault(catalog, spec) => spec.copy(provider = Some("parquet"))
-        }
-      case _ => plan
-    }
+        case UnresolvedIdentifier(CatalogAndIdentifier(catalog, _), _) if !catalog.isInstanceOf[TableStoreCatalog] =>
+          create.asInstanceOf[LogicalPlan].transformExpressions {
+            case spec: UnresolvedTableSpec if becomesDefault(catalog, spec) => spec.copy(provider = Some("parquet"))
+          }
+        case _ => plan
+      }
     case create @ CreateV1Table(table, _, _) if table.provider.exists(isDefault) =>
       create.copy(tableDesc = table.copy(provider = Some("parquet")))
     case other => other
@@ -38,6 +38,7 @@ class DefaultSourceElsewhere(session: SparkSession) extends Rule[LogicalPlan] wi
   /** Where a statement names no format, the session catalog takes the default's. */
   private def becomesDefault(catalog: CatalogPlugin, spec: UnresolvedTableSpec): Boolean = spec.provider match {
     case Some(provider) => isDefault(provider)
-    case None => CatalogV2Util.isSessionCatalog(catalog) && spec.serde.isEmpty && isDefault(state.conf.defaultDataSourceName)
+    case None =>
+      CatalogV2Util.isSessionCatalog(catalog) && spec.serde.isEmpty && isDefault(state.conf.defaultDataSourceName)
   }
 }

@@ -17,7 +17,8 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, 
 object MergeTargets {
   def narrowed(plan: LogicalPlan, broadcastMax: Long): LogicalPlan = plan.transform {
     case join @ Join(Project(columns, target), source, RightOuter, Some(condition), _) if isTarget(target) =>
-      matching(target, source, condition, broadcastMax).map(rows => join.copy(left = Project(columns, rows))).getOrElse(join)
+      matching(target, source, condition, broadcastMax).map(rows => join.copy(left = Project(columns, rows))).getOrElse(
+        join)
     case join @ Join(source, target, LeftAnti, Some(condition), _) if isManaged(target) =>
       matching(target, source, condition, broadcastMax).map(rows => join.copy(right = rows)).getOrElse(join)
   }
@@ -35,7 +36,8 @@ object MergeTargets {
     case _ => None
   }
 
-  private def matching(target: LogicalPlan, source: LogicalPlan, condition: Expression, max: Long): Option[LogicalPlan] = {
+  private def matching(
+      target: LogicalPlan, source: LogicalPlan, condition: Expression, max: Long): Option[LogicalPlan] = {
     val needed = (condition.references -- target.outputSet).toSeq
     for {
       keys <- rowsAmong(source, AttributeSet(needed))
@@ -54,6 +56,7 @@ object MergeTargets {
   private case class Superset(plan: LogicalPlan, isExact: Boolean) {
     def through(wrap: LogicalPlan => LogicalPlan, computed: Iterable[Expression]): Option[Superset] =
       if (computed.exists(isUnsure) || !(isExact || computed.forall(neverFails))) None else Some(copy(wrap(plan)))
+
     /** Without something above that leaves rows out: the optimiser may have moved what fails on those below it. */
     def widened: Option[Superset] =
       if (plan.exists(_.expressions.exists(!neverFails(_)))) None else Some(copy(isExact = false))
@@ -71,16 +74,19 @@ object MergeTargets {
       }
       if (isGrouping) projected(columns, child, needed) else None
     case Filter(condition, child) =>
-      val withIt = rowsAmong(child, needed ++ condition.references).flatMap(_.through(Filter(condition, _), Seq(condition)))
+      val withIt =
+        rowsAmong(child, needed ++ condition.references).flatMap(_.through(Filter(condition, _), Seq(condition)))
       withIt.orElse(rowsAmong(child, needed).flatMap(_.widened))
-    case _: GlobalLimit | _: LocalLimit | _: WindowGroupLimit => rowsAmong(plan.children.head, needed).flatMap(_.widened)
+    case _: GlobalLimit | _: LocalLimit | _: WindowGroupLimit =>
+      rowsAmong(plan.children.head, needed).flatMap(_.widened)
     case _: Sort | _: Window => rowsAmong(plan.children.head, needed)
     case join @ Join(left, right, Inner, condition, _) =>
       val wanted = needed ++ condition.toSeq.flatMap(_.references)
       for {
         one <- rowsAmong(left, AttributeSet(wanted.filter(left.outputSet.contains)))
         other <- rowsAmong(right, AttributeSet(wanted.filter(right.outputSet.contains)))
-        both <- Superset(one.plan, one.isExact && other.isExact).through(rows => join.copy(left = rows, right = other.plan), condition)
+        both <- Superset(one.plan, one.isExact && other.isExact).through(
+          rows => join.copy(left = rows, right = other.plan), condition)
       } yield both
     case _ => None
   }
@@ -95,9 +101,9 @@ object MergeTargets {
     case _: LocalRelation | _: Range => true
     case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
     case scanned: DataSourceV2ScanRelation => scanned.scan match {
-      case _: ManagedScan | _: RowsScan | _: FileScan => true
-      case _ => false
-    }
+        case _: ManagedScan | _: RowsScan | _: FileScan => true
+        case _ => false
+      }
     case _ => false
   }
 
@@ -106,7 +112,8 @@ object MergeTargets {
 
   /** Whatever the values: a cast may have stood behind a condition that is left out. */
   private def neverFails(expression: Expression): Boolean = !expression.exists {
-    case _: Attribute | _: Literal | _: Alias | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull => false
+    case _: Attribute | _: Literal | _: Alias | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull =>
+      false
     case cast: Cast => !Cast.canUpCast(cast.child.dataType, cast.dataType)
     case _ => true
   }

@@ -45,7 +45,8 @@ object SealedSecrets extends Rule[LogicalPlan] {
   private def hidden(properties: Map[String, String]): Map[String, String] = {
     val shown = SQLConf.get.redactOptions(properties)
     properties.map {
-      case (name, value) if name.startsWith(prefix) && shown(name) != value && !value.startsWith(mark) => name -> encrypted(value)
+      case (name, value) if name.startsWith(prefix) && shown(name) != value && !value.startsWith(mark) =>
+        name -> encrypted(value)
       case same => same
     }
   }
@@ -64,7 +65,8 @@ object SealedSecrets extends Rule[LogicalPlan] {
   }
 
   /** The value that was given. */
-  def opened(value: String): String = if (value == null || !value.startsWith(mark)) value else {
+  def opened(value: String): String = if (value == null || !value.startsWith(mark)) value
+  else {
     val (nonce, rest) = Base64.getDecoder.decode(value.substring(mark.length)).splitAt(nonceBytes)
     new String(cipher(Cipher.DECRYPT_MODE, nonce).doFinal(rest), UTF_8)
   }

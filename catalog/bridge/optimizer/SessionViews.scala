@@ -7,7 +7,11 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.datasources.v2.{DescribeV2ViewExec, ShowCreateV2ViewExec, ShowV2ViewPropertiesExec}
+import org.apache.spark.sql.execution.datasources.v2.{
+  DescribeV2ViewExec,
+  ShowCreateV2ViewExec,
+  ShowV2ViewPropertiesExec
+}
 
 /** Views where our catalog stands in place of `spark_catalog`: by the name alone Spark 4.2 gives statements on views of
   * that catalog to its v1 commands, which know nothing of it. They are named otherwise before Spark looks. */
@@ -24,15 +28,17 @@ class SessionViews(session: SparkSession) extends Rule[LogicalPlan] with LookupC
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case create @ CreateView(name: UnresolvedIdentifier, _, _, _, _, _, _, _, _, _, _, _) =>
       resolved(name).map(child => create.copy(child = child)).getOrElse(create)
-    case drop @ DropView(name: UnresolvedIdentifier, _) if !catalogManager.v1SessionCatalog.isTempView(name.nameParts) =>
+    case drop @ DropView(name: UnresolvedIdentifier, _)
+        if !catalogManager.v1SessionCatalog.isTempView(name.nameParts) =>
       resolved(name).map(child => drop.copy(child = child)).getOrElse(drop)
     case show @ ShowViews(UnresolvedNamespace(CatalogAndNamespace(catalog, namespace), _), _, _) =>
       renamed(catalog).map(inNamespace(show, _, namespace)).getOrElse(show)
     case show @ ShowViews(CurrentNamespace, _, _) =>
-      renamed(catalogManager.currentCatalog).map(inNamespace(show, _, catalogManager.currentNamespace)).getOrElse(show)
+      renamed(catalogManager.currentCatalog).map(inNamespace(show, _,
+          catalogManager.currentNamespace.toIndexedSeq)).getOrElse(show)
     case _: AlterViewAs | _: AlterViewSchemaBinding | _: SetViewProperties | _: UnsetViewProperties | _: RenameTable |
-         _: DescribeRelation | _: DescribeColumn | _: ShowCreateTable | _: ShowTableProperties | _: ShowColumns |
-         _: AnalyzeTable =>
+        _: DescribeRelation | _: DescribeColumn | _: ShowCreateTable | _: ShowTableProperties | _: ShowColumns |
+        _: AnalyzeTable =>
       plan.mapChildren {
         case name: UnresolvedView => view(name.multipartIdentifier).getOrElse(name)
         case name: UnresolvedTableOrView => view(name.multipartIdentifier).getOrElse(name)
@@ -44,10 +50,11 @@ class SessionViews(session: SparkSession) extends Rule[LogicalPlan] with LookupC
   private def view(parts: Seq[String]): Option[LogicalPlan] = parts match {
     case _ if catalogManager.v1SessionCatalog.isTempView(parts) => None
     case CatalogAndIdentifier(catalog, ident) => renamed(catalog).flatMap(named =>
-      try named.loadRelation(ident) match {
-        case view: View => Some(ResolvedPersistentView(named, ident, view))
-        case _ => None
-      } catch { case _: NoSuchTableException => None })
+        try named.loadRelation(ident) match {
+            case view: View => Some(ResolvedPersistentView(named, ident, view))
+            case _ => None
+          }
+        catch { case _: NoSuchTableException => None })
     case _ => None
   }
   private def resolved(name: UnresolvedIdentifier): Option[ResolvedIdentifier] = name.nameParts match {

@@ -22,7 +22,8 @@ import org.json4s.JsonDSL._
 
 /** Asks the planner about a stream that is about to write a managed table, before Spark starts it. */
 class StreamWriters(session: SparkSession) extends Rule[LogicalPlan] {
-  private lazy val listens = session.asInstanceOf[classic.SparkSession].streams.addListener(new StreamWriterListener(session))
+  private lazy val listens =
+    session.asInstanceOf[classic.SparkSession].streams.addListener(new StreamWriterListener(session))
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case start: WriteToStreamStatement if start.sink.isInstanceOf[ManagedTable] => check(start); start
@@ -38,8 +39,9 @@ class StreamWriters(session: SparkSession) extends Rule[LogicalPlan] {
     val checkpoint = new StreamCheckpoint(root, start.hadoopConf)
     val stream = ("query" -> checkpoint.query) ~ ("lastOffset" -> checkpoint.lastOffset) ~
       ("running" -> StreamWriters.running(session))
-    val lost = PlannerProcess.ask("start_stream_write", table.handle ~ ("stream" -> stream) ~
-      ("outputMode" -> start.outputMode.toString))
+    val lost = PlannerProcess.ask("start_stream_write",
+      table.handle ~ ("stream" -> stream) ~
+        ("outputMode" -> start.outputMode.toString))
     Json.toStrings(lost).asScala.foreach { case (batch, entry) => checkpoint.restore(batch, entry) }
   }
 }
@@ -64,6 +66,7 @@ case class RunningStream(session: SparkSession, write: ManagedStreamingWrite, ex
   @volatile var renewed: Long = System.nanoTime()
   def stream: JObject = ("query" -> write.query) ~ ("run" -> execution.runId.toString) ~
     ("running" -> StreamWriters.running(session))
+
   /** Entries of the checkpoint from which a batch can be read again. */
   def offsets(batch: Long): JObject = {
     val checkpoint = new StreamCheckpoint(new Path(execution.resolvedCheckpointRoot),
@@ -83,12 +86,14 @@ class StreamCheckpoint(root: Path, configuration: Configuration) {
     else files.list(offsets).map(_.getPath.getName).filter(_.forall(_.isDigit)).map(_.toLong).maxOption.getOrElse(-1)
   def entry(batch: Long): String = {
     val in = files.open(new Path(offsets, batch.toString))
-    try new String(in.readAllBytes, UTF_8) finally in.close()
+    try new String(in.readAllBytes, UTF_8)
+    finally in.close()
   }
   def restore(batch: String, entry: String): Unit = {
     files.mkdirs(offsets)
     val out = files.createAtomic(new Path(offsets, batch), true)
-    try { out.write(entry.getBytes(UTF_8)); out.close() } catch { case NonFatal(error) => out.cancel(); throw error }
+    try { out.write(entry.getBytes(UTF_8)); out.close() }
+    catch { case NonFatal(error) => out.cancel(); throw error }
   }
 }
 
@@ -97,12 +102,16 @@ class StreamWriterListener(session: SparkSession) extends StreamingQueryListener
   import StreamingQueryListener._
   private val pause = 30L * 1000 * 1000 * 1000
 
-  private def tell(request: String, stream: RunningStream): Unit = try session.withActive {
-    PlannerProcess.ask(request, stream.write.handle ~ ("stream" -> stream.stream))
-  } catch { case NonFatal(error) => logWarning(s"$request: ${error.getMessage}") }
+  private def tell(request: String, stream: RunningStream): Unit =
+    try session.withActive {
+        PlannerProcess.ask(request, stream.write.handle ~ ("stream" -> stream.stream))
+      }
+    catch { case NonFatal(error) => logWarning(s"$request: ${error.getMessage}") }
 
   private def renew(id: UUID): Unit = Option(StreamWriters.known.get(id)).foreach { stream =>
-    if (System.nanoTime() - stream.renewed > pause) { stream.renewed = System.nanoTime(); tell("renew_stream_write", stream) }
+    if (System.nanoTime() - stream.renewed > pause) {
+      stream.renewed = System.nanoTime(); tell("renew_stream_write", stream)
+    }
   }
   override def onQueryStarted(event: QueryStartedEvent): Unit = ()
   override def onQueryProgress(event: QueryProgressEvent): Unit = renew(event.progress.id)

@@ -22,7 +22,8 @@ class TemporaryTables(session: SparkSession) extends Rule[LogicalPlan] with Look
   override protected lazy val catalogManager: CatalogManager = own.sessionState.catalogManager
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case create: V2CreateTablePlan if isTemporary(plan.expressions.collectFirst { case s: UnresolvedTableSpec => s.properties }) =>
+    case create: V2CreateTablePlan
+        if isTemporary(plan.expressions.collectFirst { case s: UnresolvedTableSpec => s.properties }) =>
       hiding(plan, create.name)
     case create: CreateTableLike if isTemporary(Some(create.properties)) => hiding(plan, create.name)
     case other => other
@@ -43,9 +44,11 @@ class TemporaryTables(session: SparkSession) extends Rule[LogicalPlan] with Look
 /** Tells the planner when a session of the Thrift server or of Connect that made temporary tables has ended. What a
   * session in its own process leaves goes with the process. */
 object SessionEnds extends SparkListener with Logging {
+
   /** A session that made temporary tables, by what Spark says of the statement that made them. */
   private case class Maker(session: classic.SparkSession, statement: String, tags: String)
   private val makers = ConcurrentHashMap.newKeySet[Maker]()
+
   /** Of each statement of the Thrift server that runs, and of those of makers: its session there. */
   private val sessionOf = new ConcurrentHashMap[String, String]()
   private var heard: SparkContext = _
@@ -81,6 +84,8 @@ object SessionEnds extends SparkListener with Logging {
   private def end(ended: Maker => Boolean): Unit = for (maker <- makers.asScala.filter(ended)) {
     makers.remove(maker)
     try maker.session.withActive(PlannerProcess.ask("end_session", JObject()))
-    catch { case NonFatal(error) => logWarning("temporary tables of an ended session stay until the process ends", error) }
+    catch {
+      case NonFatal(error) => logWarning("temporary tables of an ended session stay until the process ends", error)
+    }
   }
 }

@@ -12,23 +12,28 @@ import org.apache.spark.sql.types.{StructField, StructType}
 /** Views WITH SCHEMA EVOLUTION or TYPE EVOLUTION get the columns that their query has now. Spark 4.2 checks after this that
   * they have (ViewSyncSchemaToMetaStore), and would itself note them in its v1 session catalog alone. */
 class ViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
-  private lazy val catalogManager: CatalogManager = session.asInstanceOf[classic.SparkSession].sessionState.catalogManager
+  private lazy val catalogManager: CatalogManager =
+    session.asInstanceOf[classic.SparkSession].sessionState.catalogManager
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
-    case view @ View(desc, false, query, _) if query.resolved => newSchema(desc, query.schema) match {
-      case Some(schema) if isNoted(desc, schema) => view.copy(desc = desc.copy(schema = schema))
-      case _ => view
-    }
+    case view @ View(desc, false, query, _) if query.resolved =>
+      newSchema(desc, query.schema) match {
+        case Some(schema) if isNoted(desc, schema) => view.copy(desc = desc.copy(schema = schema))
+        case _ => view
+      }
   }
 
   /** As Spark's check has it: with TYPE EVOLUTION the view keeps names, comments and number of its columns. */
   private def newSchema(desc: CatalogTable, query: StructType): Option[StructType] = desc.viewSchemaMode match {
-    case SchemaEvolution => Some(query).filterNot(now => now.length == desc.schema.length && now.zip(desc.schema).forall {
-      case (one, other) => isSameType((one, other)) && one.name == other.name && one.getComment() == other.getComment()
-    })
+    case SchemaEvolution => Some(query).filterNot(now =>
+        now.length == desc.schema.length && now.zip(desc.schema).forall {
+          case (one, other) =>
+            isSameType((one, other)) && one.name == other.name && one.getComment() == other.getComment()
+        })
     case SchemaTypeEvolution if query.length == desc.schema.length && !query.zip(desc.schema).forall(isSameType) =>
-      Some(StructType(query.map(field => desc.schema.fields.find(_.name == field.name)
-        .fold(field)(known => field.copy(metadata = known.metadata)))))
+      Some(StructType(query.map(field =>
+            desc.schema.fields.find(_.name == field.name)
+              .fold(field)(known => field.copy(metadata = known.metadata)))))
     case _ => None
   }
   private val isSameType: ((StructField, StructField)) => Boolean = {
@@ -43,8 +48,11 @@ class ViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
           val bare = StructField(field.name, field.dataType, field.nullable)
           field.getComment().fold(bare)(bare.withComment)
         }
-        catalog.noteViewColumns(Identifier.of(desc.identifier.database.toArray, desc.identifier.table),
-          desc.viewText.getOrElse(""), CatalogV2Util.structTypeToV2Columns(StructType(plain)))
+        catalog.noteViewColumns(
+          Identifier.of(desc.identifier.database.toArray, desc.identifier.table),
+          desc.viewText.getOrElse(""),
+          CatalogV2Util.structTypeToV2Columns(StructType(plain))
+        )
         true
       case _ => false
     }

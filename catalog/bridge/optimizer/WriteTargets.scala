@@ -9,7 +9,6 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.{Column, TableWritePrivilege}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.json4s._
 import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact
 
@@ -43,14 +42,18 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
       val hidden = computed(merge.targetTable)
       val actions = merge.matchedActions ++ merge.notMatchedActions ++ merge.notMatchedBySourceActions
       refuse(actions.flatMap {
-        case action: UpdateAction => assigned(action.assignments)
-        case action: InsertAction => assigned(action.assignments)
-        case _ => Nil
-      }, hidden)
-      val takesAll = actions.exists(action => action.isInstanceOf[UpdateStarAction] || action.isInstanceOf[InsertStarAction])
-      merge.copy(targetTable = merge.targetTable.transform { case target: UnresolvedRelation =>
-        target.requireWritePrivileges(TableWritePrivilege.values.toSet) },
-        sourceTable = if (takesAll) withPlaceholders(merge.sourceTable, hidden) else merge.sourceTable)
+          case action: UpdateAction => assigned(action.assignments)
+          case action: InsertAction => assigned(action.assignments)
+          case _ => Nil
+        }, hidden)
+      val takesAll =
+        actions.exists(action => action.isInstanceOf[UpdateStarAction] || action.isInstanceOf[InsertStarAction])
+      merge.copy(
+        targetTable = merge.targetTable.transform { case target: UnresolvedRelation =>
+          target.requireWritePrivileges(TableWritePrivilege.values.toSet)
+        },
+        sourceTable = if (takesAll) withPlaceholders(merge.sourceTable, hidden) else merge.sourceTable
+      )
     case update: UpdateTable if !update.table.resolved =>
       refuse(assigned(update.assignments), computed(update.table))
       update
@@ -77,19 +80,23 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
     val present = if (computed.isEmpty) Nil else analyzed(source).toSeq.flatMap(_.output).map(_.name)
     val absent = computed.filterNot(column => present.exists(same(_, column.name)))
     if (present.isEmpty || absent.isEmpty) source
-    else Project(UnresolvedStar(None) +: absent.map(column => Alias(Literal.default(column.dataType), column.name)()), source)
+    else Project(UnresolvedStar(None) +: absent.map(column => Alias(Literal.default(column.dataType), column.name)()),
+      source)
   }
 
   /** A condition on a computed column needs a target that has it; the query is given a value that does not count. */
-  private def replacing(replace: OverwriteByExpression, target: UnresolvedRelation, condition: Expression): LogicalPlan = {
+  private def replacing(
+      replace: OverwriteByExpression, target: UnresolvedRelation, condition: Expression): LogicalPlan = {
     val hidden = computed(target)
     val named = condition.collect { case UnresolvedAttribute(parts) => parts.last }
     (analyzed(target.clearWritePrivileges), analyzed(replace.query)) match {
-      case (Some(table), Some(query)) if hidden.exists(column => named.exists(same(_, column.name))) &&
-          (replace.isByName || query.output.size == table.output.size - hidden.size) =>
+      case (Some(table), Some(query))
+          if hidden.exists(column => named.exists(same(_, column.name))) &&
+            (replace.isByName || query.output.size == table.output.size - hidden.size) =>
         val values = query.output.iterator
         val columns: Seq[NamedExpression] = table.output.flatMap(column =>
-          if (hidden.exists(other => same(other.name, column.name))) Seq(Alias(Literal.default(column.dataType), column.name)())
+          if (hidden.exists(other => same(other.name, column.name)))
+            Seq(Alias(Literal.default(column.dataType), column.name)())
           else if (replace.isByName) Nil
           else Seq(values.next()))
         replace.copy(table = target.requireWritePrivileges(TableWritePrivilege.values.toSet),
@@ -110,7 +117,8 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
       }
   }
 
-  private def withColumn(target: UnresolvedRelation, column: String, at: Int, static: List[String]): UnresolvedRelation = {
+  private def withColumn(
+      target: UnresolvedRelation, column: String, at: Int, static: List[String]): UnresolvedRelation = {
     val name = target.multipartIdentifier.last
     if (name.contains(WriteTargets.separator)) target
     else target.copy(multipartIdentifier = target.multipartIdentifier.init :+ (name + WriteTargets.separator +
@@ -120,6 +128,7 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
 
 object WriteTargets {
   val option = "change-type-column"
+
   /** Between a table's name and what an INSERT adds to its columns; the planner takes it apart. */
   val separator = "$change_type$"
 }

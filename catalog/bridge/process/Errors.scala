@@ -27,7 +27,8 @@ object Errors {
   /** What a Python worker said, on one line, without its trace where the error is one of ours. */
   def fromWorker(error: Throwable): Throwable =
     own.findAllMatchIn(String.valueOf(error.getMessage)).toSeq.lastOption.map(found =>
-      new TableStoreException(found.matched.linesIterator.map(_.trim).mkString(" "), found.group(1), found.group(2)): Throwable)
+      new TableStoreException(found.matched.linesIterator.map(_.trim).mkString(" "), found.group(1),
+        found.group(2)): Throwable)
       .getOrElse(error)
 
   /** A data file that Spark's Parquet reader could not read. */
@@ -40,56 +41,92 @@ object Errors {
         val reason = String.valueOf(causes.last.getMessage).linesIterator.nextOption().getOrElse("")
         ("TABLE_STORE_CORRUPT_FILE", "KD001", s"is damaged: $reason")
       }
-    new TableStoreException(s"[$condition] File '$path'${snapshot.map(id => s" of snapshot $id").getOrElse("")} $what. " +
-      "Restore the file from a copy, or read an older snapshot with VERSION AS OF and roll back to it with " +
-      s"CALL sys.rollback. SQLSTATE: $state", condition, state)
+    new TableStoreException(
+      s"[$condition] File '$path'${snapshot.map(id => s" of snapshot $id").getOrElse("")} $what. " +
+        "Restore the file from a copy, or read an older snapshot with VERSION AS OF and roll back to it with " +
+        s"CALL sys.rollback. SQLSTATE: $state",
+      condition,
+      state
+    )
   }
 
   def plannerFailed(python: String, log: File): Throwable = new TableStoreException(
     s"[TABLE_STORE_PLANNER_NOT_STARTED] The planner did not start with `$python -m table_store.planner`. " +
-      s"Run `table-store doctor`, and see $log. SQLSTATE: 58000", "TABLE_STORE_PLANNER_NOT_STARTED", "58000")
+      s"Run `table-store doctor`, and see $log. SQLSTATE: 58000",
+    "TABLE_STORE_PLANNER_NOT_STARTED",
+    "58000"
+  )
 
   def plannerLost(request: String, cause: Throwable): Throwable = new TableStoreException(
     s"[TABLE_STORE_PLANNER_LOST] The planner process ended while it worked on '$request'. What was committed is " +
       "whole, what was not is invisible; look whether the statement took effect, then repeat it. " +
-      "The session goes on with a new planner. SQLSTATE: 58000", "TABLE_STORE_PLANNER_LOST", "58000", Some(cause))
+      "The session goes on with a new planner. SQLSTATE: 58000",
+    "TABLE_STORE_PLANNER_LOST",
+    "58000",
+    Some(cause)
+  )
 
   def computedColumn(name: String, expression: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_COMPUTED_COLUMN] Column '$name' is computed as $expression: it is never listed or assigned. " +
-      "Leave it out. SQLSTATE: 428C9", "TABLE_STORE_COMPUTED_COLUMN", "428C9")
+      "Leave it out. SQLSTATE: 428C9",
+    "TABLE_STORE_COMPUTED_COLUMN",
+    "428C9"
+  )
 
   def noChangeTypeColumn(name: String, columns: Seq[String]): Throwable = new TableStoreException(
     s"[TABLE_STORE_INVALID_OPTION] Option 'change-type-column' = '$name' is not valid: the query has no such column, " +
-      s"only ${columns.mkString(", ")}. SQLSTATE: 42616", "TABLE_STORE_INVALID_OPTION", "42616")
+      s"only ${columns.mkString(", ")}. SQLSTATE: 42616",
+    "TABLE_STORE_INVALID_OPTION",
+    "42616"
+  )
 
   def noCheckpoint(table: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_NO_CHECKPOINT] A stream that writes $table needs a checkpoint: its rows become visible with each " +
       "checkpoint, without one there would be no output, or rows twice after a restart. Set option " +
       "'checkpointLocation' to a folder of this query's own, or spark.sql.streaming.checkpointLocation. SQLSTATE: 42000",
-    "TABLE_STORE_NO_CHECKPOINT", "42000")
+    "TABLE_STORE_NO_CHECKPOINT",
+    "42000"
+  )
 
   def unreadableTime: Throwable = new TableStoreException(
     "[TABLE_STORE_SYNTAX_ERROR] Spark cannot read the TIMESTAMP in this statement: it names a column, or is no literal " +
       "where CHANGES needs one. Use a literal such as TIMESTAMP '2026-01-31 12:00:00'. SQLSTATE: 42601",
-    "TABLE_STORE_SYNTAX_ERROR", "42601")
+    "TABLE_STORE_SYNTAX_ERROR",
+    "42601"
+  )
 
   def noSuchProcedure(catalog: String, ident: Identifier): Throwable = new TableStoreException(
     s"[TABLE_STORE_PROCEDURE_NOT_FOUND] There is no procedure ${ident.name} in $catalog.${ident.namespace.mkString(".")}. " +
-      s"SHOW PROCEDURES IN $catalog.sys lists them. SQLSTATE: 42883", "TABLE_STORE_PROCEDURE_NOT_FOUND", "42883")
+      s"SHOW PROCEDURES IN $catalog.sys lists them. SQLSTATE: 42883",
+    "TABLE_STORE_PROCEDURE_NOT_FOUND",
+    "42883"
+  )
 
   def partitionsAreData(table: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_PARTITION_NOT_EXPLICIT] Partitions of $table come and go with their rows: insert rows instead of " +
-      "adding a partition. SQLSTATE: 0A000", "TABLE_STORE_PARTITION_NOT_EXPLICIT", "0A000")
+      "adding a partition. SQLSTATE: 0A000",
+    "TABLE_STORE_PARTITION_NOT_EXPLICIT",
+    "0A000"
+  )
 
   def foreignPartitioning(transform: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_UNSUPPORTED_PARTITIONING] $transform is no partitioning for a table USING a format of Spark's: " +
-      "name its columns. SQLSTATE: 0A000", "TABLE_STORE_UNSUPPORTED_PARTITIONING", "0A000")
+      "name its columns. SQLSTATE: 0A000",
+    "TABLE_STORE_UNSUPPORTED_PARTITIONING",
+    "0A000"
+  )
 
   def foreignTimeTravel(table: String, provider: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_TIME_TRAVEL_NOT_SUPPORTED] $table is a table USING $provider, which keeps no older versions. " +
-      "SQLSTATE: 0A000", "TABLE_STORE_TIME_TRAVEL_NOT_SUPPORTED", "0A000")
+      "SQLSTATE: 0A000",
+    "TABLE_STORE_TIME_TRAVEL_NOT_SUPPORTED",
+    "0A000"
+  )
 
   def foreignAlter(provider: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_ALTER_NOT_SUPPORTED] Of a table USING $provider only properties and comments can be changed and " +
-      "nullable columns added at the end. SQLSTATE: 0A000", "TABLE_STORE_ALTER_NOT_SUPPORTED", "0A000")
+      "nullable columns added at the end. SQLSTATE: 0A000",
+    "TABLE_STORE_ALTER_NOT_SUPPORTED",
+    "0A000"
+  )
 }

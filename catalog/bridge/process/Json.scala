@@ -15,7 +15,14 @@ import org.apache.spark.sql.catalyst.util.GeneratedColumn.GENERATION_EXPRESSION_
 import org.apache.spark.sql.connector.catalog.{Column, Identifier, TableChange}
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.{structTypeToV2Columns, v2ColumnsToStructType}
 import org.apache.spark.sql.connector.catalog.constraints.{Constraint, PrimaryKey}
-import org.apache.spark.sql.connector.expressions.{Expression, Expressions, FieldReference, Literal, NamedReference, Transform}
+import org.apache.spark.sql.connector.expressions.{
+  Expression,
+  Expressions,
+  FieldReference,
+  Literal,
+  NamedReference,
+  Transform
+}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.arrow.ArrowConverters
 import org.apache.spark.sql.types.{DataType, MetadataBuilder, StructType}
@@ -53,8 +60,10 @@ object Json {
 
   /** With the expressions of generated columns, which Spark's own conversion leaves out. */
   def columns(columns: Array[Column]): String = StructType(v2ColumnsToStructType(columns).zip(columns).map {
-    case (field, column) if column.generationExpression != null => field.copy(metadata = new MetadataBuilder()
-      .withMetadata(field.metadata).putString(GENERATION_EXPRESSION_METADATA_KEY, column.generationExpression).build())
+    case (field, column) if column.generationExpression != null =>
+      field.copy(metadata = new MetadataBuilder()
+        .withMetadata(field.metadata).putString(GENERATION_EXPRESSION_METADATA_KEY,
+          column.generationExpression).build())
     case (field, _) => field
   }).json
 
@@ -63,15 +72,15 @@ object Json {
   def toColumns(json: JValue): Array[Column] = structTypeToV2Columns(struct(json))
 
   def transforms(partitions: Array[Transform]): JArray = JArray(partitions.toList.map(transform =>
-    ("name" -> transform.name) ~ ("arguments" -> transform.arguments.toList.map(_.describe)) ~
-      ("columns" -> transform.references.toList.map(_.fieldNames.toList))))
+      ("name" -> transform.name) ~ ("arguments" -> transform.arguments.toList.map(_.describe)) ~
+        ("columns" -> transform.references.toList.map(_.fieldNames.toList))))
 
   def toTransforms(json: JValue): Array[Transform] =
     json.extract[Array[String]].map(name => Expressions.identity(FieldReference.column(name).describe))
 
   def constraints(constraints: Array[Constraint]): JArray = JArray(constraints.toList.map {
     case key: PrimaryKey => ("kind" -> "primary key") ~ ("name" -> key.name) ~ ("enforced" -> key.enforced) ~
-      ("columns" -> key.columns.toList.map(_.fieldNames.toList))
+        ("columns" -> key.columns.toList.map(_.fieldNames.toList))
     case other => ("kind" -> other.toDDL) ~ ("name" -> other.name): JObject
   })
 
@@ -87,13 +96,13 @@ object Json {
         ("type" -> literal.dataType.json)
     case reference: NamedReference => "column" -> reference.fieldNames.toList
     case predicate: Predicate => ("name" -> predicate.name) ~
-      ("children" -> predicate.children.toList.map(Json.expression))
+        ("children" -> predicate.children.toList.map(Json.expression))
     case other => "opaque" -> other.describe
   }
 
   def change(change: TableChange): JObject = change match {
     case c: TableChange.SetProperty => ("change" -> "set_property") ~ ("key" -> c.property) ~
-      ("value" -> SealedSecrets.opened(c.value))
+        ("value" -> SealedSecrets.opened(c.value))
     case c: TableChange.RemoveProperty => ("change" -> "remove_property") ~ ("key" -> c.property)
     case c: TableChange.AddColumn =>
       val column = Column.create(c.fieldNames.last, c.dataType, c.isNullable, c.comment, c.defaultValue, null)
@@ -130,13 +139,15 @@ object Json {
     val (rows, schema) = ArrowConverters.fromIPCStream(streams(answer))
     // A columnar row's own copy fails at a NULL number in a map or an array.
     val unsafe = UnsafeProjection.create(schema)
-    try rows.map(row => unsafe(row).copy(): InternalRow).toArray finally rows.close()
+    try rows.map(row => unsafe(row).copy(): InternalRow).toArray
+    finally rows.close()
   }
 
   /** Each of them, which is gone after the call; one stream is in memory at a time. */
   def eachRow(answer: JValue)(use: InternalRow => Unit): Unit = {
     val (rows, _) = ArrowConverters.fromIPCStream(streams(answer))
-    try rows.foreach(use) finally rows.close()
+    try rows.foreach(use)
+    finally rows.close()
   }
 
   private def streams(answer: JValue): Iterator[Array[Byte]] = {

@@ -17,33 +17,39 @@ object PlannerLog {
   private var unique: Option[Path] = None
 
   def of(conf: SparkConf): File =
-    file(conf.getOption("spark.tablestore.planner.log.dir").map(given => Files.createDirectories(Paths.get(given), ownerOnly))
-      .getOrElse(folder(System.getProperty("java.io.tmpdir"), System.getProperty("user.name"))))
+    file(
+      conf.getOption("spark.tablestore.planner.log.dir").map(given =>
+        Files.createDirectories(Paths.get(given), ownerOnly))
+        .getOrElse(folder(System.getProperty("java.io.tmpdir"), System.getProperty("user.name"))))
 
   /** The user's folder among the temporary ones; another, of a name that nobody knows before, where it is not the
     * user's own: whoever made it could have put links into it. */
   def folder(temporary: String, user: String): Path = synchronized {
     val usual = Paths.get(temporary, s"table-store-$user")
-    try Files.createDirectory(usual, ownerOnly) catch { case _: FileAlreadyExistsException => () }
+    try Files.createDirectory(usual, ownerOnly)
+    catch { case _: FileAlreadyExistsException => () }
     if (isOwn(usual)) usual
     else {
-      if (!unique.exists(Files.isDirectory(_))) unique = Some(Files.createTempDirectory(Paths.get(temporary), s"table-store-$user-"))
+      if (!unique.exists(Files.isDirectory(_)))
+        unique = Some(Files.createTempDirectory(Paths.get(temporary), s"table-store-$user-"))
       unique.get
     }
   }
 
-  private def isOwn(path: Path): Boolean = try {
-    val own = Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS) &&
-      Files.getAttribute(path, "unix:uid", LinkOption.NOFOLLOW_LINKS) == new UnixSystem().getUid.toInt
-    if (own) Files.setPosixFilePermissions(path, ownerOnly.value)
-    own
-  } catch { case NonFatal(_) | _: LinkageError => false }
+  private def isOwn(path: Path): Boolean =
+    try {
+      val own = Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS) &&
+        Files.getAttribute(path, "unix:uid", LinkOption.NOFOLLOW_LINKS) == new UnixSystem().getUid.toInt
+      if (own) Files.setPosixFilePermissions(path, ownerOnly.value)
+      own
+    } catch { case NonFatal(_) | _: LinkageError => false }
 
   /** The log of this JVM's planners; it is there, and no link. */
   def file(folder: Path): File = {
     val path = folder.resolve(s"planner-${ProcessHandle.current().pid()}.log")
     Files.newByteChannel(path,
-      java.util.Set.of(StandardOpenOption.CREATE, StandardOpenOption.APPEND, LinkOption.NOFOLLOW_LINKS), readByOwner).close()
+      java.util.Set.of(StandardOpenOption.CREATE, StandardOpenOption.APPEND, LinkOption.NOFOLLOW_LINKS),
+      readByOwner).close()
     path.toFile
   }
 }

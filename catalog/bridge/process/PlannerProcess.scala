@@ -19,7 +19,7 @@ import py4j.{ClientServer, Py4JException, PythonClient}
 trait Planner {
   def attach(context: AnyRef): Unit
   def handle(session: AnyRef, sessionId: String, request: String, argument: String, data: AnyRef,
-             reply: Reply): String
+      reply: Reply): String
 }
 
 /** Carries a JVM exception that a nested call raised back to the thread that asked. */
@@ -82,19 +82,24 @@ private class PlannerProcess(session: SparkSession) {
     }
 
   def isAlive: Boolean = process.isAlive
+
   /** PySpark, which the planner is made of, knows one context: another one needs another planner. */
   def serves(session: SparkSession): Boolean =
     isAlive && (session.sparkContext.isStopped || (session.sparkContext eq context))
   def stop(): Unit = { process.destroy(); close() }
-  private def close(): Unit = try server.shutdown() catch { case NonFatal(_) => () }
+  private def close(): Unit =
+    try server.shutdown()
+    catch { case NonFatal(_) => () }
 }
 
 object PlannerProcess {
+
   /** Memory of a large plan goes back to the system when it is done: by default these keep it for the next one. */
   private val memory = Map("MALLOC_MMAP_THRESHOLD_" -> "1048576", "MIMALLOC_PURGE_DELAY" -> "0",
     "MIMALLOC_ARENA_EAGER_COMMIT" -> "0")
   private var running: PlannerProcess = _
   private var hooked = false
+
   /** Requests so far, by name: what tests count instead of measuring time. */
   val requests = new java.util.concurrent.ConcurrentHashMap[String, Integer]()
 
@@ -126,8 +131,11 @@ object PlannerProcess {
   def begin(session: SparkSession): Unit = {
     val conf = session.sparkContext.getConf
     val catalog = conf.get("spark.sql.defaultCatalog", "spark_catalog")
-    if (conf.getOption(s"spark.sql.catalog.$catalog").contains(classOf[TableStoreCatalog].getName) && !begun.getAndSet(true)) {
-      val starter = new Thread(() => try current(session) catch { case NonFatal(_) => () }, "table-store-planner-start")
+    if (conf.getOption(s"spark.sql.catalog.$catalog").contains(classOf[TableStoreCatalog].getName) && !begun.getAndSet(
+        true)) {
+      val starter = new Thread(() =>
+          try current(session)
+          catch { case NonFatal(_) => () }, "table-store-planner-start")
       starter.setDaemon(true)
       starter.start()
     }

@@ -18,7 +18,8 @@ class PlannerSockets(process: Process, token: String) extends SocketFactory {
   override def createSocket(address: InetAddress, port: Int): Socket = {
     if (!process.isAlive) throw new IOException("the planner has ended")
     val socket = new Socket(address, port)
-    try prove(socket) catch { case refused: IOException => socket.close(); throw refused }
+    try prove(socket)
+    catch { case refused: IOException => socket.close(); throw refused }
     socket
   }
 

@@ -36,19 +36,25 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
   private val rebase = RebaseSpec(LegacyBehaviorPolicy.CORRECTED)
 
   /** The rows of the row groups whose middle lies in the range. */
-  def batches(file: FileRange): PartitionReader[ColumnarBatch] = opened(file.path, _.filter { group =>
-    val middle = group.getStartingPos + group.getCompressedSize / 2
-    middle >= file.start && middle < file.start + file.length
-  })((batches, _) => batches)
+  def batches(file: FileRange): PartitionReader[ColumnarBatch] = opened(file.path,
+    _.filter { group =>
+      val middle = group.getStartingPos + group.getCompressedSize / 2
+      middle >= file.start && middle < file.start + file.length
+    })((batches, _) => batches)
 
   /** Its live rows. */
   def batches(file: LiveFile): PartitionReader[ColumnarBatch] = {
     val byFirstRow = file.groups.map(group => group.firstRow -> group).toMap
-    opened(file.path, groups => {
-      val live = groups.filter(group => byFirstRow.contains(group.getRowIndexOffset))
-      if (live.size < byFirstRow.size) throw new IllegalStateException("it has other row groups than when its keys were read")
-      live
-    })((batches, chosen) => new LiveRowsReader(batches, chosen.map(group => byFirstRow(group.getRowIndexOffset)).iterator))
+    opened(
+      file.path,
+      groups => {
+        val live = groups.filter(group => byFirstRow.contains(group.getRowIndexOffset))
+        if (live.size < byFirstRow.size)
+          throw new IllegalStateException("it has other row groups than when its keys were read")
+        live
+      }
+    )((batches, chosen) =>
+      new LiveRowsReader(batches, chosen.map(group => byFirstRow(group.getRowIndexOffset)).iterator))
   }
 
   /** The same one by one, where column batches have no place for all of the columns. */
@@ -62,7 +68,8 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
 
   /** What `read` makes of the batches of some row groups. */
   private def opened(path: String, of: Seq[BlockMetaData] => Seq[BlockMetaData])(
-      read: (PartitionReader[ColumnarBatch], Seq[BlockMetaData]) => PartitionReader[ColumnarBatch]): PartitionReader[ColumnarBatch] =
+      read: (PartitionReader[ColumnarBatch],
+          Seq[BlockMetaData]) => PartitionReader[ColumnarBatch]): PartitionReader[ColumnarBatch] =
     withStream(path) { (input, stream) =>
       val footer = Footers.of(path, input, stream)
       def some(groups: Seq[BlockMetaData]) = new ParquetMetadata(footer.getFileMetaData, groups.asJava)
@@ -74,16 +81,25 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
   private def withStream[T](path: String)(use: (HadoopInputFile, SeekableInputStream) => T): T = {
     val input = HadoopInputFile.fromPath(SparkPath.fromPathString(path).toPath, conf)
     val stream = input.newStream()
-    try use(input, stream) catch { case error: Throwable => stream.close(); throw error }
+    try use(input, stream)
+    catch { case error: Throwable => stream.close(); throw error }
   }
 
   /** The row groups that bounds and dictionaries leave. */
-  private def possible(input: HadoopInputFile, footer: ParquetMetadata, stream: SeekableInputStream): Seq[BlockMetaData] = {
-    val condition = if (!settings.parquetFilterPushDown) None else {
-      val filters = new ParquetFilters(footer.getFileMetaData.getSchema, settings.parquetFilterPushDownDate,
-        settings.parquetFilterPushDownTimestamp, settings.parquetFilterPushDownDecimal,
-        settings.parquetFilterPushDownStringPredicate, settings.parquetFilterPushDownInFilterThreshold,
-        settings.caseSensitiveAnalysis, rebase)
+  private def possible(
+      input: HadoopInputFile, footer: ParquetMetadata, stream: SeekableInputStream): Seq[BlockMetaData] = {
+    val condition = if (!settings.parquetFilterPushDown) None
+    else {
+      val filters = new ParquetFilters(
+        footer.getFileMetaData.getSchema,
+        settings.parquetFilterPushDownDate,
+        settings.parquetFilterPushDownTimestamp,
+        settings.parquetFilterPushDownDecimal,
+        settings.parquetFilterPushDownStringPredicate,
+        settings.parquetFilterPushDownInFilterThreshold,
+        settings.caseSensitiveAnalysis,
+        rebase
+      )
       parquet.filters.flatMap(filters.createFilter(_)).reduceOption(FilterApi.and)
     }
     val groups = footer.getBlocks.asScala.toSeq
@@ -97,15 +113,24 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
         val byValues = if (options.useDictionaryFilter) left(FilterLevel.DICTIONARY, byBounds) else byBounds
         val asked = parquet.filters.flatMap(_.v2references.map(_.head)).toSet
         for (group <- byBounds if !byValues.contains(group); column <- group.getColumns.asScala)
-          if (column.hasDictionaryPage && asked(column.getPath.toArray.head)) Dictionaries.check(column, stream, options)
+          if (column.hasDictionaryPage && asked(column.getPath.toArray.head))
+            Dictionaries.check(column, stream, options)
         byValues
       } finally { reader.detachFileInputStream(); reader.close() }
     }
   }
 
-  private def allBatches(input: HadoopInputFile, footer: ParquetMetadata, stream: SeekableInputStream): PartitionReader[ColumnarBatch] = {
-    val reader = new VectorizedParquetRecordReader(null, rebase.mode.toString, rebase.timeZone, rebase.mode.toString,
-      rebase.timeZone, settings.offHeapColumnVectorEnabled, settings.parquetVectorizedReaderBatchSize)
+  private def allBatches(
+      input: HadoopInputFile, footer: ParquetMetadata, stream: SeekableInputStream): PartitionReader[ColumnarBatch] = {
+    val reader = new VectorizedParquetRecordReader(
+      null,
+      rebase.mode.toString,
+      rebase.timeZone,
+      rebase.mode.toString,
+      rebase.timeZone,
+      settings.offHeapColumnVectorEnabled,
+      settings.parquetVectorizedReaderBatchSize
+    )
     val batches = new BatchReader(reader)
     try {
       reader.initialize(new FileSplit(input.getPath, 0, input.getLength, Array.empty[String]), context, Some(input),

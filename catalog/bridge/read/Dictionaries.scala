@@ -15,6 +15,7 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 /** Whether dictionaries are as they were written. Who reads rows by them is told by the checksums of all pages, but not who
   * leaves rows out because a dictionary does not have a value: parquet-java compares no checksum there. */
 object Dictionaries {
+
   /** An error unless the dictionary's page has its checksum, and as many values as its header says: that has none. */
   def check(column: ColumnChunkMetaData, stream: SeekableInputStream, options: ParquetReadOptions): Unit = {
     stream.seek(column.getStartingPos)
@@ -25,9 +26,10 @@ object Dictionaries {
     stream.readFully(page)
     val checksum = new CRC32
     checksum.update(page)
-    if (!header.isSetCrc || checksum.getValue.toInt != header.getCrc) throw new IOException("the checksum of a dictionary is wrong")
-    val values = options.getCodecFactory.getDecompressor(column.getCodec)
-      .decompress(BytesInput.from(page), header.getUncompressed_page_size).toByteBuffer
+    if (!header.isSetCrc || checksum.getValue.toInt != header.getCrc)
+      throw new IOException("the checksum of a dictionary is wrong")
+    val values = ByteBuffer.wrap(options.getCodecFactory.getDecompressor(column.getCodec)
+        .decompress(BytesInput.from(page), header.getUncompressed_page_size).toInputStream.readAllBytes())
     if (header.getDictionary_page_header.getNum_values != count(values, column.getPrimitiveType))
       throw new IOException("a dictionary has another number of values than its header says")
   }

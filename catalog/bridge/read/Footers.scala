@@ -20,6 +20,7 @@ object Footers {
   private val firstReadBytes = 8 << 10 // little beside a page of a narrow column
 
   private case class Footer(metadata: ParquetMetadata, bytes: Int)
+
   /** Those that were read in this process: other files of a later snapshot are the same, and files do not change. What
     * they take is many times what they take in a file. */
   private val known = new BoundedCache[Footer](math.min(16L << 20, Runtime.getRuntime.maxMemory / 256), _.bytes)
@@ -28,7 +29,8 @@ object Footers {
   def of(path: String, input: HadoopInputFile, stream: SeekableInputStream): ParquetMetadata =
     known.get(path).map(_.metadata).getOrElse {
       val footer = checked(input.getLength, stream)
-      val converter = new ParquetMetadataConverter(HadoopReadOptions.builder(input.getConfiguration, input.getPath).build())
+      val converter =
+        new ParquetMetadataConverter(HadoopReadOptions.builder(input.getConfiguration, input.getPath).build())
       val parsed = converter.readParquetMetadata(new ByteArrayInputStream(footer), NO_FILTER)
       known.put(path, Footer(parsed, footer.length))
       parsed
@@ -37,14 +39,16 @@ object Footers {
   /** The footer's bytes and those behind them; one read for less than 8 KiB. */
   private def checked(sizeBytes: Long, stream: SeekableInputStream): Array[Byte] = {
     val first = end(sizeBytes, math.min(sizeBytes, firstReadBytes).toInt, stream)
-    if (first.length < endBytes || new String(first.takeRight(4)) != "PAR1") throw new IOException("it does not end as a Parquet file does")
+    if (first.length < endBytes || new String(first.takeRight(4)) != "PAR1")
+      throw new IOException("it does not end as a Parquet file does")
     val length = ByteBuffer.wrap(first).order(ByteOrder.LITTLE_ENDIAN).getInt(first.length - endBytes)
     val needed = guardBytes + length.toLong + endBytes
     if (length < 0 || needed > sizeBytes) throw new IOException("its footer is longer than the file")
     val guarded = if (needed > first.length) end(sizeBytes, needed.toInt, stream) else first.takeRight(needed.toInt)
     val checksum = new CRC32
     checksum.update(guarded, guardBytes, guarded.length - guardBytes)
-    val guard = ByteBuffer.allocate(guardBytes).put(magic).order(ByteOrder.LITTLE_ENDIAN).putInt(checksum.getValue.toInt)
+    val guard =
+      ByteBuffer.allocate(guardBytes).put(magic).order(ByteOrder.LITTLE_ENDIAN).putInt(checksum.getValue.toInt)
     if (!guarded.startsWith(guard.array)) throw new IOException("the checksum of its footer is wrong")
     guarded.drop(guardBytes)
   }

@@ -37,6 +37,7 @@ class LiveRows(val path: String, val firstRow: Long, val rows: Long, val count: 
 }
 
 object LiveRows {
+
   /** As the planner's workers answer. */
   val schema: StructType = new StructType().add("path", StringType).add("firstRow", LongType).add("rows", LongType)
     .add("count", LongType).add("bits", BinaryType)
@@ -70,7 +71,8 @@ class LiveFile(val path: String, val groups: Seq[LiveRows]) {
 }
 
 /** The live rows of a file, whose reader gives all rows of these row groups. */
-class LiveRowsReader(file: PartitionReader[ColumnarBatch], groups: Iterator[LiveRows]) extends PartitionReader[ColumnarBatch] {
+class LiveRowsReader(
+    file: PartitionReader[ColumnarBatch], groups: Iterator[LiveRows]) extends PartitionReader[ColumnarBatch] {
   private var group = groups.next()
   private var row = 0L
   private var places = new Array[Int](0)
@@ -129,17 +131,20 @@ class SelectedColumn(column: ColumnVector) extends ColumnVector(column.dataType)
   override def getLong(row: Int): Long = column.getLong(places(row))
   override def getFloat(row: Int): Float = column.getFloat(places(row))
   override def getDouble(row: Int): Double = column.getDouble(places(row))
-  override def getDecimal(row: Int, precision: Int, scale: Int): Decimal = column.getDecimal(places(row), precision, scale)
+  override def getDecimal(row: Int, precision: Int, scale: Int): Decimal =
+    column.getDecimal(places(row), precision, scale)
   override def getUTF8String(row: Int): UTF8String = column.getUTF8String(places(row))
   override def getBinary(row: Int): Array[Byte] = column.getBinary(places(row))
   override def getBinaryView(row: Int): BinaryView = column.getBinaryView(places(row))
   override def getInterval(row: Int): CalendarInterval = column.getInterval(places(row))
   override def getArray(row: Int): ColumnarArray = column.getArray(places(row))
   override def getMap(row: Int): ColumnarMap = column.getMap(places(row))
+
   /** A struct is read field by field, by the struct's row. */
-  override def getChild(ordinal: Int): ColumnVector = children.computeIfAbsent(ordinal, i => {
-    val child = new SelectedColumn(column.getChild(i))
-    child.select(places, count)
-    child
-  })
+  override def getChild(ordinal: Int): ColumnVector = children.computeIfAbsent(ordinal,
+    i => {
+      val child = new SelectedColumn(column.getChild(i))
+      child.select(places, count)
+      child
+    })
 }

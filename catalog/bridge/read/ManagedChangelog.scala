@@ -25,6 +25,7 @@ class ManagedChangelog(catalog: JObject, ident: Identifier, definition: JValue) 
 }
 
 object ManagedChangelog {
+
   /** What a query asks for: bounds that are versions or times, and how changes are to be told. */
   def request(context: ChangelogContext): JObject = {
     val (from, to) = context.range match {

@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
-import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.python.{ArrowPythonRunner, PythonSQLMetrics}
@@ -25,32 +24,41 @@ case class LiveRowsTask(python: PythonFunction, atFirst: Boolean)
   * finding out; else these in a Python worker. All as column batches, unless the types rule that out for Parquet: then
   * the whole scan is rows. */
 case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionReaderFactory,
-    python: Option[PythonFunction], live: Option[LiveRowsTask], settings: PythonReader.Settings, snapshot: Option[Long]) extends PartitionReaderFactory {
+    python: Option[PythonFunction], live: Option[LiveRowsTask], settings: PythonReader.Settings, snapshot: Option[Long])
+    extends PartitionReaderFactory {
   override def supportColumnarReads(split: InputPartition): Boolean = parquet.supportColumnarReads(split)
 
   override def createColumnarReader(split: InputPartition): PartitionReader[ColumnarBatch] = {
     val counts = new ReadCounts
-    new CountedReader(split match {
-      case raw: RawSplit => opened(raw.files.iterator, counts)(_.path)(new DataFiles(parquet).batches)
-      case merge: MergeSplit => liveRows(merge, counts) match {
-        case Some(rows) if schema.isEmpty => new LengthReader(rows.map(_.count).sum)
-        case Some(files) =>
-          opened(files.iterator, counts)(_.path)(new DataFiles(parquet).batches)
-        case None => merged(merge, counts)
-      }
-    }, counts)
+    new CountedReader(
+      split.asInstanceOf[BucketSplit] match {
+        case raw: RawSplit => opened(raw.files.iterator, counts)(_.path)(new DataFiles(parquet).batches)
+        case merge: MergeSplit => liveRows(merge, counts) match {
+            case Some(rows) if schema.isEmpty => new LengthReader(rows.map(_.count).sum)
+            case Some(files) =>
+              opened(files.iterator, counts)(_.path)(new DataFiles(parquet).batches)
+            case None => merged(merge, counts)
+          }
+      },
+      counts
+    )
   }
 
   override def createReader(split: InputPartition): PartitionReader[InternalRow] = {
     val counts = new ReadCounts
-    new CountedReader(split match {
-      case raw: RawSplit => opened(raw.files.iterator, counts)(_.path)(new DataFiles(parquet).rows)
-      case merge: MergeSplit => new RowReader(merged(merge, counts))
-    }, counts)
+    new CountedReader(
+      split.asInstanceOf[BucketSplit] match {
+        case raw: RawSplit => opened(raw.files.iterator, counts)(_.path)(new DataFiles(parquet).rows)
+        case merge: MergeSplit => new RowReader(merged(merge, counts))
+      },
+      counts
+    )
   }
 
   private def opened[F, T](files: Iterator[F], counts: ReadCounts)(path: F => String)(open: F => PartitionReader[T]) =
-    new ConcatReader(files.map { file => counts.files += 1; new GuardedReader(open(file), Errors.unreadable(path(file), snapshot, _)) })
+    new ConcatReader(files.map { file =>
+      counts.files += 1; new GuardedReader(open(file), Errors.unreadable(path(file), snapshot, _))
+    })
 
   private def merged(split: MergeSplit, counts: ReadCounts): PartitionReader[ColumnarBatch] = {
     counts.rowMerges += 1
@@ -64,7 +72,7 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
       counts.keyMerges += 1
       val merged = new PythonReader(LiveRows.schema, task.python, settings, split.payload)
       val rows = LiveRows.byFile(Iterator.continually(merged).takeWhile(_.next())
-        .flatMap(_.get().rowIterator().asScala.map(LiveRows.from)).toSeq)
+          .flatMap(_.get().rowIterator().asScala.map(LiveRows.from)).toSeq)
       LiveRows.put(name, rows)
       rows
     })
@@ -86,7 +94,9 @@ private class LengthReader(count: Long) extends PartitionReader[ColumnarBatch] {
 
 /** Says of a file that cannot be read which it is, and of which snapshot. */
 private class GuardedReader[T](open: => PartitionReader[T], failed: Throwable => Throwable) extends PartitionReader[T] {
-  private def guard[R](work: => R): R = try work catch { case NonFatal(error) => throw failed(error) }
+  private def guard[R](work: => R): R =
+    try work
+    catch { case NonFatal(error) => throw failed(error) }
   private val reader = guard(open)
   override def next(): Boolean = guard(reader.next())
   override def get(): T = guard(reader.get())
@@ -121,20 +131,31 @@ private class RowReader(batches: PartitionReader[ColumnarBatch]) extends Partiti
 }
 
 /** Column batches from a Python worker, which gets one row: the split. */
-private class PythonReader(schema: StructType, python: PythonFunction, settings: PythonReader.Settings, payload: Array[Byte])
+private class PythonReader(schema: StructType, python: PythonFunction, settings: PythonReader.Settings,
+    payload: Array[Byte])
     extends PartitionReader[ColumnarBatch] {
   private val task = TaskContext.get()
   private val input: InternalRow = new GenericInternalRow(Array[Any](new GenericInternalRow(Array[Any](payload))))
-  private val runner = new ArrowPythonRunner(Seq((ChainedPythonFunctions(Seq(python)), 0L)),
-    PythonEvalType.SQL_MAP_ARROW_ITER_UDF, Array(Array(0)),
-    StructType(Nil).add("split", StructType(Nil).add("payload", BinaryType)), "UTC", false,
-    settings.configuration, settings.metrics, None, None)
+  private val runner = new ArrowPythonRunner(
+    Seq((ChainedPythonFunctions(Seq(python)), 0L)),
+    PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
+    Array(Array(0)),
+    StructType(Nil).add("split", StructType(Nil).add("payload", BinaryType)),
+    "UTC",
+    false,
+    settings.configuration,
+    settings.metrics,
+    None,
+    None
+  )
   private val batches = runner.compute(Iterator(Iterator(input)), task.partitionId(), task)
   private var batch: ColumnarBatch = _
 
-  override def next(): Boolean = try advance() catch {
-    case error: PythonException => throw Errors.fromWorker(error)
-  }
+  override def next(): Boolean =
+    try advance()
+    catch {
+      case error: PythonException => throw Errors.fromWorker(error)
+    }
   private def advance(): Boolean = batches.hasNext && {
     val answer = batches.next()
     val struct = answer.column(0).asInstanceOf[ArrowColumnVector].getValueVector.asInstanceOf[StructVector]
@@ -157,9 +178,11 @@ object PythonReader {
   def settings(session: SparkSession): Settings = {
     val context = session.sparkContext
     val descriptions = PythonSQLMetrics
-    Settings(ArrowPythonRunner.getPythonRunnerConfMap(session.sessionState.conf),
+    Settings(
+      ArrowPythonRunner.getPythonRunnerConfMap(session.sessionState.conf),
       descriptions.pythonSizeMetricsDesc.map { case (k, v) => k -> SQLMetrics.createSizeMetric(context, v) } ++
         descriptions.pythonTimingMetricsDesc.map { case (k, v) => k -> SQLMetrics.createTimingMetric(context, v) } ++
-        descriptions.pythonOtherMetricsDesc.map { case (k, v) => k -> SQLMetrics.createMetric(context, v) })
+        descriptions.pythonOtherMetricsDesc.map { case (k, v) => k -> SQLMetrics.createMetric(context, v) }
+    )
   }
 }

@@ -33,17 +33,20 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
   private var limit: Option[Int] = None
 
   override def pruneColumns(columns: StructType): Unit = required = columns
+
   /** All stay with Spark too: here they only prune files, row groups and merged batches. */
   override def pushPredicates(pushed: Array[Predicate]): Array[Predicate] = {
     predicates = pushed.filter(_.references.forall(column => isComparedAsBytes(column.fieldNames.head)))
     pushed
   }
+
   /** Storage knows no collations. */
   private def isComparedAsBytes(column: String): Boolean = !schema.fields.filter(_.name == column)
     .exists(_.dataType.existsRecursively { case text: StringType => !text.isUTF8BinaryCollation; case _ => false })
   override def pushedPredicates(): Array[Predicate] = Array.empty
   override def pushLimit(rows: Int): Boolean = { limit = Some(rows); true }
   override def isPartiallyPushed: Boolean = true
+
   /** What the planner knows without reading, for the aggregation it was asked about; Spark asks twice. */
   private var aggregates: Option[(Aggregation, JValue)] = None
 
@@ -63,10 +66,12 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
       answer
   }
   private def named(function: String, column: Expression): Option[JObject] = column match {
-    case reference: NamedReference if isComparedAsBytes(reference.fieldNames.head) => Some(("name" -> function) ~ ("column" -> reference.fieldNames.toList))
+    case reference: NamedReference if isComparedAsBytes(reference.fieldNames.head) =>
+      Some(("name" -> function) ~ ("column" -> reference.fieldNames.toList))
     case _ => None
   }
-  override def supportCompletePushDown(aggregation: Aggregation): Boolean = (answered(aggregation) \ "arrow") != JNothing
+  override def supportCompletePushDown(aggregation: Aggregation): Boolean =
+    (answered(aggregation) \ "arrow") != JNothing
   override def pushAggregation(aggregation: Aggregation): Boolean = {
     val isPushed = supportCompletePushDown(aggregation)
     if (!isPushed) aggregates = None
@@ -74,7 +79,8 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
   }
 
   override def build(): Scan = aggregates match {
-    case Some((_, answer)) if (answer \ "arrow") != JNothing => new RowsScan(table, Json.struct(answer \ "schema"), answer)
+    case Some((_, answer)) if (answer \ "arrow") != JNothing =>
+      new RowsScan(table, Json.struct(answer \ "schema"), answer)
     case _ => planned()
   }
   private def planned(): Scan = {
@@ -83,7 +89,8 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
       ("options" -> Json.strings(options.asCaseSensitiveMap)) ~
       ("parallelism" -> SparkSession.active.leafNodeDefaultParallelism)
     // What the planner may read itself: system tables, and rows that conditions on the key name.
-    if (predicates.isEmpty && (handle \ "handle" \ "system") == JNothing) new ManagedScan(request, table, required, predicates)
+    if (predicates.isEmpty && (handle \ "handle" \ "system") == JNothing)
+      new ManagedScan(request, table, required, predicates)
     else PlannerProcess.ask("plan_scan", request) match {
       case plan if (plan \ "arrow") != JNothing => new RowsScan(table, required, plan)
       case plan => new ManagedScan(request, table, required, predicates, Some(plan))
@@ -99,7 +106,8 @@ class RowsScan(table: String, override val readSchema: StructType, plan: JValue)
 
 /** Planned when a batch first needs it: of a scan that becomes a stream every micro-batch is planned by itself. */
 class ManagedScan(request: JObject, table: String, override val readSchema: StructType, predicates: Array[Predicate],
-    planned: Option[JValue] = None) extends Scan with Batch with SupportsReportStatistics with SupportsReportPartitioning {
+    planned: Option[JValue] = None) extends Scan with Batch with SupportsReportStatistics
+    with SupportsReportPartitioning {
   import Json.formats
   private lazy val plan = planned.getOrElse(PlannerProcess.ask("plan_scan", request))
   private lazy val raw = ManagedScan.rawSplits(plan \ "raw")
@@ -113,9 +121,11 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
 
   override def description(): String =
     if (isStream) s"TableStoreStream $table [${readSchema.fieldNames.mkString(", ")}]"
-    else s"TableStoreScan $table [${readSchema.fieldNames.mkString(", ")}] snapshot ${(plan \ "snapshot").extractOpt[Long].getOrElse("-")}, " +
-      s"${raw.length} raw and ${splits.size} merge splits, ${(plan \ "files").extract[Int]} files, " +
-      s"filters [${predicates.mkString(", ")}]"
+    else
+      s"TableStoreScan $table [${readSchema.fieldNames.mkString(", ")}] snapshot ${(plan \ "snapshot").extractOpt[
+          Long].getOrElse("-")}, " +
+        s"${raw.length} raw and ${splits.size} merge splits, ${(plan \ "files").extract[Int]} files, " +
+        s"filters [${predicates.mkString(", ")}]"
   override def toBatch: Batch = this
   override def supportedCustomMetrics(): Array[CustomMetric] = ReadCounts.metrics
   override def estimateStatistics(): Statistics = new Statistics {
@@ -138,7 +148,8 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
   override def planInputPartitions(): Array[InputPartition] = {
     val executors = if (splits.isEmpty) Array.empty[String] else ManagedScan.executors()
     val merges = splits.zipWithIndex.map {
-      case (merge, i) if merge.live.nonEmpty && executors.nonEmpty => merge.copy(executor = Some(executors(i % executors.length)))
+      case (merge, i) if merge.live.nonEmpty && executors.nonEmpty =>
+        merge.copy(executor = Some(executors(i % executors.length)))
       case (merge, _) => merge
     }
     (raw: Array[InputPartition]) ++ merges
@@ -180,7 +191,8 @@ object ManagedScan {
   }
 
   /** What reads splits on executors; `task` is what the planner says of its Python worker, if there are splits for one. */
-  def readers(schema: StructType, predicates: Array[Predicate], task: JValue, snapshot: Option[Long]): PartitionReaderFactory = {
+  def readers(schema: StructType, predicates: Array[Predicate], task: JValue, snapshot: Option[Long])
+      : PartitionReaderFactory = {
     val session = SparkSession.active
     val live = task \ "live" match {
       case live: JObject => Some(LiveRowsTask(python(live), (live \ "atFirst").extract[Boolean]))
@@ -192,7 +204,8 @@ object ManagedScan {
   }
 
   /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. */
-  private def parquet(session: SparkSession, schema: StructType, predicates: Array[Predicate]): ParquetPartitionReaderFactory = {
+  private def parquet(
+      session: SparkSession, schema: StructType, predicates: Array[Predicate]): ParquetPartitionReaderFactory = {
     val configuration = session.sessionState.newHadoopConf()
     configuration.setBoolean("parquet.page.verify-checksum.enabled", true)
     // Rows that conditions on pages leave out are skipped in pages of other columns that have them, too; Spark's reader of
@@ -219,10 +232,10 @@ object ManagedScan {
       .forall { case (_, field) => field.dataType == FloatType || field.dataType == DoubleType }
     def isPlain(value: Expression): Boolean = value match {
       case literal: Literal[_] => literal.value match {
-        case number: Double => !number.isNaN && number != 0
-        case number: Float => !number.isNaN && number != 0
-        case _ => false
-      }
+          case number: Double => !number.isNaN && number != 0
+          case number: Float => !number.isNaN && number != 0
+          case _ => false
+        }
       case _ => false
     }
     !predicate.references.exists(isFloating) || (predicate.name match {
@@ -236,8 +249,12 @@ object ManagedScan {
   def python(task: JValue): PythonFunction = SimplePythonFunction(
     Base64.getDecoder.decode((task \ "function").extract[String]).toSeq,
     new HashMap((task \ "environment").extract[Map[String, String]].asJava),
-    new java.util.ArrayList[String](), (task \ "python").extract[String], (task \ "pythonVersion").extract[String],
-    new java.util.ArrayList(), null)
+    new java.util.ArrayList[String](),
+    (task \ "python").extract[String],
+    (task \ "pythonVersion").extract[String],
+    new java.util.ArrayList(),
+    null
+  )
 }
 
 /** Part of a file; the text of `root` is shared by the files of a table. */
@@ -248,11 +265,12 @@ case class FileRange(root: String, name: String, start: Long, length: Long, size
 }
 
 /** What one task reads; files of one bucket where the scan says that it is bucketed. */
-trait BucketSplit extends InputPartition with HasPartitionKey {
+sealed trait BucketSplit extends InputPartition with HasPartitionKey {
   def bucket: Int
   override def partitionKey(): InternalRow = InternalRow(bucket)
 }
 case class RawSplit(bucket: Int, files: Array[FileRange]) extends BucketSplit
+
 /** `live` names its live rows, where these can be read one file after the other. */
 case class MergeSplit(bucket: Int, payload: Array[Byte], live: Option[String], executor: Option[String] = None)
     extends BucketSplit {

@@ -6,7 +6,8 @@ import org.apache.spark.sql.connector.read.PartitionReader
 /** What one task did to read a split; Spark sums it up beside the scan in its plans and on its page. */
 class ReadCounts {
   var files, keyMerges, rowMerges = 0L
-  def values: Array[CustomTaskMetric] = Array(Count("files", files), Count("keyMerges", keyMerges), Count("rowMerges", rowMerges))
+  def values: Array[CustomTaskMetric] =
+    Array(Count("files", files), Count("keyMerges", keyMerges), Count("rowMerges", rowMerges))
   private case class Count(override val name: String, override val value: Long) extends CustomTaskMetric
 }
 

@@ -17,7 +17,8 @@ object Redaction {
       val shown = hidden(said)
       if (shown != said) context.setLocalProperty(description, shown)
     }
-    try parse catch {
+    try parse
+    catch {
       case error: ParseException if error.command.exists(text => hidden(text) != text) =>
         throw new ParseException(error.command.map(hidden), error.start, error.getCondition,
           error.messageParameters, Array.empty[QueryContext])

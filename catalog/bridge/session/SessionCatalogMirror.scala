@@ -19,6 +19,7 @@ import org.json4s.JsonDSL._
 object SessionCatalogMirror extends Logging {
   import Json.formats
   private val marker = "table-store.mirror"
+
   /** The catalog whose entries there are: only a process in which a session began by `USE` has any. */
   @volatile private var mirrored: Option[String] = None
   // Never a folder of the warehouse: the in-memory catalog deletes the folder of a database that it drops.
@@ -26,10 +27,12 @@ object SessionCatalogMirror extends Logging {
 
   /** Whether this is a Thrift server: nobody else asks for JDBC metadata, and to `spark.catalog.getTable("t")` an entry
     * would hide what the current namespace has under the name. */
-  def isAskedFor: Boolean = try {
-    val server = Utils.classForName[AnyRef]("org.apache.spark.sql.hive.thriftserver.HiveThriftServer2$").getField("MODULE$").get(null)
-    server.getClass.getMethod("listener").invoke(server) != null
-  } catch { case _: ReflectiveOperationException | _: LinkageError => false }
+  def isAskedFor: Boolean =
+    try {
+      val server = Utils.classForName[AnyRef]("org.apache.spark.sql.hive.thriftserver.HiveThriftServer2$").getField(
+        "MODULE$").get(null)
+      server.getClass.getMethod("listener").invoke(server) != null
+    } catch { case _: ReflectiveOperationException | _: LinkageError => false }
 
   private def inMemory: Option[InMemoryCatalog] =
     SparkSession.active.sharedState.externalCatalog.unwrapped match {
@@ -63,7 +66,8 @@ object SessionCatalogMirror extends Logging {
   def follow(catalog: JObject, names: Identifier*): Unit =
     if (mirrored.contains((catalog \ "catalog").extract[String])) {
       for (ident <- names if ident.namespace.length == 1) {
-        val found = try PlannerProcess.ask("mirror_entry", catalog ~ Json.ident(ident))
+        val found =
+          try PlannerProcess.ask("mirror_entry", catalog ~ Json.ident(ident))
           catch { case NonFatal(_) => JNull }
         quietly { external =>
           val (database, name) = (key(ident.namespace.head), key(ident.name))
@@ -87,7 +91,8 @@ object SessionCatalogMirror extends Logging {
 
   /** Hive's own metadata calls start a Derby in memory, which would leave its derby.log in the current folder. */
   private def keepDerbyQuiet(): Unit =
-    if (System.getProperty(derbyLog) == null) System.setProperty(derbyLog, new java.io.File(folder.getPath, "derby.log").getPath)
+    if (System.getProperty(derbyLog) == null)
+      System.setProperty(derbyLog, new java.io.File(folder.getPath, "derby.log").getPath)
   private val derbyLog = "derby.stream.error.file"
 
   private def isOurs(catalog: InMemoryCatalog, database: String): Boolean =
@@ -116,7 +121,10 @@ object SessionCatalogMirror extends Logging {
       TableIdentifier(key((relation \ "name").extract[String]), Some(database)),
       if (isView) CatalogTableType.VIEW else CatalogTableType.EXTERNAL,
       CatalogStorageFormat.empty.copy(locationUri = if (isView) None else Some(folder)),
-      Json.struct(relation \ "columns"), provider = if (isView) None else Some("tablestore"),
-      comment = (relation \ "comment").extractOpt[String], properties = Map(marker -> "true"))
+      Json.struct(relation \ "columns"),
+      provider = if (isView) None else Some("tablestore"),
+      comment = (relation \ "comment").extractOpt[String],
+      properties = Map(marker -> "true")
+    )
   }
 }

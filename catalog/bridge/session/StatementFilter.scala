@@ -1,8 +1,12 @@
 package org.apache.spark.sql.tablestore
 
+import scala.annotation.nowarn
+
 /** A cheap test that keeps statements that are plainly Spark's away from the planner. */
 object StatementFilter {
+
   /** The very text of sql_ext/prefilter.py, whose tests hold for both. */
+  @nowarn("cat=deprecation") // Spark and Python read the escapes themselves
   private val maybeOursPattern =
     """(?is)/\*\+[\s\xa0\u1680\u2000-\u3000]*OPTIONS\b|^[^\w/-]*(?:""" +
       """(?:--|/\*|EXPLAIN\b).*\b(?:CREATE|REPLACE|ALTER|DROP|(?:RE)?SET|USE|SHOW|DESC(?:RIBE)?)\b""" +

@@ -39,23 +39,26 @@ class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends
 
   private def parsed(sql: String)(read: String => LogicalPlan): LogicalPlan = Redaction.ofStatement(context) {
     // Spark's own parser stops at an assertion where the time of CHANGES is no literal.
-    def spark(text: String): LogicalPlan = try read(text) catch {
-      case error: AssertionError if error.getStackTrace.exists(_.getClassName.contains("TimeTravelSpec")) =>
-        throw Errors.unreadableTime
-      case error: ParseException if error.getMessage.contains("Invalid time travel spec") =>
-        throw Errors.unreadableTime
-    }
+    def spark(text: String): LogicalPlan =
+      try read(text)
+      catch {
+        case error: AssertionError if error.getStackTrace.exists(_.getClassName.contains("TimeTravelSpec")) =>
+          throw Errors.unreadableTime
+        case error: ParseException if error.getMessage.contains("Invalid time travel spec") =>
+          throw Errors.unreadableTime
+      }
     if (!StatementFilter.maybeOurs(sql)) spark(sql)
     else PlannerProcess.ask("parse", "sql" -> sql) match {
       case command if (command \ "name") == JNothing =>
         SessionCatalogMirror.refresh(command \ "mirror")
         spark((command \ "sql").extract[String])
       case command => StatementCommand((command \ "name").extract[String], command \ "request",
-        Json.struct(command \ "schema"), (command \ "before").extractOpt[String].map(delegate.parsePlan))
+          Json.struct(command \ "schema"), (command \ "before").extractOpt[String].map(delegate.parsePlan))
     }
   }
 
   override def parsePlan(sql: String): LogicalPlan = parsed(sql)(delegate.parsePlan)
+
   /** Delta's parser (4.4.0) forgets parameters: unless Spark's own comes next, their values go into the text here. */
   override def parsePlanWithParameters(sql: String, parameters: ParameterContext): LogicalPlan = delegate match {
     case spark: SparkSqlParser => parsed(sql)(spark.parsePlanWithParameters(_, parameters))
@@ -77,10 +80,12 @@ case class StatementCommand(name: String, request: JValue, result: StructType, b
     extends LeafRunnableCommand {
   override val output: Seq[Attribute] = toAttributes(result)
   override def simpleString(maxFields: Int): String = s"TableStore $name"
+
   /** All that plans show: the request may have a secret, which Spark's patterns do not find in it. */
   override protected def stringArgs: Iterator[Any] = Iterator(name)
   override def run(session: SparkSession): Seq[Row] = {
-    val first = before.toSeq.flatMap(plan => classic.Dataset.ofRows(session.asInstanceOf[classic.SparkSession], plan).collect())
+    val first =
+      before.toSeq.flatMap(plan => classic.Dataset.ofRows(session.asInstanceOf[classic.SparkSession], plan).collect())
     val answer = PlannerProcess.ask("run_statement", request, repeatable = false)
     val toRow = CatalystTypeConverters.createToScalaConverter(result)
     first ++ Json.rows(answer).map(row => toRow(row).asInstanceOf[Row])

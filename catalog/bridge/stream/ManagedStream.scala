@@ -7,7 +7,13 @@ import java.util.Optional
 
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
-import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, ReportsSourceMetrics, SupportsTriggerAvailableNow}
+import org.apache.spark.sql.connector.read.streaming.{
+  MicroBatchStream,
+  Offset,
+  ReadLimit,
+  ReportsSourceMetrics,
+  SupportsTriggerAvailableNow
+}
 import org.apache.spark.sql.execution.streaming.checkpointing.HDFSMetadataLog
 import org.json4s._
 import org.json4s.JsonDSL._
@@ -31,18 +37,23 @@ class ManagedStream(request: JObject, table: String, checkpoint: String, readers
     if (starts.add(0, start)) start else starts.get(0).get
   }
   private lazy val starts = new HDFSMetadataLog[PlannerOffset](SparkSession.active, checkpoint) {
-    override protected def serialize(offset: PlannerOffset, out: OutputStream): Unit = out.write(offset.json.getBytes(UTF_8))
-    override protected def deserialize(in: InputStream): PlannerOffset = PlannerOffset(new String(in.readAllBytes, UTF_8))
+    override protected def serialize(offset: PlannerOffset, out: OutputStream): Unit =
+      out.write(offset.json.getBytes(UTF_8))
+    override protected def deserialize(in: InputStream): PlannerOffset =
+      PlannerOffset(new String(in.readAllBytes, UTF_8))
   }
   override def deserializeOffset(json: String): Offset = PlannerOffset(json)
-  override def latestOffset(): Offset = throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called")
+  override def latestOffset(): Offset =
+    throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called")
+
   /** Limits are options, which the planner reads; where Spark wants all of it, this one does not come back. */
   override def getDefaultReadLimit: ReadLimit = ReadLimit.maxFiles(Int.MaxValue)
 
   override def prepareForTriggerAvailableNow(): Unit = last = Some(reached(ask("stream_latest"), "latest"))
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
-    val answer = ask("stream_latest", ("start" -> start.json) ~ ("bound" -> last.map(_.json)) ~
-      ("isLimited" -> (limit == getDefaultReadLimit)))
+    val answer = ask("stream_latest",
+      ("start" -> start.json) ~ ("bound" -> last.map(_.json)) ~
+        ("isLimited" -> (limit == getDefaultReadLimit)))
     seen = Some(reached(answer, "latest"))
     reached(answer, "end")
   }

@@ -25,9 +25,8 @@ class ManagedStreamingWrite(val query: String, val isComplete: Boolean, val opti
   import Json.formats
   val name: Seq[String] = (handle \ "catalog").extract[String] +: (handle \ "namespace").extract[Seq[String]] :+
     (handle \ "name").extract[String]
-  override def commit(batch: Long, messages: Array[WriterCommitMessage]): Unit = messages.foreach {
-    case numbered: NumberedBatch => numbered.id = batch
-  }
+  override def commit(batch: Long, messages: Array[WriterCommitMessage]): Unit = messages.foreach(
+    _.asInstanceOf[NumberedBatch].id = batch)
   override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
     throw new UnsupportedOperationException("rows are written by StreamWriteExec")
   override def abort(batch: Long, messages: Array[WriterCommitMessage]): Unit = ()
@@ -36,7 +35,8 @@ class ManagedStreamingWrite(val query: String, val isComplete: Boolean, val opti
 private class NumberedBatch extends WriterCommitMessage { var id: Long = -1 }
 
 /** Writes one micro-batch. It is a node of Spark's own kind, for there Spark looks for the rows written. */
-class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, metrics: Seq[CustomMetric], transaction: Option[Transaction])
+class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, metrics: Seq[CustomMetric],
+    transaction: Option[Transaction])
     extends WriteToDataSourceV2Exec(batch, refresh, rows, metrics, transaction) {
   import Json.formats
   private val write = batch.asInstanceOf[MicroBatchWrite].writeSupport.asInstanceOf[ManagedStreamingWrite]
@@ -47,8 +47,9 @@ class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, m
   override protected def run(): Seq[InternalRow] = {
     val running = StreamWriters.of(session, write)
     val stream = running.stream ~ ("batch" -> number) ~ ("offsets" -> running.offsets(number))
-    val begun = PlannerProcess.ask("begin_stream_batch", write.handle ~ ("stream" -> stream) ~
-      ("options" -> write.options) ~ ("isComplete" -> write.isComplete))
+    val begun = PlannerProcess.ask("begin_stream_batch",
+      write.handle ~ ("stream" -> stream) ~
+        ("options" -> write.options) ~ ("isComplete" -> write.isComplete))
     if ((begun \ "isCommitted").extract[Boolean]) { if (isStateful) query.execute().foreach(_ => ()) }
     else commitProgress = Some(StreamWriterCommitProgress((statement(stream).write() \ "rows").extract[Long]))
     Nil
@@ -71,10 +72,9 @@ class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, m
     val table = UnresolvedRelation(write.name, new CaseInsensitiveStringMap(java.util.Map.of()), isStreaming = false)
     val command =
       if (write.isComplete) OverwriteByExpression.byName(table.requireWritePrivileges(
-        Set(TableWritePrivilege.INSERT, TableWritePrivilege.DELETE)), frame, Literal.TrueLiteral, write.options)
+          Set(TableWritePrivilege.INSERT, TableWritePrivilege.DELETE)), frame, Literal.TrueLiteral, write.options)
       else AppendData.byName(table.requireWritePrivileges(Set(TableWritePrivilege.INSERT)), frame, write.options)
-    active.sessionState.executePlan(command, CommandExecutionMode.SKIP).sparkPlan match {
-      case exec: WriteExec => exec.copy(request = exec.request ~ ("stream" -> stream))
-    }
+    val exec = active.sessionState.executePlan(command, CommandExecutionMode.SKIP).sparkPlan.asInstanceOf[WriteExec]
+    exec.copy(request = exec.request ~ ("stream" -> stream))
   }
 }

@@ -2,13 +2,21 @@ package org.apache.spark.sql.tablestore
 
 import java.io.ByteArrayOutputStream
 
+import scala.annotation.nowarn
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.rdd.PartitionPruningRDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.ProjectingInternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, InterpretedMutableProjection, PlanExpression, Unevaluable, UserDefinedExpression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  Expression,
+  InterpretedMutableProjection,
+  PlanExpression,
+  Unevaluable,
+  UserDefinedExpression
+}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -16,9 +24,20 @@ import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.StreamingWrite
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, BroadcastQueryStageExec, ResultQueryStageExec, ShuffleQueryStageExec}
+import org.apache.spark.sql.execution.adaptive.{
+  AdaptiveSparkPlanExec,
+  BroadcastQueryStageExec,
+  ResultQueryStageExec,
+  ShuffleQueryStageExec
+}
 import org.apache.spark.sql.execution.arrow.{ArrowBatchStreamWriter, ArrowConverters}
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation, LeafV2CommandExec, V2CommandExec, WriteToDataSourceV2}
+import org.apache.spark.sql.execution.datasources.v2.{
+  DataSourceV2Relation,
+  DataSourceV2ScanRelation,
+  LeafV2CommandExec,
+  V2CommandExec,
+  WriteToDataSourceV2
+}
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
@@ -45,26 +64,35 @@ class ManagedWriteBuilder(handle: JObject, table: String, info: LogicalWriteInfo
   override def overwriteDynamicPartitions(): WriteBuilder = { mode = "mode" -> "overwrite_dynamic"; this }
   private def streaming: StreamingWrite = new ManagedStreamingWrite(info.queryId, (mode \ "mode") != JString("append"),
     info.options.asCaseSensitiveMap.asScala.toMap, handle)
-  override def build(): Write = ManagedWrite(table, handle ~ mode ~
-    ("options" -> Json.strings(info.options.asCaseSensitiveMap)), Some(streaming))
+  override def build(): Write = ManagedWrite(table,
+    handle ~ mode ~
+      ("options" -> Json.strings(info.options.asCaseSensitiveMap)), Some(streaming))
 }
 
 class ManagedDeltaWriteBuilder(handle: JObject, table: String, command: String, info: LogicalWriteInfo)
     extends DeltaWriteBuilder {
-  override def build(): DeltaWrite = ManagedWrite(table, handle ~ ("mode" -> "delta") ~ ("command" -> command) ~
-    ("options" -> Json.strings(info.options.asCaseSensitiveMap)))
+  override def build(): DeltaWrite = ManagedWrite(table,
+    handle ~ ("mode" -> "delta") ~ ("command" -> command) ~
+      ("options" -> Json.strings(info.options.asCaseSensitiveMap)))
 }
 
+@nowarn("msg=WriteToDataSourceV2 in package v2 is deprecated") // Spark plans micro-batches with it
 class WriteStrategy(session: SparkSession) extends classic.Strategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case command: AppendData => planned(command, command.write, command.query, JObject())
     case command: OverwriteByExpression => planned(command, command.write, command.query, JObject())
     case command: OverwritePartitionsDynamic => planned(command, command.write, command.query, JObject())
     case command: InsertOnlyMerge => planned(command, command.write, command.query, "command" -> "MERGE": JObject)
-    case command: WriteDelta => planned(command, command.write, command.query,
-      ("row" -> command.projections.rowProjection.map(ordinals)) ~ ("rowId" -> ordinals(command.projections.rowIdProjection)),
-      MergeUpserts.rows(command.query, command.projections))
-    case WriteToDataSourceV2(_, batch: MicroBatchWrite, query, metrics) if batch.writeSupport.isInstanceOf[ManagedStreamingWrite] =>
+    case command: WriteDelta => planned(
+        command,
+        command.write,
+        command.query,
+        ("row" -> command.projections.rowProjection.map(ordinals)) ~ ("rowId" -> ordinals(
+          command.projections.rowIdProjection)),
+        MergeUpserts.rows(command.query, command.projections)
+      )
+    case WriteToDataSourceV2(_, batch: MicroBatchWrite, query, metrics)
+        if batch.writeSupport.isInstanceOf[ManagedStreamingWrite] =>
       new StreamWriteExec(batch, () => (), planLater(query), metrics, None) :: Nil
     case _ => Nil
   }
@@ -80,16 +108,20 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
 
 /** The query of a write statement, for the planner to run; or its rows, where the optimiser has computed them. */
 class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: Option[LogicalPlan] = None) {
+
   /** What gives the rows of a MERGE without its target, for a source that has each key once. */
   def upserts(): WriteQuery = new WriteQuery(session, upserting.get)
 
   /** The query, to which the planner adds columns; what a scan knows already is a part of it. */
   def frame(): classic.DataFrame = {
     val narrowed = MergeTargets.narrowed(query, session.sessionState.conf.autoBroadcastJoinThreshold)
-    classic.Dataset.ofRows(session, narrowed.transform {
-      case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
-        LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
-    })
+    classic.Dataset.ofRows(
+      session,
+      narrowed.transform {
+        case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
+          LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
+      }
+    )
   }
 
   /** About the size of the rows at most; 0 where nobody knows what it costs to run a part of the query twice. */
@@ -102,7 +134,8 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
 
   /** The rows of a frame, to be read twice: all that is shuffled or broadcast for them is so once. */
   def staged(frame: classic.DataFrame): classic.DataFrame =
-    if (frame.queryExecution.executedPlan.exists(node => node.isInstanceOf[AdaptiveSparkPlanExec] || node.isInstanceOf[Exchange]))
+    if (frame.queryExecution.executedPlan.exists(node =>
+        node.isInstanceOf[AdaptiveSparkPlanExec] || node.isInstanceOf[Exchange]))
       session.internalCreateDataFrame(frame.queryExecution.toRdd, frame.schema)
     else frame
 
@@ -121,6 +154,7 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
   private def toLong(size: BigInt): Long = size.min(Long.MaxValue).toLong
 
   def partitionCount(frame: classic.DataFrame): Int = frame.queryExecution.toRdd.getNumPartitions
+
   /** Every `step`th partition of a frame. */
   def everyNth(frame: classic.DataFrame, step: Int): classic.DataFrame =
     session.internalCreateDataFrame(PartitionPruningRDD.create(frame.queryExecution.toRdd, _ % step == 0), frame.schema)
@@ -131,12 +165,14 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
     case plan if plan.exists(node => node.isInstanceOf[AdaptiveSparkPlanExec] || node.isInstanceOf[Exchange]) => 0
     case _ => partitionCount(frame)
   }
+
   /** What the planner's task in Python workers answers to the rows of a frame: a JSON array of pairs. */
   def answers(frame: classic.DataFrame, task: String): String =
     compact(JArray(PythonWriters.answers(session, frame, ManagedScan.python(Json.parse(task))).toList))
 
   /** An Arrow stream of the query's rows in their order; null where only a Spark job can tell them. */
   def rows(max: Int): Array[Byte] = computed(query, max)
+
   /** The same of what the planner made of [[frame]]. */
   def rowsOf(frame: classic.DataFrame, max: Int): Array[Byte] = computed(frame.queryExecution.optimizedPlan, max)
 
@@ -148,7 +184,8 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
     case _ => null
   }
   private def known(column: Expression): Boolean =
-    column.deterministic && !column.exists(part => part.isInstanceOf[PlanExpression[_]] || part.isInstanceOf[Unevaluable])
+    column.deterministic && !column.exists(part =>
+      part.isInstanceOf[PlanExpression[_]] || part.isInstanceOf[Unevaluable])
 
   private def stream(data: Seq[InternalRow], schema: StructType): Array[Byte] = {
     val out = new ByteArrayOutputStream()
@@ -160,10 +197,12 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
 }
 
 /** Hands the query to the planner, which runs and commits it. */
-case class WriteExec(table: String, request: JObject, query: LogicalPlan, upserts: Option[LogicalPlan], target: LogicalPlan)
+case class WriteExec(table: String, request: JObject, query: LogicalPlan, upserts: Option[LogicalPlan],
+    target: LogicalPlan)
     extends V2CommandExec with LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"TableStoreWrite $table"
+
   /** EXPLAIN shows what is read, and no request. */
   override def innerChildren: Seq[LogicalPlan] = Seq(upserts.getOrElse(query))
   override protected def stringArgs: Iterator[Any] = Iterator(table)
@@ -174,7 +213,7 @@ case class WriteExec(table: String, request: JObject, query: LogicalPlan, upsert
     target match {
       // By name, as Spark's own writes do: the cached plan reads another snapshot than this one.
       case DataSourceV2Relation(_, _, Some(catalog), Some(ident), _, _) => active.sharedState.cacheManager
-        .recacheTableOrView(active, catalog.name +: ident.namespace.toSeq :+ ident.name, includeTimeTravel = false)
+          .recacheTableOrView(active, catalog.name +: ident.namespace.toSeq :+ ident.name, includeTimeTravel = false)
       case other => active.sharedState.cacheManager.recacheByPlan(active, other)
     }
     answer
