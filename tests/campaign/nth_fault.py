@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import Final
 
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from tests.campaign.history import History, Step
 from tests.campaign.local_table import LocalTable
-from tests.campaign.scenario import OPERATIONS, Scenario
+from tests.campaign.scenario import OPERATIONS, Scenario, Trial
 from tests.campaign.technique import Case, Counts, Technique
 from tests.fakes.failing_file_io import FailingFileIO, Fault
 
@@ -36,20 +34,15 @@ _STRIDE: Final = 1009
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """One table, one step, and the faults that it meets, each in a process of its own."""
-
-    scenario: Scenario
-    path: Path
-    step: Step
+class FaultyTrial(Trial):
+    """A step that meets faults, each in a process of its own."""
 
     def run(self, faults: Sequence[tuple[int, Fault]]) -> bool:
         """Let the step meet the faults, then nothing; check after each. Was the last one met?
 
         Others write and expire before a late write lands.
         """
-        table = self.scenario.copy(self.path)
-        history = self.scenario.history()
+        table, history = self.begin()
         met = True
         may_refuse = False  # what it brings back or replaces is another by then
         for fail_at, fault in faults:
@@ -68,9 +61,7 @@ class Trial:
             raise AssertionError(f"{self.step} was refused when it was repeated")
         table.check_clean()
         table.check(history)
-        for path in self.path.parent.glob(f"{self.path.name}-*"):
-            path.unlink()
-        shutil.rmtree(self.path)
+        self.clear()
         return met
 
     def _others(self, table: LocalTable, history: History) -> None:
@@ -86,7 +77,7 @@ def _single(case: Case) -> Counts:
     scenario = Scenario.make(operation, case.folder, case.random())
     step = scenario.step("me")
     for fail_at in count(1):
-        trial = Trial(scenario=scenario, path=case.folder / f"n{fail_at}", step=step)
+        trial = FaultyTrial(scenario=scenario, path=case.folder / f"n{fail_at}", step=step)
         if not _told_where(trial, (fail_at, fault)):
             return Counter({"faults": fail_at - 1})
     raise AssertionError("unreachable")
@@ -97,17 +88,17 @@ def _double(case: Case) -> Counts:
     first_at, operation, first, second = _PAIRS[place]
     scenario = Scenario.make(operation, case.folder, case.random())
     step = scenario.step("me")
-    probe = Trial(scenario=scenario, path=case.folder / "probe", step=step)
+    probe = FaultyTrial(scenario=scenario, path=case.folder / "probe", step=step)
     if not _told_where(probe, (first_at, first)):
         return Counter()
     for second_at in count(1):
-        trial = Trial(scenario=scenario, path=case.folder / f"n{second_at}", step=step)
+        trial = FaultyTrial(scenario=scenario, path=case.folder / f"n{second_at}", step=step)
         if not _told_where(trial, (first_at, first), (second_at, second)):
             return Counter({"pairs of faults": second_at - 1})
     raise AssertionError("unreachable")
 
 
-def _told_where(trial: Trial, *faults: tuple[int, Fault]) -> bool:
+def _told_where(trial: FaultyTrial, *faults: tuple[int, Fault]) -> bool:
     try:
         return trial.run(faults)
     except BaseException as error:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from dataclasses import dataclass, field
 from itertools import count, product
-from pathlib import Path
 from typing import Final
 
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.kernel.errors import MissingFileError
 from tests.campaign.history import History, Rows, Step, WrongRowsError
 from tests.campaign.local_table import LocalTable
-from tests.campaign.scenario import OPERATIONS, Operation, Scenario
+from tests.campaign.scenario import OPERATIONS, Operation, Scenario, Trial
 from tests.campaign.technique import Case, Counts, Technique
 from tests.fakes.pausing_file_io import PausingFileIO
 
@@ -45,19 +43,15 @@ _LEEWAY_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Encounter:
-    """One actor that is stopped, what others do meanwhile, and what all of them were told."""
+class Encounter(Trial):
+    """The step of an actor that is stopped, what others do meanwhile, and what all were told."""
 
-    scenario: Scenario
-    path: Path
-    step: Step
     others: tuple[Step, ...]
     not_acknowledged: list[Step] = field(default_factory=list)
 
     def run(self, pause_at: int) -> bool:
         """Stop the actor before its n-th operation and check; was there one?"""
-        table = self.scenario.copy(self.path)
-        history = self.scenario.history()
+        table, history = self.begin()
         before_ms = int(time.time() * 1000) - _LEEWAY_MS
 
         def meanwhile() -> None:
@@ -74,9 +68,7 @@ class Encounter:
             self._tell(stopped, history, self.step, before_ms)
         history.doubtful.remove(self.step)
         self._go_on(table, history)
-        for path in self.path.parent.glob(f"{self.path.name}-*"):
-            path.unlink()
-        shutil.rmtree(self.path)
+        self.clear()
         return io.has_paused
 
     def _go_on(self, table: LocalTable, history: History) -> None:

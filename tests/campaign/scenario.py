@@ -102,6 +102,25 @@ class Scenario:
         return Step(kind=kind, user=user, rows=rows, target=target)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One step, to be tried at a table of its own, which is like the scenario's."""
+
+    scenario: Scenario
+    path: Path
+    step: Step
+
+    def begin(self) -> tuple[LocalTable, History]:
+        """Make the table at `path`; return it, and the history so far."""
+        return self.scenario.copy(self.path), self.scenario.history()
+
+    def clear(self) -> None:
+        """Remove the table, with what its users wrote beside it."""
+        for path in self.path.parent.glob(f"{self.path.name}-*"):
+            path.unlink()
+        shutil.rmtree(self.path)
+
+
 def random_rows(rng: random.Random, row_count: int) -> tuple[Row, ...]:
     """Return rows of different keys, of which there are few."""
     return tuple((key, rng.randrange(1000)) for key in rng.sample(range(12), row_count))

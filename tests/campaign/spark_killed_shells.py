@@ -25,7 +25,14 @@ from typing import Final
 
 from tests.campaign.sessions.database import Database, Row
 from tests.campaign.sessions.random_statements import Names, read_all, statement
-from tests.campaign.sessions.runner import OTHERS_IN_THE_WAY, Ended, Outcome, check, outcome_of
+from tests.campaign.sessions.runner import (
+    OTHERS_IN_THE_WAY,
+    Ended,
+    Outcome,
+    check,
+    outcome_of,
+    timed,
+)
 from tests.campaign.sessions.statement import Answer, Statement
 from tests.campaign.technique import Case, Counts, Technique
 from tests.integration.stock_shell import StockShell
@@ -119,30 +126,18 @@ def _tree(root: int) -> list[int]:
 
 
 def _run(shell: StockShell, one: Statement, number: int) -> Ended:
-    outcome, answer, said = Outcome.DONE, None, ""
-    begun_ns = time.monotonic_ns()
-    try:
-        told = shell.run(one.sql)
-        ended_ns = time.monotonic_ns()
-        said = told.error
-        if said:
-            outcome = outcome_of(said, one, OTHERS_IN_THE_WAY)
-        elif one.reads:
-            answer = _answer(one, told.rows)
-    except (AssertionError, BrokenPipeError):
-        ended_ns = time.monotonic_ns()
-        if not _was_killed(shell):
-            raise
-        outcome, said = Outcome.UNKNOWN, "killed"
-    return Ended(
-        session=number,
-        statement=one,
-        begun_ns=begun_ns,
-        ended_ns=ended_ns,
-        outcome=outcome,
-        answer=answer,
-        said=said,
-    )
+    def ask() -> tuple[Outcome, Answer | None, str]:
+        try:
+            told = shell.run(one.sql)
+        except (AssertionError, BrokenPipeError):
+            if not _was_killed(shell):
+                raise
+            return Outcome.UNKNOWN, None, "killed"
+        if told.error:
+            return outcome_of(told.error, one, OTHERS_IN_THE_WAY), None, told.error
+        return Outcome.DONE, _answer(one, told.rows) if one.reads else None, ""
+
+    return timed(number, one, ask)
 
 
 def _was_killed(shell: StockShell) -> bool:

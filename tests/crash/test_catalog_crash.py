@@ -20,7 +20,7 @@ from table_store.catalog.definition.table_change import AddColumn, SetComment
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.lock import CatalogLock, LeaseCatalogLock, LocalCatalogLock
-from table_store.catalog.names.name_record import RelationKind, TableTarget, ViewDefinition
+from table_store.catalog.names.name_record import RelationKind, TableTarget
 from table_store.catalog.names.process_identity import identity_of
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
 from table_store.catalog.tables.lifecycle import TableLifecycle
@@ -35,6 +35,7 @@ from table_store.storage.kernel.types import INTEGER, STRING
 from tests.fakes.checked_file import rewrite
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
 from tests.fakes.manual_clock import ManualClock
+from tests.fakes.view_definitions import plain_view
 
 pytestmark = pytest.mark.crash
 
@@ -45,16 +46,7 @@ T, U, OTHER = (Identifier("default", name) for name in ("t", "u", "other"))
 MOVED = Identifier("n", "moved")
 OLD = TableDefinition(columns=(Field(id=0, name="a", type=INTEGER),))
 NEW = TableDefinition(columns=(Field(id=0, name="z", type=STRING),), comment="new")
-VIEW = ViewDefinition(
-    query_text="SELECT 1",
-    current_catalog=None,
-    current_namespace=(),
-    sql_configs={},
-    schema_mode=None,
-    query_column_names=(),
-    columns="",
-    properties={},
-)
+VIEW = plain_view()
 
 
 def create(lifecycle: TableLifecycle) -> None:
@@ -94,9 +86,8 @@ def alter(lifecycle: TableLifecycle) -> None:
 
 
 def define_view(lifecycle: TableLifecycle) -> None:
-    changed = replace(VIEW, query_text="SELECT 2")
     view = Identifier("default", "v")
-    lifecycle.warehouse.define(view, changed, DefineMode.CREATE_OR_REPLACE)
+    lifecycle.warehouse.define(view, plain_view("SELECT 2"), DefineMode.CREATE_OR_REPLACE)
 
 
 def rename_view(lifecycle: TableLifecycle) -> None:

@@ -37,9 +37,14 @@ class Fault(Enum):
 
 
 class FailingFileIO:
-    """Implements `FileIO` over another one; operations count from 1, `fail_at` 0 is never.
+    """Implements `FileIO` over another one.
 
-    Of the writes to an output file only the first is an operation, unless `counts_writes`.
+    Args:
+        inner: where everything happens.
+        fail_at: the number of the operation with the fault, from 1; 0 is never.
+        fault: what happens there.
+        counts_writes: whether each write to an output file is an operation, not only its first.
+        fail_in: the fault is at the first creation, if absent, of a file whose path holds this.
     """
 
     def __init__(
@@ -49,11 +54,13 @@ class FailingFileIO:
         fault: Fault = Fault.KILL_BEFORE,
         *,
         counts_writes: bool = False,
+        fail_in: str = "",
     ) -> None:
         self._inner = inner
         self.counts_writes = counts_writes
         self._fail_at = fail_at
         self._fault = fault
+        self._fail_in = fail_in
         self.is_dead = False
         self.operations = 0
         self._late: Callable[[], object] | None = None
@@ -63,12 +70,16 @@ class FailingFileIO:
         """Whether the fault happened."""
         return 0 < self._fail_at <= self.operations
 
-    def land(self) -> None:
-        """Let a write that is late take effect, on what is there by now."""
+    def land(self) -> object:
+        """Let a write that is late take effect, on what is there by now; what it would have said.
+
+        None where there is none, or it fails: nobody is there to be told.
+        """
         late, self._late = self._late, None
         if late is not None:
-            with suppress(TableStoreError):  # nobody is there to be told
-                late()
+            with suppress(TableStoreError):
+                return late()
+        return None
 
     def drop_late(self) -> None:
         """Forget a write that is late: its file is given up."""
@@ -101,6 +112,7 @@ class FailingFileIO:
                 action()
             case Fault.LATE:
                 self._late = action
+                raise FileAccessError(path=path, operation="use", reason="timeout")
         raise FileAccessError(path=path, operation="use", reason="Input/output error (EIO)")
 
     def read_bytes(self, path: str) -> bytes:
@@ -127,6 +139,8 @@ class FailingFileIO:
         self.run(next(iter(files)), lambda: self._inner.write_files(files), torn)
 
     def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
+        if self._fail_in and self._fail_in in path:
+            self._fail_in, self._fail_at = "", self.operations + 1
         return self.run(path, lambda: self._inner.write_new(path, data, private=private))
 
     def create_output(self, path: str) -> OutputFile:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from table_store.catalog.names.directory_journal import DirectoryJournal, claimed_by
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.lock import LeaseCatalogLock
-from table_store.catalog.names.name_record import ForeignDefinition, RelationKind, ViewDefinition
+from table_store.catalog.names.name_record import ForeignDefinition, RelationKind
 from table_store.catalog.names.name_registry import NameRegistry
 from table_store.catalog.names.namespace_store import NamespaceStore
 from table_store.catalog.names.process_identity import ProcessIdentity, identity_of
@@ -58,6 +58,7 @@ from tests.fakes.bit_flips import Damage, DamagedFile, Outcome, survey
 from tests.fakes.checked_file import rewrite
 from tests.fakes.counting_ids import CountingIds
 from tests.fakes.manual_clock import ManualClock
+from tests.fakes.view_definitions import FULL_VIEW
 
 DAY_MS: Final = 24 * 3600 * 1000
 ELSEWHERE: Final = ProcessIdentity(host="elsewhere", pid=7, start="x")
@@ -207,18 +208,8 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
 
 
 def _files_of_names(warehouse: Warehouse, table: FileStoreTable) -> dict[str, MetadataFile]:
-    view = ViewDefinition(
-        query_text="SELECT 1 AS a",
-        current_catalog="table_store",
-        current_namespace=("default",),
-        sql_configs={"spark.sql.ansi.enabled": "true"},
-        schema_mode="BINDING",
-        query_column_names=("a",),
-        columns='{"type":"struct","fields":[]}',
-        properties={"owner": "x"},
-    )
     foreign = ForeignDefinition(provider="delta", location="/data/x", properties={"k": "v"})
-    warehouse.define(VIEW, view, DefineMode.CREATE)
+    warehouse.define(VIEW, FULL_VIEW, DefineMode.CREATE)
     warehouse.define(FOREIGN, foreign, DefineMode.CREATE)
     root = warehouse.root
 

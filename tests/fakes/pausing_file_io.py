@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.kernel.errors import FileAccessError
 from tests.fakes.failing_file_io import FailingFileIO
 
 Result = TypeVar("Result")
@@ -50,18 +49,3 @@ class PausingFileIO(FailingFileIO):
         if not self.has_paused:
             self.has_paused = True
             self._meanwhile()
-
-
-class LatePutFileIO(FailingFileIO):
-    """The first creation of a file whose path holds `path_part` times out, and lands later."""
-
-    def __init__(self, root: str, path_part: str) -> None:
-        super().__init__(LocalFileIO(root))
-        self._path_part = path_part
-        self.late_put: Callable[[], bool] | None = None
-
-    def write_new(self, path: str, data: bytes, *, private: bool = False) -> bool:
-        if self.late_put is None and self._path_part in path:
-            self.late_put = lambda: self._inner.write_new(path, data, private=private)
-            raise FileAccessError(path=path, operation="create", reason="timeout")
-        return super().write_new(path, data, private=private)

@@ -26,6 +26,7 @@ from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.ids import RandomIds
 from table_store.storage.kernel.types import INTEGER
 from tests.fakes.manual_clock import ManualClock
+from tests.fakes.view_definitions import plain_view
 
 namespaces = st.sampled_from(["default", "Default", "n", "N", "absent"])
 table_names = st.sampled_from(["t", "T", "a/b", "é", "É", "x" * 200, "x" * 199 + "y"])
@@ -36,19 +37,6 @@ Key = tuple[str, str]
 
 def definition(column: str) -> TableDefinition:
     return TableDefinition(columns=(Field(id=0, name=column, type=INTEGER),))
-
-
-def view(text: str) -> ViewDefinition:
-    return ViewDefinition(
-        query_text=text,
-        current_catalog=None,
-        current_namespace=(),
-        sql_configs={},
-        schema_mode=None,
-        query_column_names=(),
-        columns="",
-        properties={},
-    )
 
 
 @dataclass
@@ -117,7 +105,7 @@ class Catalog:
                 self.lifecycle.commit_staged(staged)
             case "view":
                 self.warehouse.define(
-                    step.identifier, view(step.content), list(DefineMode)[step.mode]
+                    step.identifier, plain_view(step.content), list(DefineMode)[step.mode]
                 )
             case "drop":
                 record = self.warehouse.find(step.identifier)

@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -116,27 +116,28 @@ def run(
         AssertionError: it failed with an error that is not `refusing`, nor follows from names or
             columns, or with one that shows what goes on inside.
     """
-    outcome, answer, said = Outcome.DONE, None, ""
+
+    def ask() -> tuple[Outcome, Answer | None, str]:
+        try:
+            return Outcome.DONE, _answer(session, one, folder), ""
+        except PySparkException as error:
+            said = str(error)
+        return outcome_of(said, one, refusing), None, said
+
+    return timed(number, one, ask)
+
+
+def timed(
+    session: int, one: Statement, ask: Callable[[], tuple[Outcome, Answer | None, str]]
+) -> Ended:
+    """Ask what a statement's end says, and note when it began and had ended."""
     begun_ns = time.monotonic_ns()
-    try:
-        if one.rows_of_stream:
-            _stream(session, one, folder)
-        else:
-            frame = session.sql(one.sql)
-            rows = sorted(
-                map(tuple, frame.collect()), key=lambda r: [(v is not None, v) for v in r]
-            )
-            answer = (tuple(frame.columns), tuple(rows)) if one.reads else None
-    except PySparkException as error:
-        said = str(error)
-    ended_ns = time.monotonic_ns()
-    if said:
-        outcome = outcome_of(said, one, refusing)
+    outcome, answer, said = ask()
     return Ended(
-        session=number,
+        session=session,
         statement=one,
         begun_ns=begun_ns,
-        ended_ns=ended_ns,
+        ended_ns=time.monotonic_ns(),
         outcome=outcome,
         answer=answer,
         said=said,
@@ -209,6 +210,16 @@ def outcome_of(said: str, one: Statement, refusing: Collection[str]) -> Outcome:
             if any(condition in conditions for condition in found):
                 return outcome
     raise AssertionError(f"{one.sql}\nfailed with what no user should see:\n{said}")
+
+
+def _answer(session: SparkSession, one: Statement, folder: Path) -> Answer | None:
+    """Run a statement; return its rows where it reads."""
+    if one.rows_of_stream:
+        _stream(session, one, folder)
+        return None
+    frame = session.sql(one.sql)
+    rows = sorted(map(tuple, frame.collect()), key=lambda r: [(v is not None, v) for v in r])
+    return (tuple(frame.columns), tuple(rows)) if one.reads else None
 
 
 def _stream(session: SparkSession, one: Statement, folder: Path) -> None:

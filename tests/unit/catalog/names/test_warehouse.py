@@ -25,7 +25,6 @@ from table_store.catalog.names.name_record import (
     NameRecord,
     RelationKind,
     TableTarget,
-    ViewDefinition,
 )
 from table_store.catalog.names.name_registry import NameRegistry
 from table_store.catalog.names.process_identity import identity_of
@@ -41,19 +40,10 @@ from table_store.storage.kernel.errors import (
 )
 from table_store.storage.kernel.ids import RandomIds
 from tests.fakes.checked_file import rewrite
+from tests.fakes.view_definitions import FULL_VIEW
 
 T = Identifier("default", "t")
 
-VIEW = ViewDefinition(
-    query_text="SELECT 1 AS a",
-    current_catalog="table_store",
-    current_namespace=("default",),
-    sql_configs={"spark.sql.ansi.enabled": "true"},
-    schema_mode="BINDING",
-    query_column_names=("a",),
-    columns='{"type":"struct","fields":[]}',
-    properties={"owner": "x"},
-)
 FOREIGN = ForeignDefinition(provider="delta", location="/data/x", properties={"k": "v"})
 
 
@@ -117,14 +107,14 @@ def test_properties_of_default_can_be_set(warehouse: Warehouse) -> None:
 
 def test_a_namespace_in_use_stays(warehouse: Warehouse) -> None:
     warehouse.create_namespace("n", {})
-    warehouse.define(Identifier("n", "v"), VIEW, DefineMode.CREATE)
+    warehouse.define(Identifier("n", "v"), FULL_VIEW, DefineMode.CREATE)
     with pytest.raises(NamespaceNotEmptyError, match="v"):
         warehouse.drop_namespace("n")
 
 
 def test_nothing_can_be_in_a_namespace_that_is_not_there(warehouse: Warehouse) -> None:
     with pytest.raises(NamespaceNotFoundError):
-        warehouse.define(Identifier("n", "v"), VIEW, DefineMode.CREATE)
+        warehouse.define(Identifier("n", "v"), FULL_VIEW, DefineMode.CREATE)
     with pytest.raises(NamespaceNotFoundError):
         warehouse.stage(Identifier("n", "t"))
     with pytest.raises(NamespaceNotFoundError):
@@ -154,16 +144,16 @@ def test_names_keep_their_spelling(warehouse: Warehouse) -> None:
 
 def test_table_view_and_foreign_table_share_the_names(warehouse: Warehouse) -> None:
     create_table(warehouse)
-    warehouse.define(Identifier("default", "v"), VIEW, DefineMode.CREATE)
+    warehouse.define(Identifier("default", "v"), FULL_VIEW, DefineMode.CREATE)
     warehouse.define(Identifier("default", "f"), FOREIGN, DefineMode.CREATE)
     for taken in ("t", "V", "f"):
         with pytest.raises(AlreadyExistsError):
-            warehouse.define(Identifier("default", taken), VIEW, DefineMode.CREATE)
+            warehouse.define(Identifier("default", taken), FULL_VIEW, DefineMode.CREATE)
         with pytest.raises(AlreadyExistsError):
             create_table(warehouse, Identifier("default", taken))
     assert names(warehouse) == ["f", "t", "v"]
     only_views = warehouse.records("default", [RelationKind.VIEW])
-    assert [record.target for record in only_views] == [VIEW]
+    assert [record.target for record in only_views] == [FULL_VIEW]
     assert [r.target for r in warehouse.records("default", [RelationKind.FOREIGN])] == [FOREIGN]
 
 
@@ -176,7 +166,7 @@ def test_of_many_creators_one_wins(tmp_path: Path) -> None:
         staged = warehouse.stage(T) if number % 2 else None
         try:
             if staged is None:
-                warehouse.define(T, VIEW, DefineMode.CREATE)
+                warehouse.define(T, FULL_VIEW, DefineMode.CREATE)
             else:
                 warehouse.publish(T, staged)
         except AlreadyExistsError:
@@ -242,7 +232,7 @@ def test_abandoned_staging_leaves_nothing(warehouse: Warehouse) -> None:
 
 
 def test_the_kind_is_checked(warehouse: Warehouse) -> None:
-    record = warehouse.define(T, VIEW, DefineMode.CREATE)
+    record = warehouse.define(T, FULL_VIEW, DefineMode.CREATE)
     with pytest.raises(WrongRelationKindError, match="is a view"):
         warehouse.require(T, RelationKind.TABLE)
     with pytest.raises(WrongRelationKindError):
@@ -256,15 +246,15 @@ def test_the_kind_is_checked(warehouse: Warehouse) -> None:
 
 def test_views_are_replaced_in_place(warehouse: Warehouse) -> None:
     with pytest.raises(NotFoundError):
-        warehouse.define(T, VIEW, DefineMode.REPLACE)
-    first = warehouse.define(T, VIEW, DefineMode.CREATE_OR_REPLACE)
-    changed = replace(VIEW, query_text="SELECT 2 AS a")
+        warehouse.define(T, FULL_VIEW, DefineMode.REPLACE)
+    first = warehouse.define(T, FULL_VIEW, DefineMode.CREATE_OR_REPLACE)
+    changed = replace(FULL_VIEW, query_text="SELECT 2 AS a")
     second = warehouse.define(T, changed, DefineMode.CREATE_OR_REPLACE)
     assert second.id == first.id
     assert warehouse.find(T) == second
     assert second.target == changed
     with pytest.raises(NotFoundError, match="as it was"):
-        warehouse.define(T, VIEW, DefineMode.REPLACE, known=VIEW)
+        warehouse.define(T, FULL_VIEW, DefineMode.REPLACE, known=FULL_VIEW)
     assert warehouse.define(T, changed, DefineMode.REPLACE, known=changed) == second
     with pytest.raises(WrongRelationKindError):
         warehouse.define(T, FOREIGN, DefineMode.CREATE_OR_REPLACE)

@@ -9,23 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_store import TableDescriptor
-from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.write.maintenance import compact_table
 from table_store.catalog.planner.write.write_requests import write
 from table_store.storage.file_store.expiry.orphan_files import find_orphan_files
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.ids import RandomIds
+from tests.unit.catalog.planner.keyed_table import keyed_table, session_without_spark
 
 NEVER_YOUNG = 1 << 50
-
-
-def _no_spark() -> Any:
-    raise AssertionError("few known rows asked Spark")
-
-
-SESSION = PlannerSession("refused", _no_spark)
+SESSION = session_without_spark("refused")
 
 
 class KnownRows:
@@ -41,11 +34,7 @@ class KnownRows:
 
 @pytest.fixture
 def table(tmp_path: Path) -> FileStoreTable:
-    descriptor = TableDescriptor.for_managed().column("id", "BIGINT").primary_key("id")
-    created = descriptor.create_in(str(tmp_path), "t")
-    for _ in range(2):
-        created.append(pa.table({"id": [1, 2]}))
-    return created
+    return keyed_table(tmp_path, commits=2)
 
 
 def orphans(table: FileStoreTable) -> list[str]:

@@ -22,7 +22,6 @@ from table_store.catalog.errors import (
     WrongRelationKindError,
 )
 from table_store.catalog.names.identifier import Identifier
-from table_store.catalog.names.name_record import ViewDefinition
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.listeners import TableContext
@@ -39,18 +38,10 @@ from table_store.storage.kernel.errors import (
     UnknownOptionError,
 )
 from table_store.storage.kernel.types import INTEGER, STRING
+from tests.fakes.view_definitions import plain_view
 
 T = Identifier("default", "t")
-VIEW = ViewDefinition(
-    query_text="SELECT 1",
-    current_catalog=None,
-    current_namespace=(),
-    sql_configs={},
-    schema_mode=None,
-    query_column_names=(),
-    columns="",
-    properties={},
-)
+VIEW = plain_view()
 
 
 def column(name: str, **more: object) -> Field:

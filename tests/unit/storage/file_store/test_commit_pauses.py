@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
 from table_store.storage.file_store.metadata.pin import Pins
@@ -28,9 +29,9 @@ from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.repair import find_repairs
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import FileAccessError, MissingFileError
-from tests.fakes.failing_file_io import Fault, Killed
+from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
 from tests.fakes.metadata_table import MetadataTable, make_file
-from tests.fakes.pausing_file_io import LatePutFileIO, PausingFileIO
+from tests.fakes.pausing_file_io import PausingFileIO
 
 P1 = ("p1",)
 KEEP_ONE = ExpireOptions(older_than_ms=10**15, retain_min=1)
@@ -226,11 +227,16 @@ def test_what_a_dead_rollback_pinned_goes_with_the_orphans(tmp_path: Path) -> No
     assert not data.exists()
 
 
+def late_put(root: Path) -> FailingFileIO:
+    """The first put of the second snapshot times out, and lands when it is told to."""
+    return FailingFileIO(LocalFileIO(str(root)), fault=Fault.LATE, fail_in="snapshot/snapshot-2")
+
+
 @pytest.mark.parametrize("then", ["fails", "conflict"])
 def test_what_was_unknown_once_stays_so(tmp_path: Path, then: str) -> None:
     """The first put times out and lands late; what the second attempt meets says nothing of it."""
     table = a_table(tmp_path, "a")
-    io = LatePutFileIO(str(tmp_path), "snapshot/snapshot-2")
+    io = late_put(tmp_path)
     slow = MetadataTable(str(tmp_path), file_io=io)
 
     def second_attempt(milliseconds: int) -> None:
@@ -249,19 +255,17 @@ def test_what_was_unknown_once_stays_so(tmp_path: Path, then: str) -> None:
             commit_user="me",
             read_snapshot_id=1,
         )
-    assert io.late_put is not None
-    has_landed = io.late_put()
-    assert has_landed == (then == "fails")
+    has_landed = io.land()
+    assert has_landed is (then == "fails")
     assert check_readable(tmp_path) == ({"a", "mine"} if has_landed else set())
 
 
 def test_a_late_put_and_its_repetition_are_one_commit(tmp_path: Path) -> None:
     a_table(tmp_path, "a")
-    io = LatePutFileIO(str(tmp_path), "snapshot/snapshot-2")
+    io = late_put(tmp_path)
     slow = MetadataTable(str(tmp_path), file_io=io)
     assert append(slow, "mine").snapshot.id == 2
-    assert io.late_put is not None
-    assert not io.late_put()
+    assert io.land() is False, "it is there already"
     assert check_readable(tmp_path) == {"a", "mine"}
 
 

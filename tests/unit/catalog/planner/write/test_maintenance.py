@@ -4,35 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from table_store import TableDescriptor
 from table_store.catalog.planner.names.opened_table import OpenedTable
-from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.write.maintenance import compact_after_write
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.table import FileStoreTable
 from tests.fakes.failing_file_io import FailingFileIO, Fault
 from tests.fakes.manual_clock import ManualClock
+from tests.unit.catalog.planner.keyed_table import keyed_table, session_without_spark
 
-
-def _no_spark() -> Any:
-    raise AssertionError("a few rows asked Spark")
-
-
-SESSION = PlannerSession("maintenance", _no_spark)
+SESSION = session_without_spark("maintenance")
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> FileStoreTable:
-    descriptor = TableDescriptor.for_managed().column("id", "BIGINT").primary_key("id")
-    created = descriptor.create_in(str(tmp_path), "t")
-    for _ in range(8):
-        created.append(pa.table({"id": [1, 2]}))
-    return created
+    return keyed_table(tmp_path, commits=8)
 
 
 def test_any_failing_operation(table: FileStoreTable, caplog: pytest.LogCaptureFixture) -> None:
