@@ -8,18 +8,22 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv links jar setup docs format lint type unit check test campaign demo demo-kafka benchmark benchmark-quick benchmark-growth benchmark-cluster clean
+.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all campaign demo demo-kafka benchmark benchmark-quick benchmark-growth benchmark-cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: $(STAMP) ## virtual environment with all dependencies
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || { echo "environment: creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@echo "environment: installing dependencies (Spark alone is 400 MB; some minutes the first time)"
-	@$(BIN)/python -m pip install --quiet --editable '.[dev,demo]'
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,demo]'
 	@touch $@
+
+constraints: venv ## the newest dependencies that pyproject.toml allows: into the environment and constraints.txt
+	@$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[dev,demo]'
+	@$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 
 links: venv ## what type checkers see: one table_store/ tree of symbolic links
 	@mkdir -p build/typing/table_store
@@ -55,13 +59,18 @@ lint: links build/scalafmt/checked ## ruff, import-linter and scalafmt
 type: links ## mypy, strict
 	@$(BIN)/mypy
 
-unit: venv ## tests that need no Spark
-	@$(BIN)/python -m pytest -q -n 2 tests/unit tests/property tests/contract
+unit: venv ## tests that start no process
+	@$(BIN)/python -m pytest -q -n 2 tests/unit tests/property
 
+# What belongs to which of these three is said in tests/tiers.py.
 check: lint type unit ## everything quick: under two minutes
 
-test: lint type setup ## the whole suite, Spark and crash tests included
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder tests
+WITH_PROCESSES := -n 2 --dist loadscope --no-loadscope-reorder --durations=30
+test: lint type setup ## also contracts, Spark, a sample of crashes and of Kafka: ten minutes at most
+	@$(BIN)/python -m pytest $(WITH_PROCESSES) -m core tests
+
+test-all: lint type setup ## everything: 25 minutes at most
+	@$(BIN)/python -m pytest $(WITH_PROCESSES) tests
 
 campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 --seed 2", see --help
 	@$(BIN)/python -m tests.campaign $(ARGS)

@@ -1,4 +1,4 @@
-"""What tests of all kinds share: one real Kafka broker for each test process that asks for it."""
+"""What tests of all kinds share: their tiers, and one Kafka broker of each test process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.tiers import is_core, without_test
+
 if TYPE_CHECKING:
     from tests.servers.kafka_broker import KafkaBroker
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what `make test` runs, before a choice by marks is made."""
+    for item in items:
+        if is_core(item.nodeid):
+            item.add_marker("core")
+    if config.option.markexpr == "core" and (lost := without_test(i.nodeid for i in items)):
+        raise pytest.UsageError(f"tests/tiers.py names what is no test: {lost}")
 
 
 @pytest.fixture(scope="session")

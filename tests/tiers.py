@@ -1,0 +1,71 @@
+"""Which tests run when: the one place that says so.
+
+| target          | what runs                                            | time on 2 cores    |
+| --------------- | ---------------------------------------------------- | ------------------ |
+| `make check`    | lint, types, `tests/unit`, `tests/property`          | under 2 minutes    |
+| `make test`     | these, `tests/contract` and what `CORE` below names  | 10 minutes at most |
+| `make test-all` | everything; `.ci/run` calls it                       | 25 minutes at most |
+
+`CORE` has of every kind of test that starts processes what fails first when something is broken:
+the statements of the stock shell, DataFrames and streams in one configuration of the catalog, one
+fault of each kind in each place that commits, and one table of each kind whose log is in Kafka. It
+names modules, tests, or tests with their parameters. What tries the same again with other seeds,
+faults, formats, servers or clusters runs in `make test-all` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+QUICK: Final = ("tests/unit/", "tests/property/", "tests/contract/")
+"""Folders of which every test belongs to `make test`."""
+
+_HISTORIES: Final = "tests/crash/test_log_history.py::test_table_log_and_changes_say_the_same"
+
+CORE: Final = (
+    "tests/integration/test_documents.py",
+    "tests/integration/test_planner_log.py",
+    "tests/integration/test_planner_sockets.py",
+    "tests/integration/test_pyspark.py::test_write_to[own-name]",
+    "tests/integration/test_pyspark.py::test_write[own-name]",
+    "tests/integration/test_pyspark.py::test_merge_into[own-name]",
+    "tests/integration/test_pyspark.py::test_errors[own-name]",
+    "tests/integration/test_pyspark.py::test_statements[own-name]",
+    "tests/integration/test_sql_fixtures.py",
+    "tests/integration/test_statement_definitions.py",
+    "tests/integration/test_statement_writes.py",
+    "tests/integration/test_statements.py",
+    "tests/integration/test_streaming_reads.py::test_rows_then_new_rows",
+    "tests/integration/test_streaming_reads.py::test_retractions",
+    "tests/integration/test_streaming_writes.py::test_append",
+    "tests/integration/test_streaming_writes.py::test_update",
+    "tests/integration/test_streaming_writes.py::test_a_batch_that_runs_again",
+    "tests/integration/test_two_sessions.py::test_side_by_side",
+    # Crashes.
+    "tests/crash/test_catalog_crash.py::test_any_fault_under_a_lock_of_files",
+    "tests/crash/test_metadata_crash.py::test_any_fault_leaves_before_or_after[append-",
+    "tests/faults/test_campaign.py::test_the_first_cases_hold[power-cut]",
+    # Kafka.
+    "tests/integration/test_kafka_log.py::test_every_statement_is_in_the_topic",
+    "tests/crash/test_log_crash.py::test_the_driver_dies_again_and_again",
+    f"{_HISTORIES}[kafka-transactional-all-key-whole-0]",
+    f"{_HISTORIES}[kafka-eventual-upsert-key-partitions-0]",
+)
+"""What else belongs to it, as the beginnings of test ids."""
+
+
+def is_core(test_id: str) -> bool:
+    """Whether `make test` runs it."""
+    return test_id.startswith((*QUICK, *CORE))
+
+
+def without_test(test_ids: Iterable[str]) -> list[str]:
+    """The lines of `CORE` that mean none of these tests, though their modules are among them."""
+    known = tuple(test_ids)
+    modules = {test_id.partition("::")[0] for test_id in known}
+    return [
+        line
+        for line in CORE
+        if line.partition("::")[0] in modules and not any(i.startswith(line) for i in known)
+    ]
