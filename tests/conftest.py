@@ -1,7 +1,8 @@
-"""What tests of all kinds share: their tiers, and one Kafka broker of each test process."""
+"""What tests of all kinds share: of each test process one Kafka broker and one JVM for PySpark."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -32,3 +33,11 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBrok
     broker.start()
     yield broker
     broker.kill()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_jvm_is_left() -> Iterator[None]:
+    """The JVM in which modules started Spark one after the other ends behind the last of them."""
+    yield
+    if (started := sys.modules.get("tests.integration.spark_session")) is not None:
+        started.end_shared_jvm()

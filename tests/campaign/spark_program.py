@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 from tests.integration.spark_session import spark_session, unlogged_errors
 
 _ending = ExitStack()
-atexit.register(_ending.close)
 
 
 @lru_cache(maxsize=1)
@@ -25,6 +24,7 @@ def spark_program() -> SparkSession:
     _ending.enter_context(unlogged_errors())
     session = _ending.enter_context(spark_session(folder, {}))
     session.sparkContext.setLogLevel("OFF")
+    atexit.register(_ending.close)  # before its JVM ends, which was told to earlier
     return session
 
 

@@ -1,12 +1,17 @@
-"""A PySpark session as a program has it, classic or of Spark Connect, one for a test module."""
+"""A PySpark session as a program has it, classic or of Spark Connect, one for a test module.
+
+Sessions of one process follow one another in one JVM.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkContext
 from pyspark.logger import PySparkLogger
@@ -18,9 +23,33 @@ from tests.integration.spark_server import SparkServer, free_port
 _CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 
 
+def shared_jvm() -> Any:
+    """The JVM of this process's PySpark, as py4j shows it; started where there is none.
+
+    Modules share it, one after the other: to start one and to load its classes takes several times
+    as long as to start Spark in it. No setting is given to it, for it would be one of all modules.
+    """
+    if SparkContext._gateway is None:
+        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        SparkContext._ensure_initialized()
+        atexit.register(end_shared_jvm)
+    return SparkContext._jvm
+
+
+def end_shared_jvm() -> None:
+    """End it, if there is one; nothing of it is left afterwards."""
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        gateway.shutdown()
+        process = gateway.proc  # pyspark's own, of launch_gateway
+        process.stdin.close()
+        process.wait(60)
+        SparkContext._gateway = SparkContext._jvm = None
+
+
 def started_session(folder: Path, settings: dict[str, str]) -> SparkSession:
-    """Start Spark in this process, its warehouse in `folder`."""
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    """Start Spark in the shared JVM, its warehouse in `folder`."""
+    shared_jvm()
     builder = SparkSession.builder.master("local[2]")
     warehouse = {"spark.sql.warehouse.dir": str(folder / "spark-warehouse")}
     for key, value in {**SMALL, **warehouse, **settings}.items():
@@ -30,19 +59,15 @@ def started_session(folder: Path, settings: dict[str, str]) -> SparkSession:
 
 @contextmanager
 def spark_session(folder: Path, settings: dict[str, str]) -> Iterator[SparkSession]:
-    """Start Spark in this process as `started_session` does; its JVM ends afterwards."""
+    """Start Spark as `started_session` does; it is stopped afterwards, and logs as before."""
+    log4j = shared_jvm().org.apache.logging.log4j
+    level = log4j.LogManager.getRootLogger().getLevel()
     session = started_session(folder, settings)
     try:
         yield session
     finally:
         session.stop()
-        gateway = SparkContext._gateway
-        if gateway is not None:
-            gateway.shutdown()
-            process = gateway.proc  # pyspark's own, of launch_gateway
-            process.stdin.close()
-            process.wait(60)
-            SparkContext._gateway = SparkContext._jvm = None
+        log4j.core.config.Configurator.setRootLevel(level)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Goal: Spark's own parser agrees with the statement fixtures.
 
 What we render it takes, what we call ours it refuses, what we leave to it it takes; literals and
-tokens mean to it what they mean to us. Only the parser runs, in a JVM of its own: no session.
+tokens mean to it what they mean to us. Only the parser runs, without a session.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-import py4j.java_gateway
-import py4j.protocol
 import pytest
 from py4j.protocol import Py4JJavaError
-from pyspark.java_gateway import launch_gateway
 
 from table_store.catalog.definition.sql_literal import string_literal
 from table_store.sql_ext.lexer.sql_token import TokenKind, tokenize
+from tests.integration.plain_jvm import plain_jvm
 from tests.unit.sql_ext.sql_fixture import load_cases, load_plain_statements
 
 pytestmark = pytest.mark.spark
@@ -80,14 +78,8 @@ PIECES = [
 @pytest.fixture(scope="module")
 def jvm() -> Iterator[Any]:
     """The classes of a JVM with Spark's jars."""
-    gateway = launch_gateway()  # type: ignore[no-untyped-call]  # pyspark has no types here
-    with pytest.MonkeyPatch.context() as patch:
-        # A session that this process had before translates errors, and asks its JVM for it.
-        patch.setattr(py4j.java_gateway, "get_return_value", py4j.protocol.get_return_value)
-        yield gateway.jvm
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait(timeout=30)
+    with plain_jvm() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
