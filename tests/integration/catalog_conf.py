@@ -13,13 +13,15 @@ SESSION_CATALOG: Final[dict[str, str]] = {
 }
 """In place of Spark's own session catalog."""
 
-SMALL: Final[dict[str, str]] = {
-    "spark.ui.enabled": "false",
+SMALL_IN_SESSION: Final[dict[str, str]] = {
     "spark.sql.shuffle.partitions": "2",
     # Delta replays the log of a table of three rows with 50 tasks unless told otherwise.
     "spark.databricks.delta.snapshotPartitions": "1",
 }
-"""What makes tests quick and changes no result."""
+"""What makes tests quick and changes no result, in a session that has begun."""
+
+SMALL: Final[dict[str, str]] = {"spark.ui.enabled": "false", **SMALL_IN_SESSION}
+"""The same, where Spark is started."""
 
 
 def arguments(*settings: dict[str, str]) -> list[str]:

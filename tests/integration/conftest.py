@@ -1,13 +1,13 @@
-"""What integration tests share: one running stock shell for each test module."""
+"""What integration tests share: running stock shells, in which each module has a namespace."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from tests.integration.shared_shells import SharedShells
 from tests.integration.stock_shell import StockShell
 
 # Dozens of JVMs that live for a minute: compiling their code well would cost more than it saves
@@ -15,14 +15,15 @@ from tests.integration.stock_shell import StockShell
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
-@pytest.fixture(scope="module")
-def shell_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which the module's shell runs; its warehouse is there."""
-    return tmp_path_factory.mktemp("shell")
-
-
-@pytest.fixture(scope="module")
-def shell(shell_folder: Path) -> Iterator[StockShell]:
-    """A stock `spark-sql` as `table-store setup` leaves it, without flags."""
-    with StockShell(shell_folder) as running:
+@pytest.fixture(scope="session")
+def shared_shells(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedShells]:
+    """The shells of this test process that several modules use."""
+    with SharedShells(tmp_path_factory.mktemp("shells")) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def shell(request: pytest.FixtureRequest, shared_shells: SharedShells) -> Iterator[StockShell]:
+    """A stock `spark-sql` as `table-store setup` leaves it, without flags."""
+    with shared_shells.lent(request.path.stem) as lent:
+        yield lent

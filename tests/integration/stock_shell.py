@@ -46,7 +46,13 @@ class Answer:
 
 
 class StockShell(ClosedAtExit):
-    """One running `spark-sql`; statements run one after the other in its session."""
+    """One running `spark-sql`; statements run one after the other in its session.
+
+    Attributes:
+        catalog: the current one at the beginning.
+        folder: where it runs; its warehouse is there.
+        namespace: the one in which tables are made whose names are alone.
+    """
 
     def __init__(
         self,
@@ -71,9 +77,17 @@ class StockShell(ClosedAtExit):
         self._out = self._lines(self._stream(self.process.stdout))
         self._err = self._lines(self._stream(self.process.stderr))
         self.folder = folder
+        is_session_catalog = "spark.sql.defaultCatalog=spark_catalog" in arguments
+        self.catalog = "spark_catalog" if is_session_catalog else "table_store"
+        self.namespace = "default"
         self._prefix = prefix
         self._marks = 0
         self._files = 0
+
+    @property
+    def tables(self) -> Path:
+        """The folder of the namespace's tables."""
+        return self.folder / "spark-warehouse" / f"{self.namespace}.db"
 
     def run(self, sql: str, timeout_s: float = 120) -> Answer:
         """Type one statement (without semicolon) and wait for what it prints.

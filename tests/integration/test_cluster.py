@@ -41,9 +41,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneClus
 
 
 @pytest.fixture(scope="module")
-def shell(shell_folder: Path, cluster: StandaloneCluster) -> Iterator[StockShell]:
+def shell(
+    tmp_path_factory: pytest.TempPathFactory, cluster: StandaloneCluster
+) -> Iterator[StockShell]:
     """A stock shell whose executors are on the cluster."""
-    with StockShell(shell_folder, "--master", cluster.master, *arguments(_SETTINGS)) as running:
+    folder = tmp_path_factory.mktemp("shell")
+    with StockShell(folder, "--master", cluster.master, *arguments(_SETTINGS)) as running:
         running.ok("SELECT 1")
         yield running
 

@@ -16,7 +16,7 @@ QUERY = "SELECT count(a), sum(a), max(b) FROM"
 
 
 @pytest.fixture(scope="module")
-def tables(shell: StockShell, shell_folder: Path) -> dict[str, Path]:
+def tables(shell: StockShell) -> dict[str, Path]:
     """A table that Spark's own Parquet reader reads, and one that Python workers merge."""
     shell.ok("CREATE TABLE raw (a INT, b STRING)")
     shell.ok("INSERT INTO raw SELECT id, 'x' FROM range(1000)")
@@ -24,8 +24,7 @@ def tables(shell: StockShell, shell_folder: Path) -> dict[str, Path]:
     # The second run hides a part of the first: a file without live rows need not be read.
     for letter, count in (("x", 1000), ("y", 500)):
         shell.ok(f"INSERT INTO merged SELECT id, '{letter}' FROM range({count})")
-    warehouse = shell_folder / "spark-warehouse" / "default.db"
-    return {name: warehouse / name for name in ("raw", "merged")}
+    return {name: shell.tables / name for name in ("raw", "merged")}
 
 
 def scrambled(content: bytes) -> bytes:

@@ -30,7 +30,7 @@ def test_examples_print_what_the_page_says(page: str, shell: StockShell) -> None
     shell.ok(f"USE doc_{page}")
     for example in PAGES[page]:
         assert printed(example, shell) == example.printed, f"{page}, line {example.line}"
-    shell.ok("USE default")
+    shell.ok(f"USE {shell.namespace}")
 
 
 def printed(example: Example, shell: StockShell) -> tuple[tuple[str, ...], ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG, SMALL, arguments
+from tests.integration.shared_shells import SharedShells
 from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark
@@ -22,12 +23,15 @@ pytestmark = pytest.mark.spark
     params=[pytest.param(OWN_NAME, id="own-name"), pytest.param(SESSION_CATALOG, id="session")],
 )
 def shells(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, shared_shells: SharedShells
 ) -> Iterator[tuple[StockShell, StockShell]]:
-    """Two shells at once, started in one folder."""
-    folder = tmp_path_factory.mktemp("foreign")
+    """Two shells at once, the second started in the folder of the first."""
     conf = arguments(SMALL, request.param)
-    with StockShell(folder, *conf) as first, StockShell(folder, *conf) as second:
+    with (
+        shared_shells.lent_with(request.param, "foreign") as first,
+        StockShell(first.folder, *conf, prefix="foreign") as second,
+    ):
+        second.ok(f"USE {first.namespace}")
         yield first, second
 
 
@@ -39,7 +43,7 @@ def shell(shells: tuple[StockShell, StockShell]) -> StockShell:
 
 def files(shell: StockShell, name: str) -> list[Path]:
     """The folders of a table, whatever makes them unique."""
-    return sorted((shell.folder / "spark-warehouse" / "default.db").glob(f"{name}-*"))
+    return sorted(shell.tables.glob(f"{name}-*"))
 
 
 @pytest.mark.parametrize("provider", ["parquet", "json", "orc", "csv"])
@@ -152,15 +156,14 @@ def test_another_location(shell: StockShell) -> None:
     shell.ok("INSERT INTO kept VALUES (3)")
     shell.ok("CREATE TABLE other (id INT)")
     shell.ok("INSERT INTO other VALUES (4)")
-    warehouse = shell.folder / "spark-warehouse" / "default.db"
-    for place in ("/tmp/elsewhere", "elsewhere", warehouse / "other"):
+    for place in ("/tmp/elsewhere", "elsewhere", shell.tables / "other"):
         refused = shell.run(f"ALTER TABLE kept SET LOCATION '{place}'")
         assert "[TABLE_STORE_PATH_NOT_ALLOWED]" in refused.error
     shell.ok("ALTER TABLE kept SET TBLPROPERTIES ('a' = 'b')")
     assert shell.ok("SELECT * FROM kept") == (("3",),)
     shell.ok("DROP TABLE kept")
     assert shell.ok("SELECT * FROM other") == (("4",),)
-    assert not list(warehouse.glob("kept*"))
+    assert not list(shell.tables.glob("kept*"))
 
 
 def test_alter_and_rename(shell: StockShell) -> None:

@@ -57,11 +57,11 @@ def refused(error: str) -> bool:
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_as_names(shell: StockShell, shell_folder: Path, text: str) -> None:
+def test_as_names(shell: StockShell, text: str) -> None:
     """Of a namespace, a table and its columns; all of them again in SHOW CREATE TABLE."""
-    before = {p.relative_to(shell_folder) for p in shell_folder.iterdir()}
+    before = {p.relative_to(shell.folder) for p in shell.folder.iterdir()}
     made = shell.run(f"CREATE DATABASE {name(text)}")
-    space = "default"
+    space = shell.namespace
     if made.error:
         assert refused(made.error), made.error
     else:
@@ -80,16 +80,16 @@ def test_as_names(shell: StockShell, shell_folder: Path, text: str) -> None:
         shell.ok(f"ALTER TABLE {table} RENAME TO {space}.renamed")
         assert shell.ok(f"SELECT id FROM {space}.renamed") == (("1",),)
         shell.ok(f"DROP TABLE {space}.renamed")
-    if space != "default":
+    if space != shell.namespace:
         shell.ok(f"DROP DATABASE {space} CASCADE")
-    assert inside(shell_folder, before)
+    assert inside(shell.folder, before)
     assert shell.ok("SELECT id FROM victim") == (("7",),)
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_as_values(shell: StockShell, shell_folder: Path, text: str) -> None:
+def test_as_values(shell: StockShell, text: str) -> None:
     """Of a partition, a comment, a property, an option and a hint."""
-    before = {p.relative_to(shell_folder) for p in shell_folder.iterdir()}
+    before = {p.relative_to(shell.folder) for p in shell.folder.iterdir()}
     shell.ok(
         f"CREATE OR REPLACE TABLE hv (id INT COMMENT {literal(text)}, p STRING) "
         f"PARTITIONED BY (p) COMMENT {literal(text)}"
@@ -111,5 +111,5 @@ def test_as_values(shell: StockShell, shell_folder: Path, text: str) -> None:
         shell.ok(f"ALTER TABLE hv PARTITION (p = {literal(text)}) COMPACT")
         shell.ok(f"ALTER TABLE hv DROP PARTITION (p = {literal(text)})")
         assert shell.ok("SELECT * FROM hv") == ()
-    assert inside(shell_folder, before)
+    assert inside(shell.folder, before)
     assert shell.ok("SELECT id FROM victim") == (("7",),)

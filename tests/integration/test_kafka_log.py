@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -20,17 +19,16 @@ from tests.servers.topic_reader import Message, committed_messages, replayed
 
 pytestmark = pytest.mark.spark
 
+TOPICS = f"table_store.{Path(__file__).stem}"
 
-@pytest.fixture(scope="module")
-def shell(kafka_broker: KafkaBroker, shell_folder: Path) -> Iterator[StockShell]:
-    setting = f"table-storage.log.kafka.bootstrap.servers={kafka_broker.bootstrap}"
-    with StockShell(shell_folder, "--conf", f"spark.{setting}") as running:
-        running.ok(f"SET {setting}")
-        yield running
+
+@pytest.fixture(scope="module", autouse=True)
+def brokers(shell: StockShell, kafka_broker: KafkaBroker) -> None:
+    shell.ok(f"SET table-storage.log.kafka.bootstrap.servers={kafka_broker.bootstrap}")
 
 
 def messages(broker: KafkaBroker, table: str) -> list[Message]:
-    return committed_messages(broker.bootstrap, f"table_store.default.{table}")
+    return committed_messages(broker.bootstrap, f"{TOPICS}.{table}")
 
 
 def test_every_statement_is_in_the_topic(shell: StockShell, kafka_broker: KafkaBroker) -> None:
@@ -67,6 +65,7 @@ def test_every_statement_is_in_the_topic(shell: StockShell, kafka_broker: KafkaB
 def test_examples_of_the_documents(shell: StockShell, kafka_broker: KafkaBroker) -> None:
     """SQL of the page makes a topic; its Python, which knows nothing of us, reads it."""
     of_page = [e for language in ("sql", "python") for e in examples(language) if e.page == "kafka"]
+    shell.ok("USE default")
     for example in (e.with_brokers(kafka_broker.bootstrap) for e in of_page):
         if example.language == "sql":
             for statement in example.statements():
@@ -77,6 +76,7 @@ def test_examples_of_the_documents(shell: StockShell, kafka_broker: KafkaBroker)
             exec(example.code, {})
         assert words(out.getvalue()) == example.printed, f"kafka, line {example.line}"
     shell.ok("DROP TABLE stock")
+    shell.ok(f"USE {shell.namespace}")
 
 
 def test_a_created_table_as_select_has_its_rows_in_the_topic(
@@ -86,10 +86,10 @@ def test_a_created_table_as_select_has_its_rows_in_the_topic(
     first = replayed(messages(kafka_broker, "ctas"))
     assert first == Counter(json.dumps({"id": i, "s": str(i)}) for i in range(5))
     shell.ok("CREATE OR REPLACE TABLE ctas AS SELECT 1 AS other")
-    topics = {t for t in kafka_broker.topics() if t.startswith("table_store.default.ctas")}
+    topics = {t for t in kafka_broker.topics() if t.startswith(f"{TOPICS}.ctas")}
     assert len(topics) == 2  # the old directory's stays for time travel
     shell.ok("DROP TABLE ctas")
-    assert not any(t.startswith("table_store.default.ctas") for t in kafka_broker.topics())
+    assert not any(t.startswith(f"{TOPICS}.ctas") for t in kafka_broker.topics())
 
 
 def test_drop_deletes_the_topic_and_rename_keeps_it(
@@ -99,15 +99,15 @@ def test_drop_deletes_the_topic_and_rename_keeps_it(
     shell.ok("ALTER TABLE r RENAME TO renamed")
     shell.ok("INSERT INTO renamed VALUES (1)")
     assert len(messages(kafka_broker, "r")) == 1
-    assert ("log.kafka.topic", "table_store.default.r") in {
+    assert ("log.kafka.topic", f"{TOPICS}.r") in {
         row[:2] for row in shell.ok("DESCRIBE TABLE EXTENDED renamed")
     }
     with kafka_broker.admin() as admin:
-        admin.delete_topics(["table_store.default.r"])  # gone already: harmless
+        admin.delete_topics([f"{TOPICS}.r"])  # gone already: harmless
     shell.ok("DROP TABLE renamed")
     shell.ok("CREATE TABLE r (id INT)")
     shell.ok("DROP TABLE r")
-    assert "table_store.default.r" not in kafka_broker.topics()
+    assert f"{TOPICS}.r" not in kafka_broker.topics()
 
 
 def test_retention_of_the_topic_follows_the_table(
@@ -115,7 +115,7 @@ def test_retention_of_the_topic_follows_the_table(
 ) -> None:
     def retention() -> str:
         with kafka_broker.admin() as admin:
-            resource = ConfigResource("TOPIC", "table_store.default.keep", ["retention.ms"])
+            resource = ConfigResource("TOPIC", f"{TOPICS}.keep", ["retention.ms"])
             return str(admin.describe_configs([resource]))
 
     shell.ok("CREATE TABLE keep (id INT) WITH ('log.retention' = '1 h')")
@@ -135,7 +135,7 @@ def test_changes_are_told_without_snapshots_and_without_topic(
     shell.ok("CALL sys.expire_snapshots('ex', older_than => '2999-01-01', retain_min => 1)")
     assert shell.ok("SELECT count(*) FROM `ex$snapshots`") == (("1",),)
     with kafka_broker.admin() as admin:
-        admin.delete_topics(["table_store.default.ex"])
+        admin.delete_topics([f"{TOPICS}.ex"])
     told = shell.ok("SELECT id, _commit_version FROM ex CHANGES FROM VERSION 1 TO VERSION 3")
     assert sorted(told) == [("0", "1"), ("1", "1"), ("2", "3")]
     gone = shell.run("INSERT INTO ex VALUES (9)").error
@@ -155,7 +155,7 @@ def test_a_topic_that_exists_is_refused_unless_asked_for(
     shell: StockShell, kafka_broker: KafkaBroker
 ) -> None:
     with kafka_broker.admin() as admin:
-        admin.create_topics({"table_store.default.there": {"num_partitions": 1}})
+        admin.create_topics({f"{TOPICS}.there": {"num_partitions": 1}})
     refused = shell.run("CREATE TABLE there (id INT)").error
     assert "TABLE_STORE_TOPIC_ALREADY_EXISTS" in refused
     assert shell.ok("SHOW TABLES LIKE 'there'") == ()
@@ -165,7 +165,7 @@ def test_a_topic_that_exists_is_refused_unless_asked_for(
     shell.ok(f"CREATE TABLE there (id INT) {use})")
     shell.ok("INSERT INTO there VALUES (1)")
     other = shell.run(
-        f"CREATE TABLE other (id INT) {use}, 'log.kafka.topic' = 'table_store.default.there')"
+        f"CREATE TABLE other (id INT) {use}, 'log.kafka.topic' = '{TOPICS}.there')"
     ).error
     assert "records were written to it" in other
     alone = "CREATE TABLE x (id INT) WITH ('log.kafka.topic.replication-factor' = '3')"
@@ -178,10 +178,10 @@ def test_records_of_others_are_named_or_passed_over(
     shell.ok("CREATE TABLE mine (id INT)")
     shell.ok("INSERT INTO mine VALUES (1)")
     producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap)
-    at = producer.send("table_store.default.mine", b"not a change").get(10).offset
+    at = producer.send(f"{TOPICS}.mine", b"not a change").get(10).offset
     producer.close()
     warned = shell.run("INSERT INTO mine VALUES (2)").error
-    for part in ("log lags behind", "'table_store.default.mine'", f"partition 0, offset {at} "):
+    for part in ("log lags behind", f"'{TOPICS}.mine'", f"partition 0, offset {at} "):
         assert part in warned
     assert shell.ok("SELECT count(*) FROM mine") == (("2",),)
     refused = shell.run("CALL sys.relay_log('mine')").error
@@ -224,9 +224,9 @@ def test_without_brokers_nothing_is_changed(shell: StockShell, kafka_broker: Kaf
         "'log.kafka.topic.on-drop' = 'keep')"
     )
     left = shell.run("DROP TABLE away").error
-    assert f"The topic 'table_store.default.away' stays at {nobody}." in left
+    assert f"The topic '{TOPICS}.away' stays at {nobody}." in left
     assert shell.ok("SHOW TABLES LIKE 'away'") == ()
-    assert "table_store.default.away" in kafka_broker.topics()
+    assert f"{TOPICS}.away" in kafka_broker.topics()
 
 
 def test_log_options_that_cannot_be(shell: StockShell) -> None:

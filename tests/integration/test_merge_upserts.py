@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TypeAlias
 
 import pytest
@@ -142,7 +141,7 @@ def test_other_merges_look_at_the_target(shell: StockShell, case: str) -> None:
 
 
 @pytest.mark.parametrize("rows", ["few", "a job's"])
-def test_a_key_twice_in_the_source(shell: StockShell, shell_folder: Path, rows: str) -> None:
+def test_a_key_twice_in_the_source(shell: StockShell, rows: str) -> None:
     """Spark refuses it where the target has the key; else the last row counts, as of an INSERT.
 
     No file of the first attempt is left.
@@ -156,13 +155,13 @@ def test_a_key_twice_in_the_source(shell: StockShell, shell_folder: Path, rows: 
             source = f"SELECT /*+ REPARTITION(1) */ * FROM ({source})"
         return _statement(f"({source}) s", "t.id = s.id", UPDATE_ALL, INSERT_ALL)
 
-    count = len(list(shell_folder.rglob("data-*.parquet")))
+    count = len(list(shell.tables.rglob("data-*.parquet")))
     refused = shell.run(merge(8, 2, 2))
     assert "MERGE_CARDINALITY_VIOLATION" in refused.error
     assert _rows(shell) == OLD
     shell.ok(merge(8, 2, 8))
     assert _rows(shell) == {**OLD, 2: (1, "d"), 8: (2, "d")}
-    assert len(list(shell_folder.rglob("data-*.parquet"))) == count + 1
+    assert len(list(shell.tables.rglob("data-*.parquet"))) == count + 1
 
 
 def test_keys_that_are_compared_otherwise(shell: StockShell) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG, SMALL, arguments
+from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG
+from tests.integration.shared_shells import SharedShells
 from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark
@@ -23,11 +24,11 @@ pytestmark = pytest.mark.spark
     ],
 )
 def named(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, shared_shells: SharedShells
 ) -> Iterator[tuple[str, StockShell]]:
     """The catalog's name, and a shell."""
     name, settings = request.param
-    with StockShell(tmp_path_factory.mktemp("views"), *arguments(SMALL, settings)) as shell:
+    with shared_shells.lent_with(settings, "session_catalog") as shell:
         shell.ok("CREATE TABLE base (a INT, b STRING)")
         shell.ok("INSERT INTO base VALUES (1, 'x')")
         yield name, shell
@@ -48,11 +49,11 @@ def test_shown(named: tuple[str, StockShell]) -> None:
     assert (told["Catalog"], told["View"], told["Comment"]) == (catalog, "v", "cv")
     assert told["View Text"] == "SELECT a, b FROM base"
     created = "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE v"))
-    assert created.startswith(f"CREATE VIEW {catalog}.default.v (")
+    assert created.startswith(f"CREATE VIEW {catalog}.{shell.namespace}.v (")
     assert shell.ok("SHOW COLUMNS IN v") == (("a",), ("b",))
     missing = shell.run("SHOW TBLPROPERTIES v ('no')").error
     shown = shell.run("SHOW TBLPROPERTIES v ('no')").rows
-    assert f"{catalog}.default.v" in missing + str(shown)
+    assert f"{catalog}.{shell.namespace}.v" in missing + str(shown)
     shell.ok("DROP VIEW v")
     shell.ok(created)
     assert shell.ok("SELECT * FROM v") == (("1", "x"),)
@@ -64,12 +65,12 @@ def test_altered(named: tuple[str, StockShell]) -> None:
     shell.ok("CREATE OR REPLACE VIEW w TBLPROPERTIES ('p' = '1') AS SELECT a FROM base")
     shell.ok("ALTER VIEW w AS SELECT a + 1 AS c FROM base")
     assert shell.ok("SELECT c FROM w") == (("2",),)
-    shell.ok("ALTER VIEW default.w SET TBLPROPERTIES ('q' = '2')")
+    shell.ok(f"ALTER VIEW {shell.namespace}.w SET TBLPROPERTIES ('q' = '2')")
     assert properties(shell, "w") == {"p": "1", "q": "2"}
     shell.ok("ALTER VIEW w UNSET TBLPROPERTIES ('p')")
     assert properties(shell, "w") == {"q": "2"}
     shell.ok("ALTER VIEW w RENAME TO w2")
-    assert properties(shell, "default.w2") == {"q": "2"}
+    assert properties(shell, f"{shell.namespace}.w2") == {"q": "2"}
     shell.ok("ALTER VIEW w2 WITH SCHEMA EVOLUTION")
     assert shell.ok("SELECT c FROM w2") == (("2",),)
     assert "w" not in {row[1] for row in shell.ok("SHOW VIEWS")}

@@ -81,7 +81,7 @@ def test_collated_columns_compare_as_they_say(shell: StockShell) -> None:
     assert shell.run("SELECT id FROM co WHERE s = 'ABC'").sorted() == [("1",), ("2",)]
 
 
-SHOWN = """CREATE TABLE table_store.default.`sh``o'w` (
+SHOWN = """CREATE TABLE table_store.{}.`sh``o'w` (
   id INT NOT NULL,
   ts TIMESTAMP COMMENT 'it\\'s \\\\',
   day AS date_format(ts, 'yyyy-MM-dd') COMMENT 'the day',
@@ -100,11 +100,12 @@ WITH (
 
 def test_show_create_table_runs_back(shell: StockShell) -> None:
     """Every clause of a table is there, hostile names and values included."""
-    shell.ok(SHOWN)
-    assert "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE `sh``o'w`")) == SHOWN
+    definition = SHOWN.format(shell.namespace)
+    shell.ok(definition)
+    assert "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE `sh``o'w`")) == definition
     shell.ok("CREATE TABLE copy_of LIKE `sh``o'w`")
     copied = "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE copy_of"))
-    of_the_table = SHOWN.replace("COMMENT 'a \"table\"\\nof two lines'\n", "")
+    of_the_table = definition.replace("COMMENT 'a \"table\"\\nof two lines'\n", "")
     assert copied == of_the_table.replace("`sh``o'w`", "copy_of")
     shell.ok("INSERT INTO `sh``o'w` SELECT 1, TIMESTAMP'2024-05-06 00:00:00', 2, 'a', 'b', NULL")
     shell.ok("UPDATE `sh``o'w` SET `d.v` = 3")
@@ -154,6 +155,7 @@ def test_a_write_may_bring_columns(shell: StockShell) -> None:
     shell.ok(merge.format("more"))
     shell.ok(merge.format("(SELECT 3L AS id, 7 AS v, 'y' AS w)"))
     shell.ok("INSERT WITH SCHEMA EVOLUTION INTO grows BY NAME SELECT 4 AS id, 8 AS v, true AS z")
+    shell.ok("DROP VIEW more")
     found = shell.run("SELECT id, v, d, w, z FROM grows").sorted()
     assert found == [
         ("1", "1", "2", "NULL", "NULL"),
@@ -167,7 +169,7 @@ def test_system_tables_and_settings(shell: StockShell) -> None:
     """Both spellings, also without the namespace; SET shows and refuses."""
     shell.ok("CREATE TABLE sys_of (id INT, PRIMARY KEY (id) NOT ENFORCED)")
     shell.ok("INSERT INTO sys_of /*+ OPTIONS('change-tracking' = 'false') */ VALUES (1)")
-    for name in ("`sys_of$snapshots`", "sys_of.snapshots", "default.sys_of.snapshots"):
+    for name in ("`sys_of$snapshots`", "sys_of.snapshots", f"{shell.namespace}.sys_of.snapshots"):
         assert shell.ok(f"SELECT snapshot_id, commit_kind FROM {name}") == (("1", "APPEND"),)
     for system in ("schemas", "options", "manifests", "files", "partitions", "buckets"):
         shell.ok(f"SELECT * FROM sys_of.{system}")
@@ -184,6 +186,7 @@ def test_catalogs(shell: StockShell) -> None:
     shell.ok("USE CATALOG other")
     shell.ok("CREATE TABLE there (a INT)")
     shell.ok("USE CATALOG table_store")
+    shell.ok(f"USE {shell.namespace}")
     shell.ok("INSERT INTO other.default.there VALUES (1)")
     assert shell.ok("SELECT * FROM other.default.there") == (("1",),)
     assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run("SELECT * FROM there").error

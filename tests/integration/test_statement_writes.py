@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -315,13 +314,13 @@ def test_days_that_the_julian_calendar_skipped(shell: StockShell) -> None:
         assert shell.ok(f"SELECT id FROM skipped WHERE {condition}") == (("1",),), condition
 
 
-def test_change_tracking_is_recorded(shell: StockShell, shell_folder: Path) -> None:
+def test_change_tracking_is_recorded(shell: StockShell) -> None:
     """An INSERT that is a correction says so in its snapshot."""
     shell.ok("CREATE TABLE tracked (id INT)")
     shell.ok("INSERT INTO tracked VALUES (1)")
     shell.ok("INSERT INTO tracked /*+ OPTIONS('change-tracking' = 'false') */ VALUES (2)")
     shell.ok("INSERT INTO tracked SELECT id FROM range(3)")
-    folder = shell_folder / "spark-warehouse" / "default.db" / "tracked" / "snapshot"
+    folder = shell.tables / "tracked" / "snapshot"
     written = [json.loads((folder / f"snapshot-{i}").read_text()) for i in (1, 2, 3)]
     assert [snapshot["changeTracking"] for snapshot in written] == [True, False, True]
     listed = shell.ok("SELECT change_tracking FROM `tracked$snapshots` ORDER BY snapshot_id")

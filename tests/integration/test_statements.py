@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import pytest
 
@@ -226,7 +225,7 @@ def test_schema_changes(shell: StockShell) -> None:
     assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run("SELECT * FROM ev").error
 
 
-def test_drop(shell: StockShell, shell_folder: object) -> None:
+def test_drop(shell: StockShell) -> None:
     """DROP deletes the physical storage."""
     shell.ok("CREATE TABLE gone (a INT)")
     shell.ok("INSERT INTO gone VALUES (1)")
@@ -314,10 +313,10 @@ def test_system_tables_and_procedures(shell: StockShell) -> None:
         ("1", "APPEND"),
         ("2", "APPEND"),
     )
-    assert shell.ok("SELECT count(*) FROM default.sy.snapshots") == (("2",),)
-    shell.ok("CALL sys.rollback(table => 'default.sy', version => '1')")
+    assert shell.ok(f"SELECT count(*) FROM {shell.namespace}.sy.snapshots") == (("2",),)
+    shell.ok(f"CALL sys.rollback(table => '{shell.namespace}.sy', version => '1')")
     assert shell.ok("SELECT * FROM sy") == (("1",),)
-    shell.ok("CALL sys.compact('default.sy')")
+    shell.ok(f"CALL sys.compact('{shell.namespace}.sy')")
     listed = shell.ok("SHOW PROCEDURES IN table_store.sys")
     assert listed[0][:2] == ("table_store", '["sys"]')
     assert shell.ok("SHOW PROCEDURES") == listed
@@ -435,7 +434,7 @@ def test_changes_that_are_not_there(shell: StockShell) -> None:
     assert "is a view" in shell.run("SELECT * FROM cv CHANGES FROM VERSION 1").error
 
 
-def test_old_snapshots_expire_by_themselves(shell: StockShell, shell_folder: Path) -> None:
+def test_old_snapshots_expire_by_themselves(shell: StockShell) -> None:
     """After a commit, in the background; not where writers leave maintenance to others."""
     kept = "'snapshot.num-retained.min' = 1, 'snapshot.num-retained.max' = 2"
     shell.ok(f"CREATE TABLE ex (id INT, PRIMARY KEY (id) NOT ENFORCED) WITH ({kept})")
@@ -443,7 +442,7 @@ def test_old_snapshots_expire_by_themselves(shell: StockShell, shell_folder: Pat
     for table in ("ex", "exw"):
         for i in range(5):
             shell.ok(f"INSERT INTO {table} VALUES ({i})")
-    folder = shell_folder / "spark-warehouse" / "default.db" / "ex"
+    folder = shell.tables / "ex"
     for _ in range(2):
         shell.ok("INSERT OVERWRITE ex SELECT * FROM ex")
     deadline = time.monotonic() + 60
@@ -469,5 +468,6 @@ def test_tables_of_changes(shell: StockShell) -> None:
         ("-D", "2", "2"),
         ("-U", "1", "1"),
     ]
-    changes = "SELECT id, _change_type FROM default.al.changes WHERE _commit_version = 2"
+    al = f"{shell.namespace}.al"
+    changes = f"SELECT id, _change_type FROM {al}.changes WHERE _commit_version = 2"
     assert shell.run(changes).sorted() == [("1", "update_postimage"), ("1", "update_preimage")]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG, SMALL, arguments
+from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG
+from tests.integration.shared_shells import SharedShells
 from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark
@@ -49,9 +50,9 @@ def test_of_one_session_and_gone_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("conf", [OWN_NAME, SESSION_CATALOG], ids=["own-name", "session"])
-def test_hides_a_permanent_table(tmp_path: Path, conf: dict[str, str]) -> None:
+def test_hides_a_permanent_table(shared_shells: SharedShells, conf: dict[str, str]) -> None:
     """A temporary table stands before a permanent one or a view, which is back after its DROP."""
-    with StockShell(tmp_path, *arguments(SMALL, conf)) as shell:
+    with shared_shells.lent_with(conf, "hides") as shell:
         shell.ok("CREATE TABLE x (a STRING)")
         shell.ok("INSERT INTO x VALUES ('permanent')")
         shell.ok("CREATE VIEW vw AS SELECT 'view' AS a")
@@ -67,7 +68,7 @@ def test_hides_a_permanent_table(tmp_path: Path, conf: dict[str, str]) -> None:
         assert shell.ok("SELECT a FROM s2.x") == (("of s2",),)
         shell.ok("USE s2")
         assert shell.ok("SELECT a FROM x") == (("temporary",),)
-        shell.ok("USE default")
+        shell.ok("USE hides")
 
         assert "ALREADY_EXISTS" in shell.run("CREATE TEMPORARY TABLE x (b INT)").error
         shell.ok("CREATE TEMPORARY TABLE IF NOT EXISTS x (b INT)")

@@ -19,6 +19,7 @@ import pytest
 
 from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG, SMALL, arguments
 from tests.integration.jdbc_metadata import JdbcBrowser
+from tests.integration.shared_shells import SharedShells
 from tests.integration.stock_shell import StockShell
 from tests.integration.thrift_server import ThriftServer, ThriftSession
 
@@ -39,15 +40,12 @@ class Running:
     scope="module",
     params=[pytest.param(OWN_NAME, id="own-name"), pytest.param(SESSION_CATALOG, id="session")],
 )
-def running(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Running]:
-    """All of them at once, started in one folder."""
-    folder = tmp_path_factory.mktemp("thrift")
+def running(request: pytest.FixtureRequest, shared_shells: SharedShells) -> Iterator[Running]:
+    """All of them at once, in the shell's folder."""
     conf = arguments(SMALL, request.param)
     with (
-        ThriftServer(folder, *conf) as server,
-        StockShell(folder, *conf) as shell,
+        shared_shells.lent_with(request.param, "thrift") as shell,
+        ThriftServer(shell.folder, *conf) as server,
         server.connect() as session,
         JdbcBrowser(server.url) as browser,
     ):
@@ -122,18 +120,23 @@ def test_eight_sessions_at_once(running: Running) -> None:
 
 def test_temporary_tables_end_with_their_session(running: Running) -> None:
     """Not with the server; those of another session stay."""
-    folders = running.shell.folder / "spark-warehouse" / "_temporary"
+    folder = running.shell.folder / "spark-warehouse" / "_temporary"
+    before = set(folder.iterdir()) if folder.exists() else set()
+
+    def folders() -> set[Path]:
+        return set(folder.iterdir()) - before
+
     running.session.run("CREATE TEMPORARY TABLE stays AS SELECT 1 AS a")
     with running.server.connect() as other:
         other.run("CREATE TEMPORARY TABLE goes (a INT)")
         other.run("INSERT INTO goes VALUES (1)")
         assert other.run("SELECT * FROM goes") == [(1,)]
         assert "42P01" in running.session.error("SELECT * FROM goes")
-        assert len(list(folders.iterdir())) == 2
+        assert len(folders()) == 2
     until = time.monotonic() + 30
-    while len(list(folders.iterdir())) > 1 and time.monotonic() < until:
+    while len(folders()) > 1 and time.monotonic() < until:
         time.sleep(0.1)
-    assert len(list(folders.iterdir())) == 1
+    assert len(folders()) == 1
     assert running.session.run("SELECT * FROM stays") == [(1,)]
     running.session.run("DROP TEMPORARY TABLE stays")
 

@@ -118,24 +118,22 @@ def test_one_overtakes_the_other(
 
 
 @pytest.mark.crash
-def test_killed_shell(folder: Path) -> None:
+def test_killed_shell(folder: Path, pair: tuple[StockShell, StockShell]) -> None:
     """Killed at any moment of a statement, the table is as before it or as after it."""
     before, after = (("1000", "0"),), (("1000", "1000"),)
-    with StockShell(folder, prefix="maker") as maker:
-        maker.ok(
-            "CREATE TABLE k (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket'='2')"
-        )
-        maker.ok("INSERT INTO k SELECT id, 0 FROM range(1000)")
-        for moment_s in (0.3, 0.9, 1.5):
-            victim = StockShell(folder, prefix=f"victim{moment_s}")
-            victim.ok("SELECT count(*) FROM k")
-            victim.start("UPDATE k SET v = 1")
-            time.sleep(moment_s)
-            victim.process.send_signal(signal.SIGKILL)
-            victim.close()
-            seen = maker.ok("SELECT count(*), sum(v) FROM k")
-            assert seen in (before, after), f"killed after {moment_s} s"
-        maker.ok("UPDATE k SET v = 2")
-        assert maker.ok("SELECT count(*), sum(v) FROM k") == (("1000", "2000"),)
-        maker.ok("CALL sys.remove_orphan_files('k')")
-        assert maker.ok("SELECT count(*), sum(v) FROM k") == (("1000", "2000"),)
+    maker, _ = pair
+    maker.ok("CREATE TABLE k (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket'='2')")
+    maker.ok("INSERT INTO k SELECT id, 0 FROM range(1000)")
+    for moment_s in (0.3, 0.9, 1.5):
+        victim = StockShell(folder, prefix=f"victim{moment_s}")
+        victim.ok("SELECT count(*) FROM k")
+        victim.start("UPDATE k SET v = 1")
+        time.sleep(moment_s)
+        victim.process.send_signal(signal.SIGKILL)
+        victim.close()
+        seen = maker.ok("SELECT count(*), sum(v) FROM k")
+        assert seen in (before, after), f"killed after {moment_s} s"
+    maker.ok("UPDATE k SET v = 2")
+    assert maker.ok("SELECT count(*), sum(v) FROM k") == (("1000", "2000"),)
+    maker.ok("CALL sys.remove_orphan_files('k')")
+    assert maker.ok("SELECT count(*), sum(v) FROM k") == (("1000", "2000"),)
