@@ -55,7 +55,8 @@ class Claim:
         """Make `number`, one more than the latest, the entry that counts.
 
         Returns:
-            Whether this call has made it so; False if another process was faster.
+            Whether it counts now; False if another process was faster, or has already added
+            the next entry.
         """
         path = self._path(number)
         if not self.file_io.write_new(path, content):
