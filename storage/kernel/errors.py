@@ -44,7 +44,7 @@ def _restore(
 
 
 class InvalidOptionError(TableStoreError):
-    """A known option has a value it does not take, or may not be set here; secrets are not told."""
+    """A known option has a value that it does not take, or may not be set here."""
 
     condition = "TABLE_STORE_INVALID_OPTION"
     sql_state = "42616"

@@ -36,7 +36,7 @@ from table_store.storage.kernel.errors import (
     MissingFileError,
 )
 from table_store.storage.log_store.log_settings import kept_ms
-from table_store.storage.log_store.log_store import is_told
+from table_store.storage.log_store.log_store import is_logged
 
 _TAKEN_AWAY: Final = pa.array(["delete", "update_preimage"])
 
@@ -95,7 +95,7 @@ class KeptChanges:
 
     def _write(self, snapshot: Snapshot) -> None:
         schema = self.table.schema_store.get(snapshot.schema_id)
-        brought, taken = self._changed_rows(snapshot, schema) if is_told(snapshot) else ((), ())
+        brought, taken = self._changed_rows(snapshot, schema) if is_logged(snapshot) else ((), ())
         entries = entries_from_files(schema, added=_files(brought), deleted=_files(taken))
         manifests = ManifestWriter(reader=self.table.metadata, ids=self.table.ids)
         written = manifests.write(None, entries, schema)

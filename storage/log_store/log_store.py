@@ -70,6 +70,6 @@ class LogStore(Protocol):
         ...
 
 
-def is_told(snapshot: Snapshot) -> bool:
+def is_logged(snapshot: Snapshot) -> bool:
     """Whether the changes of a snapshot belong into a log."""
     return snapshot.change_tracking and snapshot.commit_kind is not CommitKind.COMPACT

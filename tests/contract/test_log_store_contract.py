@@ -21,7 +21,7 @@ from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_settings import KafkaSettings
-from table_store.storage.log_store.log_store import LogStore, is_told
+from table_store.storage.log_store.log_store import LogStore, is_logged
 from table_store.storage.log_store.log_stores import log_store
 from tests.fakes.manual_clock import ManualClock
 from tests.servers.kafka_broker import KafkaBroker
@@ -154,7 +154,7 @@ def test_what_was_not_to_be_tracked_is_not_told(under_test: LogUnderTest) -> Non
     table.commit(messages, track_changes=False)
     table.compact()
     under_test.write((3, "c"))
-    told = [is_told(s) for s in table.snapshot_store.newest_first()]
+    told = [is_logged(s) for s in table.snapshot_store.newest_first()]
     assert told == [True, False, False, True]
     seen = {json.dumps({"id": 1, "v": "a"}), json.dumps({"id": 3, "v": "c"})}
     assert set(under_test.replayed_at(table, under_test.latest)) == seen

@@ -59,19 +59,19 @@ def counted_changes(
         exact: versions whose rows are the changes; the rows of version 0 include them already.
     """
     counts = _counted(rows, columns, exact, is_clipped=is_clipped)
-    told = ~np.isin(counts.version, [0, *silent])
+    emitted = ~np.isin(counts.version, [0, *silent])
     differences = counts.visible_after - counts.visible_before
     is_exact = np.isin(counts.version, exact)
     differences[is_exact] = (counts.added - counts.removed)[is_exact]
     if mode.deduplication is Deduplication.NET_CHANGES:
-        positions, versions, differences = _net(counts, differences, told)
+        positions, versions, differences = _net(counts, differences, emitted)
     else:
         positions, versions, differences = (
-            values[told] for values in (counts.position, counts.version, differences)
+            values[emitted] for values in (counts.position, counts.version, differences)
         )
     inserts, deletes = np.maximum(differences, 0), np.maximum(-differences, 0)
     if mode.deduplication is Deduplication.NONE:
-        added, removed = counts.added[told], counts.removed[told]
+        added, removed = counts.added[emitted], counts.removed[emitted]
         is_seen = differences == added - removed
         inserts, deletes = np.where(is_seen, added, inserts), np.where(is_seen, removed, deletes)
     at = np.concatenate([np.repeat(positions, deletes), np.repeat(positions, inserts)])
@@ -126,17 +126,19 @@ def _counted(
     )
 
 
-def _net(counts: _Counts, differences: IntArray, told: Mask) -> tuple[IntArray, IntArray, IntArray]:
+def _net(
+    counts: _Counts, differences: IntArray, emitted: Mask
+) -> tuple[IntArray, IntArray, IntArray]:
     """Return position, version and difference of each row's net changes.
 
     They are the newest of those changes that go in the direction of the sum of all, as many as
     make up that sum.
     """
-    if not told.any():
+    if not emitted.any():
         nothing = np.zeros(0, np.int64)
         return nothing, nothing, nothing
     position, version, group, differences = (
-        values[told] for values in (counts.position, counts.version, counts.group, differences)
+        values[emitted] for values in (counts.position, counts.version, counts.group, differences)
     )
     is_first = np.ones(len(group), np.bool_)
     is_first[1:] = group[1:] != group[:-1]

@@ -150,10 +150,10 @@ def read_histories(
     base: dict[_BucketKey, list[DataFile]] = {}
     for file in live.files():
         base.setdefault(grouping.key_of(file), []).append(file)
-    told: dict[_BucketKey, list[BucketCommit]] = {}
+    kept_parts: dict[_BucketKey, list[BucketCommit]] = {}
     for commit in kept:
         for key, part in grouping.parts(commit).items():
-            told.setdefault(key, []).append(part)
+            kept_parts.setdefault(key, []).append(part)
     changes: dict[_BucketKey, list[FileChange]] = {}
     first_sequence = 1 if before is None else before.next_sequence
     for snapshot, delta in zip(snapshots, deltas, strict=True):
@@ -163,13 +163,13 @@ def read_histories(
         first_sequence = snapshot.next_sequence
     return tuple(
         BucketHistory(
-            partition=_partition_of(told.get(key, ()), changes.get(key, ())),
+            partition=_partition_of(kept_parts.get(key, ()), changes.get(key, ())),
             bucket=key[1],
             base=tuple(base.get(key, ())),
             changes=tuple(changes.get(key, ())),
-            kept=tuple(told.get(key, ())),
+            kept=tuple(kept_parts.get(key, ())),
         )
-        for key in dict.fromkeys([*told, *changes])
+        for key in dict.fromkeys([*kept_parts, *changes])
     )
 
 

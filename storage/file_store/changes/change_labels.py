@@ -51,7 +51,7 @@ def labelled(rows: pa.Table, times_ms: Mapping[int, int], wanted: Collection[str
     """Return change rows with the wanted labels instead of kind and version.
 
     Args:
-        rows: change rows, as `change_rows.told` returns them.
+        rows: change rows, as `change_rows.emitted` returns them.
         times_ms: when each version was committed.
         wanted: names of labels; other names are ignored.
     """

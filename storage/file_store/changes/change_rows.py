@@ -59,7 +59,9 @@ class ChangePairs:
         )
 
 
-def told(rows: pa.Table, pairs: ChangePairs, columns: Sequence[str], mode: ChangeMode) -> pa.Table:
+def emitted(
+    rows: pa.Table, pairs: ChangePairs, columns: Sequence[str], mode: ChangeMode
+) -> pa.Table:
     """Return change rows, the old row of a change directly in front of the new one.
 
     Args:
@@ -95,7 +97,7 @@ def without_retractions(rows: pa.Table, retractions: Retractions) -> pa.Table:
     Raises:
         RetractionError: the reader wants an error if there is a row that is not new.
     """
-    if retractions is Retractions.TELL:
+    if retractions is Retractions.EMIT:
         return rows
     kinds = rows[CHANGE_COLUMN].to_numpy()
     if retractions is Retractions.IGNORE:

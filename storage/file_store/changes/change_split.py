@@ -28,7 +28,7 @@ class Deduplication(StrEnum):
 class Retractions(StrEnum):
     """What a reader gets that cannot tell deletes and updates from new rows."""
 
-    TELL = "tell"
+    EMIT = "emit"
     FAIL = "fail"
     IGNORE = "ignore"
 
@@ -45,7 +45,7 @@ class ChangeMode:
 
     deduplication: Deduplication = Deduplication.DROP_CARRYOVERS
     computes_updates: bool = False
-    retractions: Retractions = Retractions.TELL
+    retractions: Retractions = Retractions.EMIT
 
 
 class StepKind(StrEnum):

@@ -14,7 +14,7 @@ from table_store.storage.file_store.changes.change_rows import (
     VERSION_COLUMN,
     ChangeKind,
     change_rows,
-    told,
+    emitted,
 )
 from table_store.storage.file_store.changes.change_split import (
     BucketCommit,
@@ -103,7 +103,7 @@ class KeyedChangeReader:
             yield self._net_of(pa.concat_tables(held), names)
 
     def _net_of(self, changes: pa.Table, names: Sequence[str]) -> pa.Table:
-        return told(changes, net_pairs(changes, self.schema.primary_key), names, self.mode)
+        return emitted(changes, net_pairs(changes, self.schema.primary_key), names, self.mode)
 
     def _step(
         self,
@@ -125,7 +125,7 @@ class KeyedChangeReader:
             if silent:
                 pairs = pairs.select(~np.isin(pairs.after_versions, silent))
             if len(pairs.before):
-                yield told(rows, pairs, names, mode)
+                yield emitted(rows, pairs, names, mode)
 
     def _plain(
         self, commit: BucketCommit, names: Sequence[str], terms: Sequence[Predicate]

@@ -54,7 +54,7 @@ def replaced_pairs(rows: pa.Table, key: Sequence[str], version: int) -> ChangePa
 def net_pairs(changes: pa.Table, key: Sequence[str]) -> ChangePairs:
     """Return for each key its row before the first of these changes and its row after the last.
 
-    `changes` are change rows (`change_rows.told`), in any order.
+    `changes` are change rows (`change_rows.emitted`), in any order.
     """
     versions = changes[VERSION_COLUMN].to_numpy()
     kinds = changes[CHANGE_COLUMN].to_numpy()

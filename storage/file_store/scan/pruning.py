@@ -78,8 +78,8 @@ def prune(live: LiveFiles, predicate: Predicate | None) -> LiveFiles:
 def exact_row_count(live: LiveFiles, predicate: Predicate | None = None) -> int | None:
     """Return how many rows a scan would yield, or None when only reading can tell.
 
-    It can be told when nothing is deleted or superseded, and the bounds decide the predicate
-    for every file.
+    The number is known if nothing is deleted or superseded, and if the bounds decide the
+    predicate for every file.
     """
     # Only files that no row needs are left out here, so that newer versions of rows stay.
     live = prune(live, predicate)

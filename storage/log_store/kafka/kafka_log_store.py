@@ -32,7 +32,7 @@ from table_store.storage.log_store.log_errors import (
 )
 from table_store.storage.log_store.log_position import LogPosition, PositionFile
 from table_store.storage.log_store.log_settings import KafkaSettings
-from table_store.storage.log_store.log_store import is_told
+from table_store.storage.log_store.log_store import is_logged
 from table_store.storage.log_store.snapshot_messages import snapshot_messages
 from table_store.storage.options.log_options import LOG_KAFKA_TOPIC_ON_DROP
 
@@ -138,13 +138,13 @@ class KafkaLogStore:
 
     def _attempt(self, table: FileStoreTable, last_id: int) -> LogPosition:
         noted = _positions(table).read()
-        if not any(is_told(s) for s in _snapshots(table, noted.snapshot_id, last_id)):
+        if not any(is_logged(s) for s in _snapshots(table, noted.snapshot_id, last_id)):
             return replace(noted, snapshot_id=max(last_id, noted.snapshot_id))
         with closing(self.writer(noted)) as writer:
             writer.check_known(table.snapshot_store.latest_id() or 0)
             done = writer.position.snapshot_id
             for snapshot in _snapshots(table, done, last_id):
-                if is_told(snapshot):
+                if is_logged(snapshot):
                     messages = snapshot_messages(table, snapshot, self.settings)
                     writer.append(snapshot.id, snapshot.time_ms, messages)
             try:

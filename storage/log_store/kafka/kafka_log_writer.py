@@ -37,7 +37,7 @@ from table_store.storage.log_store.log_position import LogPosition
 from table_store.storage.log_store.log_settings import KafkaSettings
 
 TRANSACTION_MS: Final = 900_000
-"""A transaction that is open for longer is aborted; brokers allow no more unless told to."""
+"""A transaction that is open for longer is aborted; brokers allow no more by default."""
 
 _log = logging.getLogger(__name__)
 
@@ -171,15 +171,15 @@ class KafkaLogWriter:
         for step in _TAIL_STEPS:
             start = {p: max(earliest[p], ends[p] - step) for p in left}
             records = self._cluster.topics.read(topic, start, ends, is_committed=True)
-            told = [(self._snapshot_of(r), r.partition, r.offset) for r in records]
-            self._newest = max([self._newest, *told])
-            found = {partition for snapshot_id, partition, _ in told if snapshot_id}
-            last = max([last, *(snapshot_id for snapshot_id, _, _ in told)])
+            origins = [(self._snapshot_of(r), r.partition, r.offset) for r in records]
+            self._newest = max([self._newest, *origins])
+            found = {partition for snapshot_id, partition, _ in origins if snapshot_id}
+            last = max([last, *(snapshot_id for snapshot_id, _, _ in origins)])
             left = {p for p in left - found if start[p] > earliest[p]}
         return last
 
     def _snapshot_of(self, record: KafkaRecord) -> int:
-        """Return the snapshot that a record tells of, 0 for one that somebody else wrote.
+        """Return the snapshot of a record, 0 for one that somebody else wrote.
 
         Raises:
             BadLogRecordError: somebody else wrote it, and the options do not allow that.
