@@ -23,7 +23,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 constraints: venv ## the newest dependencies that pyproject.toml allows: into the environment and constraints.txt
 	@$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[dev,demo]'
-	@$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
+	@$(BIN)/python -m pip freeze --all --exclude pip --exclude-editable > constraints.txt
 
 links: venv ## what type checkers see: one table_store/ tree of symbolic links
 	@mkdir -p build/typing/table_store
@@ -59,8 +59,9 @@ lint: links build/scalafmt/checked ## ruff, import-linter and scalafmt
 type: links ## mypy, strict
 	@$(BIN)/mypy
 
+# The slow ones come first, and who has nothing left to do takes over what another has not begun.
 unit: venv ## tests that start no process
-	@$(BIN)/python -m pytest -q -n 2 tests/unit tests/property
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/property tests/unit
 
 # What belongs to which of these three is said in tests/tiers.py.
 check: lint type unit ## everything quick: under two minutes
