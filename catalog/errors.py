@@ -34,6 +34,46 @@ class InvalidIdentifierError(TableStoreError):
         )
 
 
+class RelationNotFoundError(NotFoundError):
+    """No table or view has the name that a statement looks up; Spark says so in its own words."""
+
+    condition = "TABLE_STORE_RELATION_NOT_FOUND"
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(kind="table or view", name=name)
+
+
+class ProcedureNotFoundError(TableStoreError):
+    """No procedure has the name that a CALL says."""
+
+    condition = "TABLE_STORE_PROCEDURE_NOT_FOUND"
+    sql_state = "42883"
+
+    def __init__(self, *, name: str, namespace: str, catalog: str) -> None:
+        self.name = name
+        self.namespace = namespace
+        super().__init__(
+            f"There is no procedure {name} in {catalog}.{namespace}. SHOW PROCEDURES IN "
+            f"{catalog}.sys lists them."
+        )
+
+
+class InternalError(TableStoreError):
+    """A defect of the planner's, not a mistake of the user's."""
+
+    condition = "TABLE_STORE_INTERNAL_ERROR"
+    # Not XX000, for which spark-sql prints a trace of the JVM, where nothing went wrong.
+    sql_state = "58000"
+
+    def __init__(self, *, error: Exception, request: str, log: str) -> None:
+        self.request = request
+        self.log = log
+        super().__init__(
+            f"{type(error).__name__} while the planner handled '{request}': {error}. The trace is "
+            f"in {log}; please report it."
+        )
+
+
 class ReplaceConditionError(TableStoreError):
     """REPLACE WHERE with a condition that storage cannot evaluate exactly."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,15 +14,28 @@ from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.planner.names.catalog_access import WAREHOUSE
 from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, require_managed
 from table_store.catalog.planner.names.table_requests import drop_temporary, managed_table
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.planner.protocol.rows import ArrowRows
+from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.partition_values import stated_partition
 from table_store.catalog.planner.write.maintenance import compact_table
 from table_store.catalog.shown.describe import describe_rows
 from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.sql_ext.protocol import ExplainedCommand, RunnableCommand, RunStatement
 from table_store.sql_ext.statements.show_create import create_statement
-from table_store.sql_ext.statements.statements import Command
+from table_store.sql_ext.statements.statements import (
+    Compact,
+    CreateCatalog,
+    DescribeExtended,
+    DropTemporaryTable,
+    PartitionTerm,
+    ResetOption,
+    SetOption,
+    ShowCreateTable,
+    ShowOption,
+)
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     InvalidOptionError,
@@ -38,49 +52,49 @@ _SPARK_TYPES = {pa.string(): "string", pa.int64(): "long"}
 
 @dataclass(frozen=True, slots=True)
 class CommandKind:
-    """Result columns of a command, and the function (session, fields) -> rows that runs it."""
+    """Result columns of a command, and the function that runs it: (session, command) -> rows."""
 
     columns: tuple[tuple[str, pa.DataType], ...]
-    run: Callable[[PlannerSession, Argument], Rows]
+    run: Callable[[PlannerSession, Any], Rows]
 
     @property
-    def schema(self) -> dict[str, Any]:
-        """The result columns as Spark's JSON."""
+    def schema(self) -> SparkColumns:
+        """The result columns."""
         fields = [
             {"name": name, "type": _SPARK_TYPES[kind], "nullable": True, "metadata": {}}
             for name, kind in self.columns
         ]
-        return {"type": "struct", "fields": fields}
+        return SparkColumns(json.dumps({"type": "struct", "fields": fields}))
 
 
-def run_command(session: PlannerSession, argument: Argument) -> dict[str, Any]:
+def run_statement(session: PlannerSession, request: RunStatement) -> ArrowRows:
     """Run a command and return its rows."""
-    kind = COMMANDS[argument["command"]]
-    rows = kind.run(session, argument)
+    kind = COMMANDS[type(request.command)]
+    rows = kind.run(session, request.command)
     return arrow_answer(pa.Table.from_pylist(rows, schema=pa.schema(list(kind.columns))))
 
 
-def command_schema(command: Command) -> dict[str, Any]:
-    """The result columns of a parsed command, as Spark's JSON."""
-    return COMMANDS[type(command).__name__].schema
+def command_schema(command: RunnableCommand) -> SparkColumns:
+    """The result columns of a command."""
+    return COMMANDS[type(command)].schema
 
 
-def _compact(session: PlannerSession, argument: Argument) -> Rows:
-    name = require_managed(session, argument["name"])
+def _compact(session: PlannerSession, command: Compact) -> Rows:
+    name = require_managed(session, command.name)
     _, managed = managed_table(session, name)
-    partition = _partition(session, name, managed, argument["partition"])
+    partition = _partition(session, name, managed, command.partition)
     return [compact_table(session, open_logged(managed.location), managed.schema, partition)]
 
 
-def _describe(session: PlannerSession, argument: Argument) -> Rows:
-    name = require_managed(session, argument["name"])
+def _describe(session: PlannerSession, command: DescribeExtended) -> Rows:
+    name = require_managed(session, command.name)
     try:
         _, managed = managed_table(session, name)
     except WrongRelationKindError:
         return []
     rows = describe_rows(
         open_logged(managed.location),
-        partition=_partition(session, name, managed, argument["partition"]),
+        partition=_partition(session, name, managed, command.partition),
         time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
     )
     return [
@@ -89,10 +103,10 @@ def _describe(session: PlannerSession, argument: Argument) -> Rows:
     ]
 
 
-def _show_create(session: PlannerSession, argument: Argument) -> Rows:
-    managed = require_managed(session, argument["name"])
+def _show_create(session: PlannerSession, command: ShowCreateTable) -> Rows:
+    managed = require_managed(session, command.name)
     access, table = managed_table(session, managed)
-    name: tuple[str, ...] = (access.name, *managed["namespace"], table.identifier.name)
+    name: tuple[str, ...] = (access.name, *managed.namespace, table.identifier.name)
     is_temporary = access.temporary.holds(table.location)
     statement = create_statement(
         table.schema, name[-1:] if is_temporary else name, is_temporary=is_temporary
@@ -100,35 +114,35 @@ def _show_create(session: PlannerSession, argument: Argument) -> Rows:
     return [{"createtab_stmt": statement}]
 
 
-def _set(session: PlannerSession, argument: Argument) -> Rows:
-    key, value = argument["key"], argument["value"]
+def _set(session: PlannerSession, command: SetOption) -> Rows:
+    key, value = command.key, command.value
     if key == _RUNTIME_MODE and value.lower() not in ("batch", "streaming"):
         raise InvalidOptionError(key=key, value=value, reason="use 'batch' or 'streaming'")
     session.set_conf(key, value)
     return [{"key": key, "value": shown_value(key, value)}]
 
 
-def _show(session: PlannerSession, argument: Argument) -> Rows:
-    key = argument["key"]
+def _show(session: PlannerSession, command: ShowOption) -> Rows:
+    key = command.key
     value = session.conf(key)
     return [{"key": key, "value": "<undefined>" if value is None else shown_value(key, value)}]
 
 
-def _reset(session: PlannerSession, argument: Argument) -> Rows:
-    session.set_conf(argument["key"], None)
+def _reset(session: PlannerSession, command: ResetOption) -> Rows:
+    session.set_conf(command.key, None)
     return []
 
 
-def _create_catalog(session: PlannerSession, argument: Argument) -> Rows:
-    key = f"spark.sql.catalog.{argument['name']}"
+def _create_catalog(session: PlannerSession, command: CreateCatalog) -> Rows:
+    key = f"spark.sql.catalog.{command.name}"
     if session.conf(key) is not None:
-        if argument["if_not_exists"]:
+        if command.if_not_exists:
             return []
         remedy = "begin another session, since a catalog stays until its session ends"
-        raise AlreadyExistsError(kind="catalog", name=argument["name"], remedy=remedy)
-    for option, value in argument["options"]:
+        raise AlreadyExistsError(kind="catalog", name=command.name, remedy=remedy)
+    for option, value in command.options:
         _check_catalog_option(option, value)
-    for option, value in argument["options"]:
+    for option, value in command.options:
         session.set_conf(f"{key}.{option}", value)
     session.set_conf(key, CATALOG_CLASS)
     return []
@@ -146,23 +160,23 @@ def _check_catalog_option(option: str, value: str) -> None:
         raise InvalidOptionError(key=option, value=value, reason=reason)
 
 
-def _drop_temporary(session: PlannerSession, argument: Argument) -> Rows:
-    drop_temporary(require_managed(session, argument["name"]), session, argument["if_exists"])
+def _drop_temporary(session: PlannerSession, command: DropTemporaryTable) -> Rows:
+    drop_temporary(session, require_managed(session, command.name), command.if_exists)
     return []
 
 
-def _explain(_: PlannerSession, argument: Argument) -> Rows:
-    return [{"plan": f"== Physical Plan ==\nExecute {argument['plan']}\n"}]
+def _explain(_: PlannerSession, command: ExplainedCommand) -> Rows:
+    return [{"plan": f"== Physical Plan ==\nExecute {command.plan}\n"}]
 
 
 def _partition(
     session: PlannerSession,
-    name: Argument,
+    name: RelationReference,
     managed: ManagedTable,
-    terms: Sequence[Mapping[str, str]],
+    terms: Sequence[PartitionTerm],
 ) -> dict[str, Value]:
-    parts = (name["catalog"], *name["namespace"], name["name"])
-    constants = [(term["column"], term["sql"]) for term in terms]
+    parts = (name.catalog.name, *name.namespace, name.name)
+    constants = [(term.column, term.sql or "") for term in terms]
     return stated_partition(session, parts, managed.schema, constants)
 
 
@@ -170,8 +184,8 @@ _CATALOG_OPTIONS = ("type", WAREHOUSE)
 _CATALOG_TYPES = ("table-store", "table_store")
 _KEY_VALUE = (("key", pa.string()), ("value", pa.string()))
 
-COMMANDS: Final[dict[str, CommandKind]] = {
-    "Compact": CommandKind(
+COMMANDS: Final[Mapping[type[RunnableCommand], CommandKind]] = {
+    Compact: CommandKind(
         (
             ("files_before", pa.int64()),
             ("files_after", pa.int64()),
@@ -180,15 +194,15 @@ COMMANDS: Final[dict[str, CommandKind]] = {
         ),
         _compact,
     ),
-    "DescribeExtended": CommandKind(
+    DescribeExtended: CommandKind(
         (("col_name", pa.string()), ("data_type", pa.string()), ("comment", pa.string())),
         _describe,
     ),
-    "ShowCreateTable": CommandKind((("createtab_stmt", pa.string()),), _show_create),
-    "SetOption": CommandKind(_KEY_VALUE, _set),
-    "ShowOption": CommandKind(_KEY_VALUE, _show),
-    "ResetOption": CommandKind((), _reset),
-    "CreateCatalog": CommandKind((), _create_catalog),
-    "DropTemporaryTable": CommandKind((), _drop_temporary),
-    "Explain": CommandKind((("plan", pa.string()),), _explain),
+    ShowCreateTable: CommandKind((("createtab_stmt", pa.string()),), _show_create),
+    SetOption: CommandKind(_KEY_VALUE, _set),
+    ShowOption: CommandKind(_KEY_VALUE, _show),
+    ResetOption: CommandKind((), _reset),
+    CreateCatalog: CommandKind((), _create_catalog),
+    DropTemporaryTable: CommandKind((), _drop_temporary),
+    ExplainedCommand: CommandKind((("plan", pa.string()),), _explain),
 }

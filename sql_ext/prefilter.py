@@ -1,27 +1,20 @@
-r"""A cheap test that finds the few statements which need the planner.
+"""A cheap test that finds the few statements which need the planner.
 
-The bridge has this very pattern and asks the planner only about statements in which it is found, so
-it must find everything that `parse_statement` reads, and little else. It uses only what the regular
-expressions of Java and Python have in common, and takes time linear in the statement. Behind a
-comment or EXPLAIN the first word may stand anywhere, because comments nest, which no pattern can
-follow.
+The bridge reads this very pattern from `catalog/bridge/resources`, and asks the planner only about
+statements in which it is found, so it must find everything that `parse_statement` reads, and little
+else. It uses only what the regular expressions of Java and Python have in common, and takes time
+linear in the statement. Behind a comment or EXPLAIN the first word may stand anywhere, because
+comments nest, which no pattern can follow.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
-MAYBE_OURS = (
-    r"(?is)/\*\+[\s\xa0\u1680\u2000-\u3000]*OPTIONS\b|^[^\w/-]*(?:"
-    r"(?:--|/\*|EXPLAIN\b).*\b(?:CREATE|REPLACE|ALTER|DROP|(?:RE)?SET|USE|SHOW|DESC(?:RIBE)?)\b"
-    r"|(?:CREATE|REPLACE)\b.*\b(?:TABLE|CATALOG)\b"
-    r"|ALTER\b.*\bCOMPACT\b"
-    r"|DROP\b.*\bTEMP(?:ORARY)?\b"
-    r"|(?:RE)?SET\b(?:[^=]*[-'\x22]|.*/\*)"
-    r"|USE\b.*\bCATALOG\b"
-    r"|SHOW\b.*\bCREATE\b"
-    r"|DESC(?:RIBE)?\b.*\b(?:EXTENDED|FORMATTED)\b)"
-)
+from table_store.catalog.bridge.shared_text import shared_pattern
+
+MAYBE_OURS: Final = shared_pattern("maybe_ours")
 
 _PATTERN = re.compile(MAYBE_OURS)
 

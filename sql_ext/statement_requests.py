@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql.types import DataType, StructType
 
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.names.identifier import quoted, quoted_parts
-from table_store.catalog.planner.names.catalog_of import managed_argument
+from table_store.catalog.planner.names.catalog_of import managed_relation
 from table_store.catalog.planner.names.mirror_requests import mirror_when_asked
 from table_store.catalog.planner.names.spark_table import TEMPORARY
 from table_store.catalog.planner.names.table_requests import managed_table
-from table_store.catalog.planner.process.endpoint import Argument, Handler
+from table_store.catalog.planner.process.handler import handlers
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.sql_ext.command import COMMANDS, command_schema, run_command
+from table_store.sql_ext.command import command_schema, run_statement
+from table_store.sql_ext.protocol import ExplainedCommand, Parse, PlannedCommand, SparkStatement
 from table_store.sql_ext.statement_parser import parse_statement
 from table_store.sql_ext.statements.create_table_sql import render_create_table
 from table_store.sql_ext.statements.statements import (
@@ -34,62 +34,62 @@ from table_store.storage.kernel.errors import NotFoundError
 _CHAR_OR_VARCHAR: Final = re.compile(r'"(?:var)?char\(\d+\)"')
 
 
-def parse(session: PlannerSession, argument: Argument) -> dict[str, Any]:
+def parse(session: PlannerSession, request: Parse) -> SparkStatement | PlannedCommand:
     """Return the statement as text for Spark's parser, or as a command with its result columns."""
-    sql = argument["sql"]
+    sql = request.sql
     statement = parse_statement(sql)
     if statement is None:
-        return {"sql": sql, "mirror": mirror_when_asked(session, sql)}
+        return SparkStatement(sql=sql, mirror=mirror_when_asked(session, sql))
     if isinstance(statement, Rewritten):
-        return {"sql": statement.sql}
+        return SparkStatement(sql=statement.sql)
     if isinstance(statement, Explained):
         return _explained(session, statement)
     return _command(session, statement, sql)
 
 
-def _command(session: PlannerSession, command: Command, sql: str) -> dict[str, Any]:
+def _command(
+    session: PlannerSession, command: Command, sql: str
+) -> SparkStatement | PlannedCommand:
     if isinstance(command, CreateTable):
-        return {"sql": _create_table(session, command)}
+        return SparkStatement(sql=_create_table(session, command))
     if isinstance(command, UseCatalog):
-        return {"sql": f"SET CATALOG {quoted(command.name)}"}
+        return SparkStatement(sql=f"SET CATALOG {quoted(command.name)}")
     if isinstance(command, DescribeExtended | ShowCreateTable) and not _is_managed(
         session, command.name
     ):
-        return {"sql": sql}
-    answer = {
-        "name": type(command).__name__,
-        "request": {"command": type(command).__name__, **dataclasses.asdict(command)},
-        "schema": json.dumps(command_schema(command)),
-    }
+        return SparkStatement(sql=sql)
+    before = None
     if isinstance(command, DescribeExtended):
-        answer["before"] = f"DESCRIBE TABLE EXTENDED {quoted_parts(command.name)}"
-    return answer
+        before = f"DESCRIBE TABLE EXTENDED {quoted_parts(command.name)}"
+    return PlannedCommand(
+        name=type(command).__name__,
+        command=command,
+        schema=command_schema(command),
+        before=before,
+    )
 
 
 def _is_managed(session: PlannerSession, name: tuple[str, ...]) -> bool:
     """Whether the name is that of a managed table which no temporary view hides."""
-    argument = managed_argument(session, name)
-    if argument is None:
+    relation = managed_relation(session, name)
+    if relation is None:
         return False
     if len(name) == 1 and session.has_temporary_view(name[0]):
         return False
     try:
-        managed_table(session, argument)
+        managed_table(session, relation)
     except (NotFoundError, WrongRelationKindError):
         return False
     return True
 
 
-def _explained(session: PlannerSession, explained: Explained) -> dict[str, Any]:
+def _explained(session: PlannerSession, explained: Explained) -> SparkStatement | PlannedCommand:
     mode = f"{explained.mode} " if explained.mode else ""
     inner = _command(session, explained.command, "")
-    if "sql" in inner:
-        return {"sql": f"EXPLAIN {mode}{inner['sql']}"}
-    return {
-        "name": "Explain",
-        "request": {"command": "Explain", "plan": f"TableStore {inner['name']}"},
-        "schema": json.dumps(COMMANDS["Explain"].schema),
-    }
+    if isinstance(inner, SparkStatement):
+        return SparkStatement(sql=f"EXPLAIN {mode}{inner.sql}")
+    command = ExplainedCommand(plan=f"TableStore {inner.name}")
+    return PlannedCommand(name="Explain", command=command, schema=command_schema(command))
 
 
 def _create_table(session: PlannerSession, statement: CreateTable) -> str:
@@ -128,4 +128,4 @@ def _physical(session: PlannerSession, statement: CreateTable) -> StructType:
     return StructType.fromJson(json.loads(described))
 
 
-STATEMENT_REQUESTS: Final[dict[str, Handler]] = {"parse": parse, "run_statement": run_command}
+STATEMENT_REQUESTS: Final = handlers((parse, run_statement))

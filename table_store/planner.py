@@ -8,7 +8,7 @@ import table_store.arrow_without_pandas  # noqa: F401 - must come before all of 
 from table_store.catalog.planner.names.catalog_access import end_sessions
 from table_store.catalog.planner.process.endpoint import PlannerEndpoint
 from table_store.catalog.planner.process.process import serve
-from table_store.catalog.planner.requests import DATA_REQUESTS, REQUESTS
+from table_store.catalog.planner.requests import REQUESTS
 from table_store.catalog.planner.write.background_expiry import EXPIRY
 from table_store.sql_ext.statement_requests import STATEMENT_REQUESTS
 
@@ -18,7 +18,7 @@ def main() -> int:
     if "--check" in sys.argv[1:]:
         print("ready")
         return 0
-    serve(PlannerEndpoint({**REQUESTS, **STATEMENT_REQUESTS}, DATA_REQUESTS), _end)
+    serve(PlannerEndpoint({**REQUESTS, **STATEMENT_REQUESTS}), _end)
     return 0
 
 

@@ -26,6 +26,7 @@ SPARK_VERSION = "4.2.0"
 FORMAT_VERSION = "1"
 _MANIFEST = "META-INF/MANIFEST.MF"
 _LINE_BYTES_MAX = 72
+_PACKAGE = "org/apache/spark/sql/tablestore"
 # A fixed time stamp: the same sources give the same jar, byte by byte.
 _ENTRY_TIME = (2026, 1, 1, 0, 0, 0)
 
@@ -35,8 +36,11 @@ class BridgeBuildError(Exception):
 
 
 def source_files(folder: Path = FOLDER) -> tuple[Path, ...]:
-    """Return the Scala sources in the rooms beside this module, by path."""
-    return tuple(sorted(folder.rglob("*.scala")))
+    """Return what the jar is made of: the Scala sources in the rooms beside this module, by path.
+
+    And the resources, which are packed as they are.
+    """
+    return (*sorted(folder.rglob("*.scala")), *sorted((folder / "resources").glob("*")))
 
 
 def fingerprint(sources: Sequence[Path], version: str) -> str:
@@ -107,7 +111,7 @@ def _compile(sources: Sequence[Path], home: Path, classes: Path) -> None:
         java_command(),
         "-XX:TieredStopAtLevel=1", "-Xss8m", "-cp", f"{home / 'jars'}/*",
         "scala.tools.nsc.Main", "-usejavacp", "-deprecation", "-Xlint", "-Werror", "-release", "17",
-        "-d", str(classes), *map(str, sources),
+        "-d", str(classes), *(str(source) for source in sources if source.suffix == ".scala"),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -122,6 +126,15 @@ def _manifest_text(attributes: Mapping[str, str]) -> bytes:
             line = " " + line[_LINE_BYTES_MAX:]
         lines.append(line)
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def _add_resources(sources: Sequence[Path], classes: Path) -> None:
+    """Put what is no source into the package of the classes, which read it."""
+    place = classes / _PACKAGE
+    for resource in sources:
+        if resource.suffix != ".scala":
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(resource, place / resource.name)
 
 
 def _pack(classes: Path, manifest: bytes, jar: Path) -> None:
@@ -154,6 +167,7 @@ def build(version: str, *, folder: Path = FOLDER, jar: Path | None = None) -> bo
     home = spark_home()
     with tempfile.TemporaryDirectory(prefix="table-store-bridge-") as classes:
         _compile(sources, home, Path(classes))
+        _add_resources(sources, Path(classes))
         attributes = {
             "Implementation-Title": "spark-table-store-bridge",
             "Implementation-Version": version,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from table_store.catalog.planner.names import (
     foreign_requests,
@@ -13,7 +13,7 @@ from table_store.catalog.planner.names import (
     table_requests,
     view_requests,
 )
-from table_store.catalog.planner.process.endpoint import DataHandler, Handler
+from table_store.catalog.planner.process.handler import Handler, handlers
 from table_store.catalog.planner.read import (
     aggregate_requests,
     change_requests,
@@ -23,7 +23,7 @@ from table_store.catalog.planner.read import (
 from table_store.catalog.planner.stream import stream_requests, stream_write_requests
 from table_store.catalog.planner.write import procedure_requests, write_requests
 
-_FUNCTIONS: Final[tuple[Handler, ...]] = (
+_FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     namespace_requests.list_namespaces,
     namespace_requests.load_namespace,
     namespace_requests.create_namespace,
@@ -34,9 +34,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     table_requests.load_table,
     table_requests.load_relation,
     table_requests.create_table,
-    table_requests.stage_create,
-    table_requests.stage_replace,
-    table_requests.stage_create_or_replace,
+    table_requests.stage_table,
     table_requests.commit_staged,
     table_requests.abort_staged,
     table_requests.alter_table,
@@ -46,9 +44,7 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     foreign_requests.record_foreign,
     mirror_requests.mirror_entry,
     view_requests.list_views,
-    view_requests.create_view,
-    view_requests.replace_view,
-    view_requests.create_or_replace_view,
+    view_requests.define_view,
     view_requests.note_view_columns,
     view_requests.drop_view,
     view_requests.rename_view,
@@ -70,10 +66,10 @@ _FUNCTIONS: Final[tuple[Handler, ...]] = (
     stream_write_requests.renew_stream_write,
     stream_write_requests.end_stream_write,
     aggregate_requests.exact_aggregates,
+    write_requests.write,
     write_requests.can_delete_where,
     write_requests.delete_where,
     session_requests.end_session,
 )
 
-REQUESTS: Final[Mapping[str, Handler]] = {function.__name__: function for function in _FUNCTIONS}
-DATA_REQUESTS: Final[Mapping[str, DataHandler]] = {"write": write_requests.write}
+REQUESTS: Final[Mapping[str, Handler]] = handlers(_FUNCTIONS)

@@ -25,7 +25,6 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.Utils
 import org.json4s._
-import org.json4s.JsonDSL._
 
 /** A foreign table as the planner keeps it: `USING parquet`, `delta`, …. Spark reads and writes it. */
 case class ForeignDefinition(provider: String, columns: StructType, partitionColumns: Seq[String],
@@ -38,8 +37,8 @@ case class ForeignDefinition(provider: String, columns: StructType, partitionCol
     case (key, value) if key.startsWith(TableCatalog.OPTION_PREFIX) =>
       key.stripPrefix(TableCatalog.OPTION_PREFIX) -> value
   }
-  def toJson: JObject = ("columns" -> columns.json) ~ ("partitionColumns" -> partitionColumns.toList) ~
-    ("properties" -> Json.strings((properties + (TableCatalog.PROP_PROVIDER -> provider)).asJava))
+  def declared: Requests.DeclaredForeign = Requests.DeclaredForeign(
+    columns.json, partitionColumns, properties + (TableCatalog.PROP_PROVIDER -> provider))
   def partitions: Array[Transform] = partitionColumns.map(name =>
     Expressions.identity(FieldReference.column(name).describe): Transform).toArray
   def info: TableInfo = new TableInfo.Builder()

@@ -13,14 +13,13 @@ import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
-import org.json4s.JsonDSL._
 
 /** A table at one snapshot, as the planner described it; the description goes back with every request. */
-class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
+class ManagedTable(relation: Requests.RelationReference, definition: JValue)
     extends Table with SupportsRead with SupportsWrite with SupportsRowLevelOperations with SupportsMetadataColumns
     with SupportsSchemaEvolution {
   import Json.formats
-  val handle: JObject = catalog ~ Json.ident(ident) ~ ("handle" -> definition \ "handle")
+  val reference: Requests.TableReference = Requests.TableReference(relation, definition \ "handle")
 
   override def name(): String = (definition \ "name").extract[String]
   override def toString: String = s"TableStoreTable ${name()}"
@@ -54,11 +53,11 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
   }.toArray
 
   override def supportsColumnChange(change: TableChange.ColumnChange): Boolean =
-    PlannerProcess.ask("can_alter", handle ~ ("change" -> Json.change(change))).extract[Boolean]
+    PlannerProcess.ask(Requests.CanAlter(reference, Json.change(change))).extract[Boolean]
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    new ManagedScanBuilder(handle, name(), schema(), options)
-  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ManagedWriteBuilder(handle, name(), info)
+    new ManagedScanBuilder(reference, name(), schema(), options)
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ManagedWriteBuilder(reference, name(), info)
 
   override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
     () =>
@@ -68,7 +67,7 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
         override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
           ManagedTable.this.newScanBuilder(options)
         override def newWriteBuilder(write: LogicalWriteInfo): DeltaWriteBuilder =
-          new ManagedDeltaWriteBuilder(handle, name(), info.command.toString, write)
+          new ManagedDeltaWriteBuilder(reference, name(), info.command.toString, write)
         override val representUpdateAsDeleteAndInsert: Boolean =
           (definition \ "updateAsDeleteAndInsert").extract[Boolean]
         override val rowId: Array[NamedReference] =
@@ -77,32 +76,30 @@ class ManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
 }
 
 /** A managed table whose partitions can be listed, dropped and truncated. */
-class PartitionedManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
-    extends ManagedTable(catalog, ident, definition) with SupportsAtomicPartitionManagement {
+class PartitionedManagedTable(relation: Requests.RelationReference, definition: JValue)
+    extends ManagedTable(relation, definition) with SupportsAtomicPartitionManagement {
   import Json.formats
   override def partitionSchema(): StructType = StructType(partitioning.map(transform =>
       schema()(transform.references.head.fieldNames.head)))
 
-  private def values(partition: InternalRow, names: Array[String]): JObject = JObject(names.toList.zipWithIndex.map {
-    case (name, i) =>
-      val value = if (partition.isNullAt(i)) null else partition.get(i, schema()(name).dataType)
-      name -> (value match {
-        case null => JNull
-        case bytes: Array[Byte] => JString(bytes.map(byte => f"$byte%02x").mkString)
-        case other => JString(other.toString)
-      })
-  })
-  private def specs(partitions: Array[InternalRow]): JArray =
-    JArray(partitions.toList.map(values(_, partitionSchema().fieldNames)))
-  private def change(request: String, partitions: Array[InternalRow]): Boolean =
-    PlannerProcess.ask(request, handle ~ ("partitions" -> specs(partitions)), repeatable = false).extract[Boolean]
+  private def values(partition: InternalRow, names: Array[String]): Map[String, Option[String]] =
+    names.zipWithIndex.map { case (name, i) =>
+      val value = if (partition.isNullAt(i)) None else Some(partition.get(i, schema()(name).dataType))
+      name -> value.map {
+        case bytes: Array[Byte] => bytes.map(byte => f"$byte%02x").mkString
+        case other => other.toString
+      }
+    }.toMap
+  private def spec(partition: InternalRow): Map[String, Option[String]] =
+    values(partition, partitionSchema().fieldNames)
 
   override def listPartitionIdentifiers(names: Array[String], partition: InternalRow): Array[InternalRow] =
-    Json.rows(PlannerProcess.ask("list_partitions", handle ~ ("partition" -> values(partition, names))))
+    Json.rows(PlannerProcess.ask(Requests.ListPartitions(reference, values(partition, names))))
   override def loadPartitionMetadata(partition: InternalRow): util.Map[String, String] =
-    Json.toStrings(PlannerProcess.ask("load_partition", handle ~ ("partitions" -> specs(Array(partition)))))
-  override def dropPartitions(partitions: Array[InternalRow]): Boolean = change("drop_partitions", partitions)
-  override def truncatePartitions(partitions: Array[InternalRow]): Boolean = change("drop_partitions", partitions)
+    Json.toStrings(PlannerProcess.ask(Requests.LoadPartition(reference, spec(partition))))
+  override def dropPartitions(partitions: Array[InternalRow]): Boolean =
+    PlannerProcess.ask(Requests.DropPartitions(reference, partitions.toSeq.map(spec))).extract[Boolean]
+  override def truncatePartitions(partitions: Array[InternalRow]): Boolean = dropPartitions(partitions)
   override def truncatePartition(partition: InternalRow): Boolean = truncatePartitions(Array(partition))
   override def createPartitions(partitions: Array[InternalRow], properties: Array[util.Map[String, String]]): Unit =
     throw Errors.partitionsAreData(name())
@@ -111,29 +108,28 @@ class PartitionedManagedTable(catalog: JObject, ident: Identifier, definition: J
 }
 
 /** A table that nobody sees until `commitStagedChanges`: CTAS, REPLACE TABLE, RTAS. */
-class StagedManagedTable(catalog: JObject, ident: Identifier, definition: JValue)
-    extends ManagedTable(catalog, ident, definition) with StagedTable {
+class StagedManagedTable(relation: Requests.RelationReference, definition: JValue)
+    extends ManagedTable(relation, definition) with StagedTable {
   override def commitStagedChanges(): Unit = {
-    PlannerProcess.ask("commit_staged", handle, repeatable = false)
-    SessionCatalogMirror.follow(catalog, ident)
+    PlannerProcess.ask(Requests.CommitStaged(reference))
+    SessionCatalogMirror.follow(relation.catalog, relation.identifier)
   }
-  override def abortStagedChanges(): Unit = PlannerProcess.ask("abort_staged", handle)
+  override def abortStagedChanges(): Unit = PlannerProcess.ask(Requests.AbortStaged(reference))
 }
 
 object ManagedTable {
-  def apply(catalog: JObject, ident: Identifier, definition: JValue): ManagedTable =
-    if ((definition \ "partitions").children.isEmpty) new ManagedTable(catalog, ident, definition) with Truncated
-    else new PartitionedManagedTable(catalog, ident, definition) with Truncated
+  def apply(relation: Requests.RelationReference, definition: JValue): ManagedTable =
+    if ((definition \ "partitions").children.isEmpty) new ManagedTable(relation, definition) with Truncated
+    else new PartitionedManagedTable(relation, definition) with Truncated
 }
 
 /** TRUNCATE, and DELETE that the planner can do by dropping whole partitions. */
 trait Truncated extends SupportsDeleteV2 { self: ManagedTable =>
   import Json.formats
-  private def predicates(predicates: Array[Predicate]): JObject =
-    handle ~ ("predicates" -> predicates.toList.map(Json.expression))
+  private def expressions(where: Array[Predicate]): Seq[JValue] = where.toSeq.map(Json.expression)
   override def canDeleteWhere(where: Array[Predicate]): Boolean =
-    PlannerProcess.ask("can_delete_where", predicates(where)).extract[Boolean]
+    PlannerProcess.ask(Requests.CanDeleteWhere(reference, expressions(where))).extract[Boolean]
   override def deleteWhere(where: Array[Predicate]): Unit =
-    PlannerProcess.ask("delete_where", predicates(where), repeatable = false)
+    PlannerProcess.ask(Requests.DeleteWhere(reference, expressions(where)))
   override def truncateTable(): Boolean = { deleteWhere(Array.empty); true }
 }

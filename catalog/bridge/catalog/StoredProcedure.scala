@@ -3,17 +3,15 @@ package org.apache.spark.sql.tablestore
 import java.util
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.catalog.Identifier
 import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, ProcedureParameter, UnboundProcedure}
 import org.apache.spark.sql.connector.read.{LocalScan, Scan}
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.json4s._
-import org.json4s.JsonDSL._
 
-class StoredProcedure(catalog: JObject, ident: Identifier, definition: JValue) extends UnboundProcedure
+class StoredProcedure(procedure: Requests.RelationReference, definition: JValue) extends UnboundProcedure
     with BoundProcedure {
   import Json.formats
-  override def name(): String = ident.name
+  override def name(): String = procedure.name
   override def description(): String = (definition \ "description").extract[String]
   override def bind(inputType: StructType): BoundProcedure = this
   override def isDeterministic: Boolean = false
@@ -27,13 +25,12 @@ class StoredProcedure(catalog: JObject, ident: Identifier, definition: JValue) e
   override def call(input: InternalRow): util.Iterator[Scan] = {
     val arguments = parameters.zipWithIndex.map { case (parameter, i) =>
       val value = if (input.isNullAt(i)) null else input.get(i, parameter.dataType)
-      parameter.name -> Option(value).map(v => JString(v.toString): JValue).getOrElse(JNull)
+      parameter.name -> Option(value).map(_.toString)
     }
-    val answer = PlannerProcess.ask("call_procedure",
-      catalog ~ Json.ident(ident) ~ ("arguments" -> JObject(arguments.toList)), repeatable = false)
+    val answer = PlannerProcess.ask(Requests.CallProcedure(procedure, arguments.toMap))
     val result = new LocalScan {
       override def readSchema(): StructType = Json.struct(answer \ "schema")
-      override def rows(): Array[InternalRow] = Json.rows(answer)
+      override def rows(): Array[InternalRow] = Json.rows(answer \ "rows")
     }
     util.List.of[Scan](result).iterator()
   }

@@ -17,8 +17,6 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamMetadata}
 import org.apache.spark.sql.streaming.StreamingQueryListener
-import org.json4s._
-import org.json4s.JsonDSL._
 
 /** Asks the planner about a stream that is about to write a managed table, before Spark starts it. */
 class StreamWriters(session: SparkSession) extends Rule[LogicalPlan] {
@@ -37,11 +35,8 @@ class StreamWriters(session: SparkSession) extends Rule[LogicalPlan] {
       .getOrElse(throw Errors.noCheckpoint(table.name()))
     listens
     val checkpoint = new StreamCheckpoint(root, start.hadoopConf)
-    val stream = ("query" -> checkpoint.query) ~ ("lastOffset" -> checkpoint.lastOffset) ~
-      ("running" -> StreamWriters.running(session))
-    val lost = PlannerProcess.ask("start_stream_write",
-      table.handle ~ ("stream" -> stream) ~
-        ("outputMode" -> start.outputMode.toString))
+    val lost = PlannerProcess.ask(Requests.StartStreamWrite(table.reference, checkpoint.query, checkpoint.lastOffset,
+        StreamWriters.running(session), start.outputMode.toString))
     Json.toStrings(lost).asScala.foreach { case (batch, entry) => checkpoint.restore(batch, entry) }
   }
 }
@@ -64,14 +59,14 @@ object StreamWriters {
 
 case class RunningStream(session: SparkSession, write: ManagedStreamingWrite, execution: StreamExecution) {
   @volatile var renewed: Long = System.nanoTime()
-  def stream: JObject = ("query" -> write.query) ~ ("run" -> execution.runId.toString) ~
-    ("running" -> StreamWriters.running(session))
+  def query: Requests.RunningQuery =
+    Requests.RunningQuery(write.query, execution.runId.toString, StreamWriters.running(session))
 
   /** Entries of the checkpoint from which a batch can be read again. */
-  def offsets(batch: Long): JObject = {
+  def offsets(batch: Long): Map[String, String] = {
     val checkpoint = new StreamCheckpoint(new Path(execution.resolvedCheckpointRoot),
       execution.sparkSessionForStream.sessionState.newHadoopConf())
-    JObject(List(batch - 1, batch).filter(_ >= 0).map(number => JField(number.toString, checkpoint.entry(number))))
+    Seq(batch - 1, batch).filter(_ >= 0).map(number => number.toString -> checkpoint.entry(number)).toMap
   }
 }
 
@@ -102,15 +97,14 @@ class StreamWriterListener(session: SparkSession) extends StreamingQueryListener
   import StreamingQueryListener._
   private val pause = 30L * 1000 * 1000 * 1000
 
-  private def tell(request: String, stream: RunningStream): Unit =
-    try session.withActive {
-        PlannerProcess.ask(request, stream.write.handle ~ ("stream" -> stream.stream))
-      }
-    catch { case NonFatal(error) => logWarning(s"$request: ${error.getMessage}") }
+  private def tell(request: => Requests.Request): Unit =
+    try session.withActive(PlannerProcess.ask(request))
+    catch { case NonFatal(error) => logWarning(s"The planner could not be told: ${error.getMessage}") }
 
   private def renew(id: UUID): Unit = Option(StreamWriters.known.get(id)).foreach { stream =>
     if (System.nanoTime() - stream.renewed > pause) {
-      stream.renewed = System.nanoTime(); tell("renew_stream_write", stream)
+      stream.renewed = System.nanoTime()
+      tell(Requests.RenewStreamWrite(stream.write.reference, stream.query))
     }
   }
   override def onQueryStarted(event: QueryStartedEvent): Unit = ()
@@ -119,6 +113,6 @@ class StreamWriterListener(session: SparkSession) extends StreamingQueryListener
   override def onQueryTerminated(event: QueryTerminatedEvent): Unit =
     Option(StreamWriters.known.get(event.id)).filter(_.execution.runId == event.runId).foreach { stream =>
       StreamWriters.known.remove(event.id, stream)
-      tell("end_stream_write", stream)
+      tell(Requests.EndStreamWrite(stream.write.reference, stream.query))
     }
 }

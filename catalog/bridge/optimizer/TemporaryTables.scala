@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.analysis.{ResolvedIdentifier, UnresolvedIde
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.{CatalogManager, LookupCatalog}
-import org.json4s.JObject
 
 /** CREATE TEMPORARY TABLE asks only whether the session has a temporary table of the name: it may hide a permanent one. */
 class TemporaryTables(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
@@ -30,7 +29,7 @@ class TemporaryTables(session: SparkSession) extends Rule[LogicalPlan] with Look
   }
 
   private def isTemporary(properties: Option[Map[String, String]]): Boolean =
-    properties.exists(_.get("table-store.temporary").contains("true"))
+    properties.exists(_.get(SharedText.name("temporary-table")).contains("true"))
 
   private def hiding(plan: LogicalPlan, name: LogicalPlan): LogicalPlan = name match {
     case UnresolvedIdentifier(CatalogAndIdentifier(catalog: TableStoreCatalog, ident), _) =>
@@ -83,7 +82,7 @@ object SessionEnds extends SparkListener with Logging {
 
   private def end(ended: Maker => Boolean): Unit = for (maker <- makers.asScala.filter(ended)) {
     makers.remove(maker)
-    try maker.session.withActive(PlannerProcess.ask("end_session", JObject()))
+    try maker.session.withActive(PlannerProcess.ask(Requests.EndSession()))
     catch {
       case NonFatal(error) => logWarning("temporary tables of an ended session stay until the process ends", error)
     }

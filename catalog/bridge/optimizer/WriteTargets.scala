@@ -127,8 +127,8 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
 }
 
 object WriteTargets {
-  val option = "change-type-column"
+  val option: String = SharedText.name("change-type-column")
 
   /** Between a table's name and what an INSERT adds to its columns; the planner takes it apart. */
-  val separator = "$change_type$"
+  val separator: String = SharedText.name("change-type-separator")
 }

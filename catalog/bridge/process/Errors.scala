@@ -4,6 +4,7 @@ import java.io.File
 
 import org.apache.spark.QueryContext
 import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog.Identifier
 import org.json4s._
 
@@ -13,6 +14,9 @@ class TableStoreException(text: String, condition: String, state: String, cause:
       Array.empty[QueryContext]) {
   override def getSqlState: String = state
   override def getMessage: String = text
+
+  /** Whether this is its condition, without what begins the names of all of ours. */
+  def is(name: String): Boolean = condition == s"TABLE_STORE_$name"
 }
 
 object Errors {
@@ -22,9 +26,46 @@ object Errors {
       (error \ "sqlState").extract[String])
   }
 
+  /** Spark's own exceptions where a name stands for nothing: its statements expect them of a catalog. */
+  def ofLoading[T](ident: Identifier)(answer: => T): T =
+    try answer
+    catch { case error: TableStoreException if error.is("RELATION_NOT_FOUND") => throw new NoSuchTableException(ident) }
+
+  /** The same where a name is to stand for something. */
+  def ofDefining[T](ident: Identifier, isView: Boolean = false)(answer: => T): T =
+    ofRenaming(ident, ident, isView)(answer)
+
+  /** The same where what one name stands for gets another. */
+  def ofRenaming[T](from: Identifier, to: Identifier, isView: Boolean = false)(answer: => T): T =
+    try answer
+    catch {
+      case error: TableStoreException if error.is("NAMESPACE_NOT_FOUND") =>
+        throw new NoSuchNamespaceException(to.namespace)
+      case error: TableStoreException if error.is("NOT_FOUND") || error.is("RELATION_NOT_FOUND") =>
+        throw (if (isView) new NoSuchViewException(from) else new NoSuchTableException(from))
+      case error: TableStoreException if error.is("ALREADY_EXISTS") =>
+        throw (if (isView) new ViewAlreadyExistsException(to) else new TableAlreadyExistsException(to))
+    }
+
+  /** The same where it is the name of a namespace. */
+  def ofNamespace[T](namespace: Array[String])(answer: => T): T =
+    try answer
+    catch {
+      case error: TableStoreException if error.is("NAMESPACE_NOT_FOUND") =>
+        throw new NoSuchNamespaceException(namespace)
+      case error: TableStoreException if error.is("NAMESPACE_ALREADY_EXISTS") =>
+        throw new NamespaceAlreadyExistsException(namespace)
+      case error: TableStoreException if error.is("NAMESPACE_NOT_EMPTY") =>
+        throw new NonEmptyNamespaceException(namespace)
+    }
+
   private val own = """(?s)\[(TABLE_STORE_[A-Z_]+)\] .*? SQLSTATE: (\w{5})""".r.unanchored
 
-  /** What a Python worker said, on one line, without its trace where the error is one of ours. */
+  /** Spark 4.2's condition for a time of VERSION or TIMESTAMP AS OF that is none. */
+  val invalidTimeTravel = "_LEGACY_ERROR_TEMP_0056"
+
+  /** What a Python worker said, on one line, without its trace where the error is one of ours. A worker tells Spark only
+    * the text of its trace, and a reader has no rows in which it could tell more. */
   def fromWorker(error: Throwable): Throwable =
     own.findAllMatchIn(String.valueOf(error.getMessage)).toSeq.lastOption.map(found =>
       new TableStoreException(found.matched.linesIterator.map(_.trim).mkString(" "), found.group(1),
@@ -74,7 +115,7 @@ object Errors {
   )
 
   def noChangeTypeColumn(name: String, columns: Seq[String]): Throwable = new TableStoreException(
-    s"[TABLE_STORE_INVALID_OPTION] Option 'change-type-column' = '$name' is not valid: the query has no such column, " +
+    s"[TABLE_STORE_INVALID_OPTION] Option '${WriteTargets.option}' = '$name' is not valid: the query has no such column, " +
       s"only ${columns.mkString(", ")}. SQLSTATE: 42616",
     "TABLE_STORE_INVALID_OPTION",
     "42616"
@@ -93,13 +134,6 @@ object Errors {
       "where CHANGES needs one. Use a literal such as TIMESTAMP '2026-01-31 12:00:00'. SQLSTATE: 42601",
     "TABLE_STORE_SYNTAX_ERROR",
     "42601"
-  )
-
-  def noSuchProcedure(catalog: String, ident: Identifier): Throwable = new TableStoreException(
-    s"[TABLE_STORE_PROCEDURE_NOT_FOUND] There is no procedure ${ident.name} in $catalog.${ident.namespace.mkString(".")}. " +
-      s"SHOW PROCEDURES IN $catalog.sys lists them. SQLSTATE: 42883",
-    "TABLE_STORE_PROCEDURE_NOT_FOUND",
-    "42883"
   )
 
   def partitionsAreData(table: String): Throwable = new TableStoreException(

@@ -12,7 +12,7 @@ import com.github.luben.zstd.ZstdInputStream
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.util.GeneratedColumn.GENERATION_EXPRESSION_METADATA_KEY
-import org.apache.spark.sql.connector.catalog.{Column, Identifier, TableChange}
+import org.apache.spark.sql.connector.catalog.{Column, TableChange}
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.{structTypeToV2Columns, v2ColumnsToStructType}
 import org.apache.spark.sql.connector.catalog.constraints.{Constraint, PrimaryKey}
 import org.apache.spark.sql.connector.expressions.{
@@ -45,15 +45,8 @@ object Json {
   }
   def parse(answer: String): JValue = methods.parse(answer)
 
-  def ident(identifier: Identifier): JObject =
-    ("namespace" -> identifier.namespace.toList) ~ ("name" -> identifier.name)
-
-  def toIdent(json: JValue): Identifier =
-    Identifier.of((json \ "namespace").extract[Array[String]], (json \ "name").extract[String])
-
-  def strings(map: java.util.Map[String, String]): JObject = JObject(map.asScala.map {
-    case (key, value) => key -> (JString(value): JValue)
-  }.toList)
+  /** Which of several an answer is. */
+  def kind(answer: JValue): String = (answer \ "kind").extractOpt[String].getOrElse("")
 
   def toStrings(json: JValue): java.util.Map[String, String] =
     json.extractOpt[Map[String, String]].getOrElse(Map.empty).asJava
@@ -71,18 +64,17 @@ object Json {
 
   def toColumns(json: JValue): Array[Column] = structTypeToV2Columns(struct(json))
 
-  def transforms(partitions: Array[Transform]): JArray = JArray(partitions.toList.map(transform =>
-      ("name" -> transform.name) ~ ("arguments" -> transform.arguments.toList.map(_.describe)) ~
-        ("columns" -> transform.references.toList.map(_.fieldNames.toList))))
+  def transform(transform: Transform): Requests.PartitionTransform =
+    Requests.PartitionTransform(transform.name, transform.references.toSeq.map(_.fieldNames.toSeq))
 
   def toTransforms(json: JValue): Array[Transform] =
     json.extract[Array[String]].map(name => Expressions.identity(FieldReference.column(name).describe))
 
-  def constraints(constraints: Array[Constraint]): JArray = JArray(constraints.toList.map {
-    case key: PrimaryKey => ("kind" -> "primary key") ~ ("name" -> key.name) ~ ("enforced" -> key.enforced) ~
-        ("columns" -> key.columns.toList.map(_.fieldNames.toList))
-    case other => ("kind" -> other.toDDL) ~ ("name" -> other.name): JObject
-  })
+  def constraint(constraint: Constraint): Requests.DeclaredConstraint = constraint match {
+    case key: PrimaryKey =>
+      Requests.DeclaredConstraint("primary key", key.name, key.columns.toSeq.map(_.fieldNames.toSeq))
+    case other => Requests.DeclaredConstraint(other.toDDL, other.name)
+  }
 
   def toConstraints(json: JValue): Array[Constraint] = json.children.map { key =>
     Constraint.primaryKey((key \ "name").extract[String],

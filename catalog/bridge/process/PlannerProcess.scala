@@ -51,7 +51,7 @@ private class PlannerProcess(session: SparkSession) {
   server.startServer(true)
   // Whoever takes a port of a dead planner may be shown the token, which then opens nothing.
   process.onExit.thenRun(() => close())
-  say(("java_port" -> server.getJavaServer.getListeningPort) ~ ("log" -> log.getPath))
+  say(("javaPort" -> server.getJavaServer.getListeningPort) ~ ("log" -> log.getPath))
   heard(Option(_).filter(_ == "ready"))
   private val connections = new PlannerConnections(server.getPythonClient.asInstanceOf[PythonClient])
   private val planner: Planner =
@@ -142,17 +142,19 @@ object PlannerProcess {
   }
 
   /** The planner's answer. A request that may be repeated is, once, after the planner died. */
-  def ask(request: String, argument: JValue, data: AnyRef = null, repeatable: Boolean = true): JValue = {
+  def ask(request: Requests.Request, data: AnyRef = null): JValue = ask(request, data, request.isRepeatable)
+
+  private def ask(request: Requests.Request, data: AnyRef, mayRepeat: Boolean): JValue = {
     val session = SparkSession.active
     val process = current(session)
     val reply = new Reply
-    requests.merge(request, 1, (a: Integer, b: Integer) => a + b)
+    requests.merge(request.name, 1, (a: Integer, b: Integer) => a + b)
     val answer =
-      try process.asked(_.handle(session, session.sessionUUID, request, compact(argument), data, reply))
+      try process.asked(_.handle(session, session.sessionUUID, request.name, compact(request.toJson), data, reply))
       catch {
         case lost: Py4JException if !waitAlive(process) =>
-          if (repeatable) return ask(request, argument, data, repeatable = false)
-          throw Errors.plannerLost(request, lost)
+          if (mayRepeat) return ask(request, data, mayRepeat = false)
+          throw Errors.plannerLost(request.name, lost)
       }
     if (reply.failure != null) throw reply.failure
     val parsed = Json.parse(answer)

@@ -2,18 +2,17 @@ package org.apache.spark.sql.tablestore
 
 import java.util.Optional
 
-import org.apache.spark.sql.connector.catalog.{Changelog, ChangelogContext, ChangelogRange, Column, Identifier}
+import org.apache.spark.sql.connector.catalog.{Changelog, ChangelogContext, ChangelogRange, Column}
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.v2ColumnsToStructType
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
-import org.json4s.JsonDSL._
 
 /** The changes of a managed table between two snapshots, as the planner described them. It is asked for exactly the
   * changes that the query wants, so nothing is left for Spark to work out of them. */
-class ManagedChangelog(catalog: JObject, ident: Identifier, definition: JValue) extends Changelog {
+class ManagedChangelog(relation: Requests.RelationReference, definition: JValue) extends Changelog {
   import Json.formats
-  private val handle: JObject = catalog ~ Json.ident(ident) ~ ("handle" -> definition \ "handle")
+  private val reference = Requests.TableReference(relation, definition \ "handle")
 
   override val name: String = (definition \ "name").extract[String]
   override val columns: Array[Column] = Json.toColumns(definition \ "columns")
@@ -21,26 +20,27 @@ class ManagedChangelog(catalog: JObject, ident: Identifier, definition: JValue) 
   override def containsIntermediateChanges(): Boolean = false
   override def representsUpdateAsDeleteAndInsert(): Boolean = false
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    new ManagedScanBuilder(handle, name, v2ColumnsToStructType(columns), options)
+    new ManagedScanBuilder(reference, name, v2ColumnsToStructType(columns), options)
 }
 
 object ManagedChangelog {
 
   /** What a query asks for: bounds that are versions or times, and how changes are to be told. */
-  def request(context: ChangelogContext): JObject = {
-    val (from, to) = context.range match {
-      case range: ChangelogRange.VersionRange =>
-        (bound("version", Some(JString(range.startingVersion)), range.startingBoundInclusive),
-          bound("version", option(range.endingVersion).map(JString(_)), range.endingBoundInclusive))
-      case range: ChangelogRange.TimestampRange =>
-        (bound("timestamp_us", Some(JLong(range.startingTimestamp)), range.startingBoundInclusive),
-          bound("timestamp_us", option(range.endingTimestamp).map(JLong(_)), range.endingBoundInclusive))
-      case _ => (JNull, JNull)
+  def request(relation: Requests.RelationReference, context: ChangelogContext): Requests.LoadChangelog = {
+    val (start, end) = context.range match {
+      case range: ChangelogRange.VersionRange => (
+          Some(Requests.StatedBound(
+              version = Some(range.startingVersion), isInclusive = range.startingBoundInclusive)),
+          option(range.endingVersion).map(version =>
+            Requests.StatedBound(version = Some(version), isInclusive = range.endingBoundInclusive)))
+      case range: ChangelogRange.TimestampRange => (
+          Some(Requests.StatedBound(
+              timestampUs = Some(range.startingTimestamp), isInclusive = range.startingBoundInclusive)),
+          option(range.endingTimestamp).map(micros =>
+            Requests.StatedBound(timestampUs = Some(micros), isInclusive = range.endingBoundInclusive)))
+      case _ => (None, None)
     }
-    ("from" -> from) ~ ("to" -> to) ~ ("deduplicationMode" -> context.deduplicationMode.value) ~
-      ("computeUpdates" -> context.computeUpdates)
+    Requests.LoadChangelog(relation, start, end, context.deduplicationMode.value, context.computeUpdates)
   }
   private def option[T](value: Optional[T]): Option[T] = if (value.isPresent) Some(value.get) else None
-  private def bound(kind: String, value: Option[JValue], isInclusive: Boolean): JValue =
-    value.map(found => (kind -> found) ~ ("inclusive" -> isInclusive): JValue).getOrElse(JNull)
 }

@@ -5,26 +5,21 @@ import org.apache.arrow.vector.complex.StructVector
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.spark.TaskContext
-import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonException, PythonFunction}
+import org.apache.spark.api.python.PythonException
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
-import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.execution.python.{ArrowPythonRunner, PythonSQLMetrics}
 import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
 
 /** How a merge of keys tells a split's live rows, and whether that pays for a split that is read for the first time. */
-case class LiveRowsTask(python: PythonFunction, atFirst: Boolean)
+case class LiveRowsTask(task: PythonTask, atFirst: Boolean)
 
 /** Reads raw splits with Spark's Parquet reader, and merge splits, too, where their live rows are known or worth
   * finding out; else these in a Python worker. All as column batches, unless the types rule that out for Parquet: then
   * the whole scan is rows. */
 case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionReaderFactory,
-    python: Option[PythonFunction], live: Option[LiveRowsTask], settings: PythonReader.Settings, snapshot: Option[Long])
+    python: Option[PythonTask], live: Option[LiveRowsTask], snapshot: Option[Long])
     extends PartitionReaderFactory {
   override def supportColumnarReads(split: InputPartition): Boolean = parquet.supportColumnarReads(split)
 
@@ -62,7 +57,7 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
 
   private def merged(split: MergeSplit, counts: ReadCounts): PartitionReader[ColumnarBatch] = {
     counts.rowMerges += 1
-    new PythonReader(schema, python.get, settings, split.payload)
+    new PythonReader(schema, python.get, split.payload)
   }
 
   private def liveRows(split: MergeSplit, counts: ReadCounts): Option[Array[LiveFile]] = for {
@@ -70,7 +65,7 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
     task <- live
     rows <- LiveRows.get(name).orElse(Option.when(task.atFirst) {
       counts.keyMerges += 1
-      val merged = new PythonReader(LiveRows.schema, task.python, settings, split.payload)
+      val merged = new PythonReader(LiveRows.schema, task.task, split.payload)
       val rows = LiveRows.byFile(Iterator.continually(merged).takeWhile(_.next())
           .flatMap(_.get().rowIterator().asScala.map(LiveRows.from)).toSeq)
       LiveRows.put(name, rows)
@@ -131,24 +126,10 @@ private class RowReader(batches: PartitionReader[ColumnarBatch]) extends Partiti
 }
 
 /** Column batches from a Python worker, which gets one row: the split. */
-private class PythonReader(schema: StructType, python: PythonFunction, settings: PythonReader.Settings,
-    payload: Array[Byte])
+private class PythonReader(schema: StructType, python: PythonTask, payload: Array[Byte])
     extends PartitionReader[ColumnarBatch] {
-  private val task = TaskContext.get()
-  private val input: InternalRow = new GenericInternalRow(Array[Any](new GenericInternalRow(Array[Any](payload))))
-  private val runner = new ArrowPythonRunner(
-    Seq((ChainedPythonFunctions(Seq(python)), 0L)),
-    PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
-    Array(Array(0)),
-    StructType(Nil).add("split", StructType(Nil).add("payload", BinaryType)),
-    "UTC",
-    false,
-    settings.configuration,
-    settings.metrics,
-    None,
-    None
-  )
-  private val batches = runner.compute(Iterator(Iterator(input)), task.partitionId(), task)
+  private val batches =
+    python.run(Iterator(Iterator(InternalRow(payload))), new StructType().add("payload", BinaryType))
   private var batch: ColumnarBatch = _
 
   override def next(): Boolean =
@@ -171,18 +152,4 @@ private class PythonReader(schema: StructType, python: PythonFunction, settings:
 private class BorrowedColumn(vector: ValueVector) extends ArrowColumnVector(vector) {
   override def close(): Unit = ()
   override def closeIfFreeable(): Unit = ()
-}
-
-object PythonReader {
-  case class Settings(configuration: Map[String, String], metrics: Map[String, SQLMetric])
-  def settings(session: SparkSession): Settings = {
-    val context = session.sparkContext
-    val descriptions = PythonSQLMetrics
-    Settings(
-      ArrowPythonRunner.getPythonRunnerConfMap(session.sessionState.conf),
-      descriptions.pythonSizeMetricsDesc.map { case (k, v) => k -> SQLMetrics.createSizeMetric(context, v) } ++
-        descriptions.pythonTimingMetricsDesc.map { case (k, v) => k -> SQLMetrics.createTimingMetric(context, v) } ++
-        descriptions.pythonOtherMetricsDesc.map { case (k, v) => k -> SQLMetrics.createMetric(context, v) }
-    )
-  }
 }

@@ -1,10 +1,9 @@
 package org.apache.spark.sql.tablestore
 
-import java.util.{Base64, HashMap, OptionalLong}
+import java.util.{Base64, OptionalLong}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.api.python.{PythonFunction, SimplePythonFunction}
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.catalyst.InternalRow
@@ -23,9 +22,9 @@ import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.types.{DoubleType, FloatType, StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
-import org.json4s.JsonDSL._
 
-class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, options: CaseInsensitiveStringMap)
+class ManagedScanBuilder(
+    reference: Requests.TableReference, table: String, schema: StructType, options: CaseInsensitiveStringMap)
     extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownV2Filters with SupportsPushDownLimit
     with SupportsPushDownAggregates {
   private var required = schema
@@ -54,24 +53,24 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
     case Some((asked, answer)) if asked eq aggregation => answer
     case _ =>
       val functions = aggregation.aggregateExpressions.toList.map {
-        case _: CountStar => Some("name" -> JString("count"): JObject)
+        case _: CountStar => Some(Requests.AggregateFunction("count"))
         case min: Min => named("min", min.column)
         case max: Max => named("max", max.column)
         case _ => None
       }
       val answer =
         if (aggregation.groupByExpressions.nonEmpty || functions.contains(None)) JNull
-        else PlannerProcess.ask("exact_aggregates", handle ~ ("functions" -> functions.flatten))
+        else PlannerProcess.ask(Requests.ExactAggregates(reference, functions.flatten))
       aggregates = Some(aggregation -> answer)
       answer
   }
-  private def named(function: String, column: Expression): Option[JObject] = column match {
-    case reference: NamedReference if isComparedAsBytes(reference.fieldNames.head) =>
-      Some(("name" -> function) ~ ("column" -> reference.fieldNames.toList))
+  private def named(function: String, column: Expression): Option[Requests.AggregateFunction] = column match {
+    case named: NamedReference if isComparedAsBytes(named.fieldNames.head) =>
+      Some(Requests.AggregateFunction(function, Some(named.fieldNames.toSeq)))
     case _ => None
   }
   override def supportCompletePushDown(aggregation: Aggregation): Boolean =
-    (answered(aggregation) \ "arrow") != JNothing
+    (answered(aggregation) \ "rows") != JNothing
   override def pushAggregation(aggregation: Aggregation): Boolean = {
     val isPushed = supportCompletePushDown(aggregation)
     if (!isPushed) aggregates = None
@@ -79,21 +78,27 @@ class ManagedScanBuilder(handle: JObject, table: String, schema: StructType, opt
   }
 
   override def build(): Scan = aggregates match {
-    case Some((_, answer)) if (answer \ "arrow") != JNothing =>
-      new RowsScan(table, Json.struct(answer \ "schema"), answer)
+    case Some((_, answer)) if (answer \ "rows") != JNothing =>
+      new RowsScan(table, Json.struct(answer \ "schema"), answer \ "rows")
     case _ => planned()
   }
   private def planned(): Scan = {
-    val request = handle ~ ("columns" -> required.fieldNames.toList) ~ ("schema" -> required.json) ~
-      ("predicates" -> predicates.toList.map(Json.expression)) ~ ("limit" -> limit) ~
-      ("options" -> Json.strings(options.asCaseSensitiveMap)) ~
-      ("parallelism" -> SparkSession.active.leafNodeDefaultParallelism)
+    val asked = Requests.AskedScan(
+      reference,
+      required.fieldNames.toSeq,
+      required.json,
+      predicates.toSeq.map(Json.expression),
+      limit,
+      options.asCaseSensitiveMap.asScala.toMap,
+      SparkSession.active.leafNodeDefaultParallelism
+    )
     // What the planner may read itself: system tables, and rows that conditions on the key name.
-    if (predicates.isEmpty && (handle \ "handle" \ "system") == JNothing)
-      new ManagedScan(request, table, required, predicates)
-    else PlannerProcess.ask("plan_scan", request) match {
-      case plan if (plan \ "arrow") != JNothing => new RowsScan(table, required, plan)
-      case plan => new ManagedScan(request, table, required, predicates, Some(plan))
+    if (predicates.isEmpty && Json.kind(reference.handle) != "SystemTableHandle")
+      new ManagedScan(asked, table, required, predicates)
+    else {
+      val plan = PlannerProcess.ask(Requests.PlanScan(asked))
+      if (Json.kind(plan) == "ArrowRows") new RowsScan(table, required, plan)
+      else new ManagedScan(asked, table, required, predicates, Some(plan))
     }
   }
 }
@@ -105,18 +110,19 @@ class RowsScan(table: String, override val readSchema: StructType, plan: JValue)
 }
 
 /** Planned when a batch first needs it: of a scan that becomes a stream every micro-batch is planned by itself. */
-class ManagedScan(request: JObject, table: String, override val readSchema: StructType, predicates: Array[Predicate],
-    planned: Option[JValue] = None) extends Scan with Batch with SupportsReportStatistics
+class ManagedScan(asked: Requests.AskedScan, table: String, override val readSchema: StructType,
+    predicates: Array[Predicate], planned: Option[JValue] = None) extends Scan with Batch with SupportsReportStatistics
     with SupportsReportPartitioning {
   import Json.formats
-  private lazy val plan = planned.getOrElse(PlannerProcess.ask("plan_scan", request))
+  private lazy val plan = planned.getOrElse(PlannerProcess.ask(Requests.PlanScan(asked)))
   private lazy val raw = ManagedScan.rawSplits(plan \ "raw")
   private lazy val splits = (plan \ "splits").children.map(ManagedScan.workerSplit)
   private var isStream = false
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     isStream = true
-    new ManagedStream(request, table, checkpointLocation, ManagedScan.readers(readSchema, Array.empty, _, None))
+    new ManagedStream(
+      asked, table, checkpointLocation, ManagedScan.readers(readSchema, Array.empty, _, JNothing, None))
   }
 
   override def description(): String =
@@ -156,7 +162,8 @@ class ManagedScan(request: JObject, table: String, override val readSchema: Stru
   }
 
   override def createReaderFactory(): PartitionReaderFactory =
-    ManagedScan.readers(readSchema, predicates, plan, (plan \ "snapshot").extractOpt[Long])
+    ManagedScan.readers(
+      readSchema, predicates, plan \ "task", plan \ "live", (plan \ "snapshot").extractOpt[Long])
 }
 
 object ManagedScan {
@@ -172,7 +179,7 @@ object ManagedScan {
     val files = Array.newBuilder[FileRange]
     var split, bucket = -1
     def end(): Unit = if (split >= 0) { splits += RawSplit(bucket, files.result()); files.clear() }
-    if (root != null) Json.eachRow(raw) { row =>
+    if (root != null) Json.eachRow(raw \ "parts") { row =>
       if (row.getInt(0) != split) end()
       split = row.getInt(0)
       bucket = row.getInt(1)
@@ -190,17 +197,16 @@ object ManagedScan {
       .map(id => ExecutorCacheTaskLocation(id.host, id.executorId).toString).toArray.sorted
   }
 
-  /** What reads splits on executors; `task` is what the planner says of its Python worker, if there are splits for one. */
-  def readers(schema: StructType, predicates: Array[Predicate], task: JValue, snapshot: Option[Long])
+  /** What reads splits on executors; `task` is that of a Python worker and `live` what finds live rows, where there are
+    * splits for them. */
+  def readers(schema: StructType, predicates: Array[Predicate], task: JValue, live: JValue, snapshot: Option[Long])
       : PartitionReaderFactory = {
     val session = SparkSession.active
-    val live = task \ "live" match {
-      case live: JObject => Some(LiveRowsTask(python(live), (live \ "atFirst").extract[Boolean]))
-      case _ => None
-    }
-    val worker = (task \ "function").toOption.map(_ => python(task))
-    ManagedReaderFactory(schema, parquet(session, schema, predicates), worker, live,
-      PythonReader.settings(session), snapshot)
+    val settings = PythonTask.settings(session)
+    val finding = live.toOption.map(found =>
+      LiveRowsTask(PythonTask(found \ "task", settings), (found \ "atFirst").extract[Boolean]))
+    ManagedReaderFactory(schema, parquet(session, schema, predicates), task.toOption.map(PythonTask(_, settings)),
+      finding, snapshot)
   }
 
   /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. */
@@ -244,17 +250,6 @@ object ManagedScan {
       case _ => false
     })
   }
-
-  /** What `python_task` of the planner says. */
-  def python(task: JValue): PythonFunction = SimplePythonFunction(
-    Base64.getDecoder.decode((task \ "function").extract[String]).toSeq,
-    new HashMap((task \ "environment").extract[Map[String, String]].asJava),
-    new java.util.ArrayList[String](),
-    (task \ "python").extract[String],
-    (task \ "pythonVersion").extract[String],
-    new java.util.ArrayList(),
-    null
-  )
 }
 
 /** Part of a file; the text of `root` is shared by the files of a table. */

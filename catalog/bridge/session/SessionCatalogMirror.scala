@@ -11,7 +11,6 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.Identifier
 import org.apache.spark.util.Utils
 import org.json4s._
-import org.json4s.JsonDSL._
 
 /** Entries of the v1 session catalog for the tables and views of the default catalog, for JDBC metadata alone: Spark
   * 4.2 answers it from there (SparkGetTablesOperation, SparkGetColumnsOperation). Storage stays the truth. They are
@@ -63,11 +62,12 @@ object SessionCatalogMirror extends Logging {
   }
 
   /** Let the entries of names follow a change that was just made through `catalog`. */
-  def follow(catalog: JObject, names: Identifier*): Unit =
-    if (mirrored.contains((catalog \ "catalog").extract[String])) {
+  def follow(catalog: Requests.CatalogReference, names: Identifier*): Unit =
+    if (mirrored.contains(catalog.name)) {
       for (ident <- names if ident.namespace.length == 1) {
         val found =
-          try PlannerProcess.ask("mirror_entry", catalog ~ Json.ident(ident))
+          try PlannerProcess.ask(
+              Requests.MirrorEntry(Requests.RelationReference(catalog, ident.namespace.toSeq, ident.name)))
           catch { case NonFatal(_) => JNull }
         quietly { external =>
           val (database, name) = (key(ident.namespace.head), key(ident.name))
@@ -82,8 +82,8 @@ object SessionCatalogMirror extends Logging {
     }
 
   /** Let the entry of a namespace follow. */
-  def followNamespace(catalog: JObject, namespace: Array[String], exists: Boolean): Unit =
-    if (namespace.length == 1 && mirrored.contains((catalog \ "catalog").extract[String])) quietly { external =>
+  def followNamespace(catalog: Requests.CatalogReference, namespace: Array[String], exists: Boolean): Unit =
+    if (namespace.length == 1 && mirrored.contains(catalog.name)) quietly { external =>
       val database = key(namespace.head)
       if (exists) ensure(external, database)
       else if (isOurs(external, database)) external.dropDatabase(database, ignoreIfNotExists = true, cascade = true)

@@ -11,7 +11,6 @@ import org.apache.spark.sql.execution.SparkSqlParser
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.json4s._
-import org.json4s.JsonDSL._
 
 class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -38,21 +37,22 @@ class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends
   private implicit val formats: Formats = DefaultFormats
 
   private def parsed(sql: String)(read: String => LogicalPlan): LogicalPlan = Redaction.ofStatement(context) {
-    // Spark's own parser stops at an assertion where the time of CHANGES is no literal.
+    // Spark's own parser stops at an assertion where the time of CHANGES is no literal, and only the trace of the
+    // assertion tells which one it was.
     def spark(text: String): LogicalPlan =
       try read(text)
       catch {
         case error: AssertionError if error.getStackTrace.exists(_.getClassName.contains("TimeTravelSpec")) =>
           throw Errors.unreadableTime
-        case error: ParseException if error.getMessage.contains("Invalid time travel spec") =>
+        case error: ParseException if error.getCondition == Errors.invalidTimeTravel =>
           throw Errors.unreadableTime
       }
     if (!StatementFilter.maybeOurs(sql)) spark(sql)
-    else PlannerProcess.ask("parse", "sql" -> sql) match {
-      case command if (command \ "name") == JNothing =>
-        SessionCatalogMirror.refresh(command \ "mirror")
-        spark((command \ "sql").extract[String])
-      case command => StatementCommand((command \ "name").extract[String], command \ "request",
+    else PlannerProcess.ask(Requests.Parse(sql)) match {
+      case text if Json.kind(text) == "SparkStatement" =>
+        SessionCatalogMirror.refresh(text \ "mirror")
+        spark((text \ "sql").extract[String])
+      case command => StatementCommand((command \ "name").extract[String], command \ "command",
           Json.struct(command \ "schema"), (command \ "before").extractOpt[String].map(delegate.parsePlan))
     }
   }
@@ -76,17 +76,17 @@ class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends
 
 /** A statement that Spark does not have; the planner runs it when it is executed, never while it is parsed. The rows
   * of `before`, a statement of Spark's, come before its own. */
-case class StatementCommand(name: String, request: JValue, result: StructType, before: Option[LogicalPlan])
+case class StatementCommand(name: String, command: JValue, result: StructType, before: Option[LogicalPlan])
     extends LeafRunnableCommand {
   override val output: Seq[Attribute] = toAttributes(result)
   override def simpleString(maxFields: Int): String = s"TableStore $name"
 
-  /** All that plans show: the request may have a secret, which Spark's patterns do not find in it. */
+  /** All that plans show: the command may have a secret, which Spark's patterns do not find in it. */
   override protected def stringArgs: Iterator[Any] = Iterator(name)
   override def run(session: SparkSession): Seq[Row] = {
     val first =
       before.toSeq.flatMap(plan => classic.Dataset.ofRows(session.asInstanceOf[classic.SparkSession], plan).collect())
-    val answer = PlannerProcess.ask("run_statement", request, repeatable = false)
+    val answer = PlannerProcess.ask(Requests.RunStatement(command))
     val toRow = CatalystTypeConverters.createToScalaConverter(result)
     first ++ Json.rows(answer).map(row => toRow(row).asInstanceOf[Row])
   }

@@ -16,24 +16,23 @@ import org.apache.spark.sql.connector.read.streaming.{
 }
 import org.apache.spark.sql.execution.streaming.checkpointing.HDFSMetadataLog
 import org.json4s._
-import org.json4s.JsonDSL._
 
 /** A position of the planner's; only it knows what the text means. */
 case class PlannerOffset(override val json: String) extends Offset
 
 /** A table as a stream of micro-batches: the planner says where it starts, what is new, and what a batch reads. */
-class ManagedStream(request: JObject, table: String, checkpoint: String, readers: JValue => PartitionReaderFactory)
+class ManagedStream(asked: Requests.AskedScan, table: String, checkpoint: String,
+    readers: JValue => PartitionReaderFactory)
     extends MicroBatchStream with SupportsTriggerAvailableNow with ReportsSourceMetrics {
   import Json.formats
   private var last: Option[Offset] = None
   private var seen: Option[Offset] = None
 
-  private def ask(name: String, argument: JObject = JObject()): JValue = PlannerProcess.ask(name, request ~ argument)
   private def reached(answer: JValue, which: String): Offset = PlannerOffset((answer \ which).extract[String])
 
   /** Kept in the checkpoint: a start like "the latest" must stay the same until a first batch says more. */
   override def initialOffset(): Offset = starts.get(0).getOrElse {
-    val start = PlannerOffset(ask("stream_start").extract[String])
+    val start = PlannerOffset(PlannerProcess.ask(Requests.StreamStart(asked)).extract[String])
     if (starts.add(0, start)) start else starts.get(0).get
   }
   private lazy val starts = new HDFSMetadataLog[PlannerOffset](SparkSession.active, checkpoint) {
@@ -49,11 +48,11 @@ class ManagedStream(request: JObject, table: String, checkpoint: String, readers
   /** Limits are options, which the planner reads; where Spark wants all of it, this one does not come back. */
   override def getDefaultReadLimit: ReadLimit = ReadLimit.maxFiles(Int.MaxValue)
 
-  override def prepareForTriggerAvailableNow(): Unit = last = Some(reached(ask("stream_latest"), "latest"))
+  override def prepareForTriggerAvailableNow(): Unit =
+    last = Some(reached(PlannerProcess.ask(Requests.StreamLatest(asked)), "latest"))
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
-    val answer = ask("stream_latest",
-      ("start" -> start.json) ~ ("bound" -> last.map(_.json)) ~
-        ("isLimited" -> (limit == getDefaultReadLimit)))
+    val answer = PlannerProcess.ask(Requests.StreamLatest(
+        asked, Some(start.json), last.map(_.json), isLimited = limit == getDefaultReadLimit))
     seen = Some(reached(answer, "latest"))
     reached(answer, "end")
   }
@@ -61,13 +60,15 @@ class ManagedStream(request: JObject, table: String, checkpoint: String, readers
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val parallelism = SparkSession.active.leafNodeDefaultParallelism
-    ask("plan_stream", ("start" -> start.json) ~ ("end" -> end.json) ~ ("parallelism" -> parallelism)).children
+    PlannerProcess.ask(Requests.PlanStream(asked, start.json, end.json, parallelism)).children
       .map(ManagedScan.workerSplit).toArray
   }
-  override lazy val createReaderFactory: PartitionReaderFactory = readers(ask("stream_task"))
+  override lazy val createReaderFactory: PartitionReaderFactory =
+    readers(PlannerProcess.ask(Requests.StreamTask(asked)))
 
   override def metrics(consumed: Optional[Offset]): util.Map[String, String] =
-    if (consumed.isEmpty) util.Map.of() else Json.toStrings(ask("stream_lag", "start" -> consumed.get.json))
+    if (consumed.isEmpty) util.Map.of()
+    else Json.toStrings(PlannerProcess.ask(Requests.StreamLag(asked, consumed.get.json)))
   override def commit(end: Offset): Unit = ()
   override def stop(): Unit = ()
   override def toString: String = s"TableStoreStream $table"

@@ -16,15 +16,13 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWat
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
-import org.json4s.JsonDSL._
 
 /** What the micro-batches of a stream are written with. Of Spark's own way it takes the number of the batch only: rows
   * never pass through it, [[StreamWriteExec]] writes a batch as the INSERT that it amounts to. */
 class ManagedStreamingWrite(val query: String, val isComplete: Boolean, val options: Map[String, String],
-    val handle: JObject) extends StreamingWrite {
-  import Json.formats
-  val name: Seq[String] = (handle \ "catalog").extract[String] +: (handle \ "namespace").extract[Seq[String]] :+
-    (handle \ "name").extract[String]
+    val reference: Requests.TableReference) extends StreamingWrite {
+  val name: Seq[String] =
+    reference.relation.catalog.name +: reference.relation.namespace :+ reference.relation.name
   override def commit(batch: Long, messages: Array[WriterCommitMessage]): Unit = messages.foreach(
     _.asInstanceOf[NumberedBatch].id = batch)
   override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
@@ -46,12 +44,11 @@ class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, m
 
   override protected def run(): Seq[InternalRow] = {
     val running = StreamWriters.of(session, write)
-    val stream = running.stream ~ ("batch" -> number) ~ ("offsets" -> running.offsets(number))
-    val begun = PlannerProcess.ask("begin_stream_batch",
-      write.handle ~ ("stream" -> stream) ~
-        ("options" -> write.options) ~ ("isComplete" -> write.isComplete))
-    if ((begun \ "isCommitted").extract[Boolean]) { if (isStateful) query.execute().foreach(_ => ()) }
-    else commitProgress = Some(StreamWriterCommitProgress((statement(stream).write() \ "rows").extract[Long]))
+    val batch = Requests.StreamBatch(running.query, number, running.offsets(number))
+    val isCommitted = PlannerProcess.ask(
+      Requests.BeginStreamBatch(write.reference, batch, write.options, write.isComplete)).extract[Boolean]
+    if (isCommitted) { if (isStateful) query.execute().foreach(_ => ()) }
+    else commitProgress = Some(StreamWriterCommitProgress(statement(batch).write()))
     Nil
   }
 
@@ -66,7 +63,7 @@ class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, m
     node.isInstanceOf[StateStoreWriter] || node.isInstanceOf[EventTimeWatermarkExec])
 
   /** The batch as a statement: planned as any other, so that names, casts, defaults and computed columns are the same. */
-  private def statement(stream: JObject): WriteExec = {
+  private def statement(stream: Requests.StreamBatch): WriteExec = {
     val active = session.asInstanceOf[SparkSession]
     val frame = active.internalCreateDataFrame(query.execute(), query.schema).logicalPlan
     val table = UnresolvedRelation(write.name, new CaseInsensitiveStringMap(java.util.Map.of()), isStreaming = false)
@@ -75,6 +72,6 @@ class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, m
           Set(TableWritePrivilege.INSERT, TableWritePrivilege.DELETE)), frame, Literal.TrueLiteral, write.options)
       else AppendData.byName(table.requireWritePrivileges(Set(TableWritePrivilege.INSERT)), frame, write.options)
     val exec = active.sessionState.executePlan(command, CommandExecutionMode.SKIP).sparkPlan.asInstanceOf[WriteExec]
-    exec.copy(request = exec.request ~ ("stream" -> stream))
+    exec.copy(request = exec.request.copy(stream = Some(stream)))
   }
 }

@@ -43,65 +43,66 @@ import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.types.StructType
 import org.json4s._
-import org.json4s.JsonDSL._
-import org.json4s.jackson.JsonMethods.compact
 
 /** What is to be written and how; rows never pass through it: [[WriteStrategy]] gives the planner the whole query. */
-case class ManagedWrite(table: String, request: JObject, streaming: Option[StreamingWrite] = None) extends DeltaWrite {
+case class ManagedWrite(table: String, request: Requests.Write, streaming: Option[StreamingWrite] = None)
+    extends DeltaWrite {
   override def toStreaming: StreamingWrite = streaming.orNull
   override def description(): String = s"TableStoreWrite $table"
   override def toString: String = description()
 }
 
-class ManagedWriteBuilder(handle: JObject, table: String, info: LogicalWriteInfo)
+class ManagedWriteBuilder(reference: Requests.TableReference, table: String, info: LogicalWriteInfo)
     extends WriteBuilder with SupportsOverwriteV2 with SupportsDynamicOverwrite with SupportsStreamingUpdateAsAppend {
-  private var mode: JObject = "mode" -> "append"
+  private val options = info.options.asCaseSensitiveMap.asScala.toMap
+  private var request = Requests.Write(reference, "append", options = options)
   override def overwrite(predicates: Array[Predicate]): WriteBuilder = {
-    mode = ("mode" -> "overwrite") ~ ("predicates" -> predicates.toList.map(Json.expression))
+    request = request.copy(mode = "overwrite", predicates = predicates.toSeq.map(Json.expression))
     this
   }
   override def truncate(): WriteBuilder = overwrite(Array.empty)
-  override def overwriteDynamicPartitions(): WriteBuilder = { mode = "mode" -> "overwrite_dynamic"; this }
-  private def streaming: StreamingWrite = new ManagedStreamingWrite(info.queryId, (mode \ "mode") != JString("append"),
-    info.options.asCaseSensitiveMap.asScala.toMap, handle)
-  override def build(): Write = ManagedWrite(table,
-    handle ~ mode ~
-      ("options" -> Json.strings(info.options.asCaseSensitiveMap)), Some(streaming))
+  override def overwriteDynamicPartitions(): WriteBuilder = {
+    request = request.copy(mode = "overwrite dynamic", predicates = Nil)
+    this
+  }
+  private def streaming: StreamingWrite =
+    new ManagedStreamingWrite(info.queryId, request.mode != "append", options, reference)
+  override def build(): Write = ManagedWrite(table, request, Some(streaming))
 }
 
-class ManagedDeltaWriteBuilder(handle: JObject, table: String, command: String, info: LogicalWriteInfo)
+class ManagedDeltaWriteBuilder(
+    reference: Requests.TableReference, table: String, command: String, info: LogicalWriteInfo)
     extends DeltaWriteBuilder {
   override def build(): DeltaWrite = ManagedWrite(table,
-    handle ~ ("mode" -> "delta") ~ ("command" -> command) ~
-      ("options" -> Json.strings(info.options.asCaseSensitiveMap)))
+    Requests.Write(
+      reference, "delta", options = info.options.asCaseSensitiveMap.asScala.toMap, command = Some(command)))
 }
 
 @nowarn("msg=WriteToDataSourceV2 in package v2 is deprecated") // Spark plans micro-batches with it
 class WriteStrategy(session: SparkSession) extends classic.Strategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case command: AppendData => planned(command, command.write, command.query, JObject())
-    case command: OverwriteByExpression => planned(command, command.write, command.query, JObject())
-    case command: OverwritePartitionsDynamic => planned(command, command.write, command.query, JObject())
-    case command: InsertOnlyMerge => planned(command, command.write, command.query, "command" -> "MERGE": JObject)
-    case command: WriteDelta => planned(
-        command,
-        command.write,
-        command.query,
-        ("row" -> command.projections.rowProjection.map(ordinals)) ~ ("rowId" -> ordinals(
-          command.projections.rowIdProjection)),
-        MergeUpserts.rows(command.query, command.projections)
-      )
+    case command: AppendData => planned(command, command.write, command.query)(identity)
+    case command: OverwriteByExpression => planned(command, command.write, command.query)(identity)
+    case command: OverwritePartitionsDynamic => planned(command, command.write, command.query)(identity)
+    case command: InsertOnlyMerge =>
+      planned(command, command.write, command.query)(_.copy(command = Some("MERGE")))
+    case command: WriteDelta =>
+      val projections = command.projections
+      planned(command, command.write, command.query, MergeUpserts.rows(command.query, projections))(_.copy(
+          row = projections.rowProjection.map(ordinals), rowId = ordinals(projections.rowIdProjection)))
     case WriteToDataSourceV2(_, batch: MicroBatchWrite, query, metrics)
         if batch.writeSupport.isInstanceOf[ManagedStreamingWrite] =>
       new StreamWriteExec(batch, () => (), planLater(query), metrics, None) :: Nil
     case _ => Nil
   }
-  private def ordinals(projection: ProjectingInternalRow): List[Int] = projection.colOrdinals.toList
-  private def planned(command: V2WriteCommand, write: Option[Write], query: LogicalPlan, extra: JObject,
-      upserts: Option[LogicalPlan] = None): Seq[SparkPlan] =
+  private def ordinals(projection: ProjectingInternalRow): Seq[Int] = projection.colOrdinals.toSeq
+  private def planned(
+      command: V2WriteCommand, write: Option[Write], query: LogicalPlan, upserts: Option[LogicalPlan] = None)(
+      complete: Requests.Write => Requests.Write): Seq[SparkPlan] =
     write match {
       case Some(ManagedWrite(table, request, _)) =>
-        WriteExec(table, request ~ extra ~ ("upserts" -> upserts.isDefined), query, upserts, command.table) :: Nil
+        val whole = complete(request).copy(upserts = upserts.isDefined)
+        WriteExec(table, whole, query, upserts, command.table) :: Nil
       case _ => Nil
     }
 }
@@ -168,7 +169,7 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
 
   /** What the planner's task in Python workers answers to the rows of a frame: a JSON array of pairs. */
   def answers(frame: classic.DataFrame, task: String): String =
-    compact(JArray(PythonWriters.answers(session, frame, ManagedScan.python(Json.parse(task))).toList))
+    PythonWriters.answers(session, frame, task)
 
   /** An Arrow stream of the query's rows in their order; null where only a Spark job can tell them. */
   def rows(max: Int): Array[Byte] = computed(query, max)
@@ -197,9 +198,10 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
 }
 
 /** Hands the query to the planner, which runs and commits it. */
-case class WriteExec(table: String, request: JObject, query: LogicalPlan, upserts: Option[LogicalPlan],
+case class WriteExec(table: String, request: Requests.Write, query: LogicalPlan, upserts: Option[LogicalPlan],
     target: LogicalPlan)
     extends V2CommandExec with LeafV2CommandExec {
+  import Json.formats
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"TableStoreWrite $table"
 
@@ -207,15 +209,17 @@ case class WriteExec(table: String, request: JObject, query: LogicalPlan, upsert
   override def innerChildren: Seq[LogicalPlan] = Seq(upserts.getOrElse(query))
   override protected def stringArgs: Iterator[Any] = Iterator(table)
   override protected def run(): Seq[InternalRow] = { write(); Nil }
-  def write(): JValue = {
+
+  /** How many rows were written. */
+  def write(): Long = {
     val active = session.asInstanceOf[classic.SparkSession]
-    val answer = PlannerProcess.ask("write", request, new WriteQuery(active, query, upserts), repeatable = false)
+    val answer = PlannerProcess.ask(request, new WriteQuery(active, query, upserts))
     target match {
       // By name, as Spark's own writes do: the cached plan reads another snapshot than this one.
       case DataSourceV2Relation(_, _, Some(catalog), Some(ident), _, _) => active.sharedState.cacheManager
           .recacheTableOrView(active, catalog.name +: ident.namespace.toSeq :+ ident.name, includeTimeTravel = false)
       case other => active.sharedState.cacheManager.recacheByPlan(active, other)
     }
-    answer
+    answer.extract[Long]
   }
 }

@@ -1,55 +1,47 @@
 package org.apache.spark.sql.tablestore
 
-import org.apache.spark.TaskContext
-import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonFunction}
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.SQLExecution
-import org.apache.spark.sql.execution.python.ArrowPythonRunner
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 import org.json4s._
+import org.json4s.jackson.JsonMethods.compact
 
-/** Rows on their way to Python workers that write them.
+/** Python workers that write files, and answer with commit messages or an error.
   *
   * As `mapInArrow`, but that asks Arrow for the bytes of all columns after each row, to keep a batch below its limit:
   * a third of what it takes to hand over a row. A row knows its own size. */
 object PythonWriters {
-  def answers(session: classic.SparkSession, frame: classic.DataFrame, python: PythonFunction): Array[JValue] = {
+
+  /** What a task of the planner's answers to the rows of a frame: JSON, an array of pairs of a message and an error. */
+  def answers(session: classic.SparkSession, frame: classic.DataFrame, task: String): String = {
     val conf = session.sessionState.conf
     val rowsMax = if (conf.arrowMaxRecordsPerBatch > 0) conf.arrowMaxRecordsPerBatch else Int.MaxValue
     val bytesMax = if (conf.arrowMaxBytesPerBatch > 0) conf.arrowMaxBytesPerBatch else Long.MaxValue
-    val task = new WriterTask(StructType(Nil).add("rows", frame.schema), python, PythonReader.settings(session),
-      rowsMax, bytesMax)
+    val writers = new WriterTask(
+      frame.schema, PythonTask(Json.parse(task), PythonTask.settings(session)), rowsMax, bytesMax)
     SQLExecution.withNewExecutionId(frame.queryExecution) {
-      frame.queryExecution.toRdd.mapPartitionsInternal(task.run).collect().map { case (message, error) =>
-        JArray(List(text(message), text(error)))
-      }
+      compact(JArray(frame.queryExecution.toRdd.mapPartitionsInternal(writers.run).collect().map {
+        case (message, error) => JArray(List(text(message), text(error)))
+      }.toList))
     }
   }
   private def text(value: String): JValue = if (value == null) JNull else JString(value)
+
+  /** The same for pieces of work that the planner has cut: each goes to a task of its own. */
+  def answersTo(session: classic.SparkSession, work: java.util.List[Array[Byte]], task: String): String = {
+    val rows = session.sparkContext.parallelize(work.asScala.toSeq, work.size).map(InternalRow(_))
+    answers(session, session.internalCreateDataFrame(rows, new StructType().add("work", BinaryType)), task)
+  }
 }
 
-private class WriterTask(schema: StructType, python: PythonFunction, settings: PythonReader.Settings, rowsMax: Int,
-    bytesMax: Long)
-    extends Serializable {
-  def run(rows: Iterator[InternalRow]): Iterator[(String, String)] = {
-    val task = TaskContext.get()
-    val runner = new ArrowPythonRunner(
-      Seq((ChainedPythonFunctions(Seq(python)), 0L)),
-      PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
-      Array(Array(0)),
-      schema,
-      "UTC",
-      false,
-      settings.configuration,
-      settings.metrics,
-      None,
-      None
-    )
-    runner.compute(new RowBatches(rows, rowsMax, bytesMax), task.partitionId(), task).flatMap(answers)
-  }
+private class WriterTask(schema: StructType, task: PythonTask, rowsMax: Int, bytesMax: Long) extends Serializable {
+  def run(rows: Iterator[InternalRow]): Iterator[(String, String)] =
+    task.run(new RowBatches(rows, rowsMax, bytesMax), schema).flatMap(answers)
   private def answers(batch: ColumnarBatch): Iterator[(String, String)] = {
     val struct = batch.column(0).asInstanceOf[ArrowColumnVector]
     val read = (column: Int, row: Int) =>
@@ -58,10 +50,9 @@ private class WriterTask(schema: StructType, python: PythonFunction, settings: P
   }
 }
 
-/** Rows in batches that follow each other, each row as the only column of another, which the workers' protocol wants. */
+/** Rows in batches that follow each other. */
 private class RowBatches(
     rows: Iterator[InternalRow], rowsMax: Int, bytesMax: Long) extends Iterator[Iterator[InternalRow]] {
-  private val wrapped = new GenericInternalRow(1)
   override def hasNext: Boolean = rows.hasNext
   override def next(): Iterator[InternalRow] = new Iterator[InternalRow] {
     private var count = 0
@@ -71,8 +62,7 @@ private class RowBatches(
       val row = rows.next()
       count += 1
       bytes += (row match { case known: UnsafeRow => known.getSizeInBytes; case _ => bytesMax / 1000 })
-      wrapped.update(0, row)
-      wrapped
+      row
     }
   }
 }

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
+from table_store.catalog.errors import NamespaceNotFoundError
+from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.process_identity import ProcessIdentity, identity_of
 from table_store.catalog.names.table_place import plain_path
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.names.catalog_of import DEFAULT_WAREHOUSE
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.log_topic import all_listeners
 from table_store.catalog.tables.temporary_tables import (
@@ -43,17 +43,15 @@ class CatalogAccess:
     temporary: TemporaryTables
 
     @classmethod
-    def of(cls, session: PlannerSession, argument: Argument) -> CatalogAccess:
+    def of(cls, session: PlannerSession, catalog: CatalogReference) -> CatalogAccess:
         """Open the catalog that a request was sent for."""
-        options: Mapping[str, str] = argument["options"]
-        warehouse = _warehouse(
-            options.get(WAREHOUSE) or options[DEFAULT_WAREHOUSE], argument.get("allowed_roots", "")
-        )
+        root = catalog.options.get(WAREHOUSE) or catalog.options[DEFAULT_WAREHOUSE]
+        warehouse = _warehouse(root, catalog.allowed_roots)
         listeners = all_listeners()
         return cls(
-            name=argument["catalog"],
+            name=catalog.name,
             warehouse=warehouse,
-            lifecycle=TableLifecycle(warehouse, listeners, catalog_name=argument["catalog"]),
+            lifecycle=TableLifecycle(warehouse, listeners, catalog_name=catalog.name),
             temporary=TemporaryTables(
                 warehouse=warehouse,
                 session_id=session.id,
@@ -67,16 +65,16 @@ class CatalogAccess:
         return f"{self.name}.{identifier.namespace}.{identifier.name}"
 
 
-def identifier_of(argument: Argument) -> Identifier | None:
-    """The table or view that a request names; None where its namespace has several levels."""
-    namespace = argument["namespace"] or [DEFAULT_NAMESPACE]
-    return Identifier(namespace[0], argument["name"]) if len(namespace) == 1 else None
+def require_identifier(relation: RelationReference) -> Identifier:
+    """The table or view that a name to be taken stands for.
 
-
-def namespace_of(argument: Argument) -> str | None:
-    """The namespace of a request; None where it has several levels."""
-    namespace = argument["namespace"] or [DEFAULT_NAMESPACE]
-    return str(namespace[0]) if len(namespace) == 1 else None
+    Raises:
+        NamespaceNotFoundError: its namespace has several levels, which no namespace has.
+    """
+    identifier = relation.identifier
+    if identifier is None:
+        raise NamespaceNotFoundError(namespace=".".join(relation.namespace))
+    return identifier
 
 
 def remove_temporary_tables(session: PlannerSession) -> None:

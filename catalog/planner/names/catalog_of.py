@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Final
 
+from table_store.catalog.bridge.shared_text import shared_name
+from table_store.catalog.names.identifier import DEFAULT_NAMESPACE
 from table_store.catalog.names.table_place import ALLOWED_ROOTS_SETTING
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
 from table_store.storage.kernel.errors import NotFoundError
 
-DEFAULT_WAREHOUSE = "spark.sql.warehouse.dir"
+DEFAULT_WAREHOUSE: Final = shared_name("default-warehouse")
 CATALOG_CLASS = "org.apache.spark.sql.tablestore.TableStoreCatalog"
 _PREFIX = "spark.sql.catalog."
 
 
-def managed_argument(session: PlannerSession, parts: Sequence[str]) -> dict[str, Any] | None:
+def managed_relation(session: PlannerSession, parts: Sequence[str]) -> RelationReference | None:
     """Catalog, namespace and name as the bridge sends them; None if the catalog is not ours.
 
     `parts` are the one to three parts of a name, resolved as Spark does: the session's current
@@ -30,37 +33,37 @@ def managed_argument(session: PlannerSession, parts: Sequence[str]) -> dict[str,
         namespace = left[:-1]
     if session.conf(_PREFIX + catalog) != CATALOG_CLASS:
         return None
-    return {
-        **catalog_argument(session, catalog),
-        "namespace": namespace or ["default"],
-        "name": left[-1],
-    }
+    return RelationReference(
+        catalog=catalog_reference(session, catalog),
+        namespace=tuple(namespace) or (DEFAULT_NAMESPACE,),
+        name=left[-1],
+    )
 
 
-def require_managed(session: PlannerSession, parts: Sequence[str]) -> dict[str, Any]:
-    """Like `managed_argument`, for a statement that only a managed table can have.
+def require_managed(session: PlannerSession, parts: Sequence[str]) -> RelationReference:
+    """Like `managed_relation`, for a statement that only a managed table can have.
 
     Raises:
         NotFoundError: the catalog is not one of ours.
     """
-    argument = managed_argument(session, parts)
-    if argument is None:
+    relation = managed_relation(session, parts)
+    if relation is None:
         raise NotFoundError(kind="managed table", name=".".join(parts))
-    return argument
+    return relation
 
 
-def catalog_argument(session: PlannerSession, catalog: str) -> dict[str, Any]:
+def catalog_reference(session: PlannerSession, catalog: str) -> CatalogReference:
     """A catalog as the bridge's `initialize` describes it.
 
     Where tables may lie besides the warehouse is the application's to say, never a session's.
     """
     prefix = f"{_PREFIX}{catalog}."
     options = {key[len(prefix) :]: value for key, value in session.confs(prefix).items()}
-    return {
-        "catalog": catalog,
-        "options": {DEFAULT_WAREHOUSE: session.conf(DEFAULT_WAREHOUSE) or "", **options},
-        "allowed_roots": session.application_conf(prefix + ALLOWED_ROOTS_SETTING) or "",
-    }
+    return CatalogReference(
+        name=catalog,
+        options={DEFAULT_WAREHOUSE: session.conf(DEFAULT_WAREHOUSE) or "", **options},
+        allowed_roots=session.application_conf(prefix + ALLOWED_ROOTS_SETTING) or "",
+    )
 
 
 def _is_catalog(session: PlannerSession, name: str) -> bool:

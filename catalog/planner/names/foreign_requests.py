@@ -7,16 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from table_store.catalog.errors import NamespaceNotFoundError, WrongRelationKindError
+from table_store.catalog.errors import (
+    NamespaceNotFoundError,
+    RelationNotFoundError,
+    WrongRelationKindError,
+)
 from table_store.catalog.names.identifier import Identifier, file_name_of
 from table_store.catalog.names.name_record import ForeignDefinition, NameRecord, RelationKind
 from table_store.catalog.names.table_place import plain_path
 from table_store.catalog.names.warehouse import DefineMode
-from table_store.catalog.planner.names.catalog_access import CatalogAccess, identifier_of
-from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.planner.protocol.spark_values import SparkChange
+from table_store.catalog.planner.protocol.tables import ForeignPlace, RecordForeign
 from table_store.catalog.tables.staged_table import StagingMode
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.errors import AlreadyExistsError, PathNotAllowedError
@@ -38,52 +44,52 @@ def is_foreign(properties: Mapping[str, str]) -> bool:
 
 
 def place_of_foreign(
-    access: CatalogAccess, identifier: Identifier | None, mode: StagingMode
-) -> Any:
-    """What the bridge needs to make a foreign table, or the word for what is in the way.
+    access: CatalogAccess, relation: RelationReference, mode: StagingMode
+) -> ForeignPlace:
+    """What the bridge needs to make a foreign table.
 
     `folder` is one that no other table ever has: Delta and Spark remember things by path.
 
     Raises:
+        NamespaceNotFoundError: its namespace does not exist.
+        AlreadyExistsError: there is a table or view, and `mode` replaces none.
+        RelationNotFoundError: there is none to replace.
         WrongRelationKindError: a managed table or a view would be replaced.
     """
-    if identifier is None:
-        return "no_such_namespace"
+    identifier = require_identifier(relation)
     namespace = access.warehouse.find_namespace(identifier.namespace)
     if namespace is None:
-        return "no_such_namespace"
+        raise NamespaceNotFoundError(namespace=identifier.namespace)
     found = access.warehouse.find(identifier)
     if found is not None and mode is StagingMode.CREATE:
-        return "table_exists"
+        raise AlreadyExistsError(kind="table or view", name=str(identifier))
     if found is None and mode is StagingMode.REPLACE:
-        return "no_such_table"
+        raise RelationNotFoundError(name=str(identifier))
     if found is not None and not isinstance(found.target, ForeignDefinition):
         raise WrongRelationKindError(
             name=str(identifier), found=found.kind.noun, needed=RelationKind.FOREIGN.noun
         )
     suffix = access.warehouse.ids.unique().replace("-", "")[:12]
     plain = file_name_of(identifier.name)[:_PLAIN_NAME_LENGTH_MAX]
-    return {
-        "foreign": {
-            "folder": join_path(namespace.location, f"{plain}-{suffix}"),
-            "replaced": None if found is None else loaded_foreign(access, found)["foreign"],
-        }
-    }
+    return ForeignPlace(
+        folder=join_path(namespace.location, f"{plain}-{suffix}"),
+        replaced=None if found is None else loaded_foreign(access, found),
+    )
 
 
-def loaded_foreign(access: CatalogAccess, record: NameRecord) -> dict[str, Any]:
+def loaded_foreign(access: CatalogAccess, record: NameRecord) -> ForeignDefinition:
     """A foreign table as the bridge takes it, its folder as an absolute path."""
     definition = record.target
     assert isinstance(definition, ForeignDefinition), "the caller looked"
     location = definition.location
     if location is not None and _has_own_folder(definition):
         location = access.warehouse.places.absolute(location)
-    return {"foreign": dict(replace(definition, location=location).to_json())}
+    return replace(definition, location=location)
 
 
 def foreign_to_alter(
-    access: CatalogAccess, record: NameRecord, changes: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+    access: CatalogAccess, record: NameRecord, changes: Sequence[SparkChange]
+) -> ForeignDefinition:
     """A foreign table as the bridge takes it to make `changes`, which may say another LOCATION.
 
     Where the user names the LOCATION it may be anywhere, as in CREATE TABLE.
@@ -106,43 +112,39 @@ def foreign_to_alter(
     return loaded_foreign(access, record)
 
 
-def record_foreign(session: PlannerSession, argument: Argument) -> str:
+def record_foreign(session: PlannerSession, request: RecordForeign) -> None:
     """Remember the definition of a table that Spark has made, altered or replaced.
 
-    The folder of a table that was replaced goes, where the catalog chose it. "recorded", or the
-    word for what came in the way meanwhile.
+    The folder of a table that was replaced goes, where the catalog chose it.
+
+    Raises:
+        AlreadyExistsError: somebody made another one meanwhile.
+        NamespaceNotFoundError: the namespace was dropped meanwhile.
     """
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
-    assert identifier is not None, "Spark made it under a name that we checked"
-    given = argument["definition"]
-    properties = dict(given["properties"])
+    access = CatalogAccess.of(session, request.relation.catalog)
+    identifier = require_identifier(request.relation)
+    given = request.definition
+    properties = dict(given.properties)
     location = properties.pop("location", None)
     definition = ForeignDefinition(
         provider=properties.pop("provider"),
-        columns=given["columns"],
-        partition_columns=tuple(given["partitionColumns"]),
+        columns=given.columns,
+        partition_columns=given.partition_columns,
         location=location,
         comment=properties.pop("comment", None),
         properties=properties,
     )
     if location is not None and _has_own_folder(definition):
         definition = replace(definition, location=access.warehouse.places.stored(location))
-    mode = DefineMode.CREATE if argument["is_new"] else DefineMode.CREATE_OR_REPLACE
-    old = None if argument["is_new"] else access.warehouse.find(identifier)
-    try:
-        access.warehouse.define(identifier, definition, mode)
-    except AlreadyExistsError:
-        return "table_exists"
-    except NamespaceNotFoundError:
-        return "no_such_namespace"
+    mode = DefineMode.CREATE if request.is_new else DefineMode.CREATE_OR_REPLACE
+    old = None if request.is_new else access.warehouse.find(identifier)
+    access.warehouse.define(identifier, definition, mode)
     if (
         old is not None
         and isinstance(old.target, ForeignDefinition)
         and old.target.location != definition.location
     ):
         _remove_own_folder(access, old.target)
-    return "recorded"
 
 
 def drop_foreign(access: CatalogAccess, identifier: Identifier) -> bool:

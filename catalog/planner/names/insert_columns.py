@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.bridge.shared_text import shared_name
+from table_store.catalog.planner.protocol.json_form import ProtocolError, from_json
+from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import parse_type
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
-CHANGE_TYPE_SEPARATOR: Final = "$change_type$"
+CHANGE_TYPE_SEPARATOR: Final = shared_name("change-type-separator")
 """Between a table's name and JSON of what an INSERT adds to its columns; the bridge writes it."""
 
 _PLACEHOLDERS: Final[Mapping[str, str]] = {
@@ -39,25 +41,23 @@ class ChangeType:
     static: tuple[str, ...]
 
 
-def split_change_type(argument: Argument) -> tuple[Argument, ChangeType | None]:
-    """The request with the table's own name, and what the bridge put behind it."""
-    name, separator, rest = argument["name"].partition(CHANGE_TYPE_SEPARATOR)
+def split_change_type(relation: RelationReference) -> tuple[RelationReference, ChangeType | None]:
+    """The table's own name, and what the bridge put behind it."""
+    name, separator, rest = relation.name.partition(CHANGE_TYPE_SEPARATOR)
     if not separator:
-        return argument, None
+        return relation, None
     try:
-        said = json.loads(rest)
-        change_type = ChangeType(column=said["column"], at=said["at"], static=tuple(said["static"]))
-    except (ValueError, KeyError, TypeError):
-        return argument, None  # a user wrote it: a name like any other, of no table
-    return {**argument, "name": name}, change_type
+        change_type = from_json(ChangeType, json.loads(rest))
+    except (ValueError, ProtocolError):
+        return relation, None  # a user wrote it: a name like any other, of no table
+    return replace(relation, name=name), change_type
 
 
 def seen_columns(
-    argument: Argument, schema: TableSchema, change_type: ChangeType | None
+    privileges: Sequence[str], schema: TableSchema, change_type: ChangeType | None
 ) -> Sequence[Field]:
-    """The columns of a table as the statement that loads it sees them."""
-    privileges = frozenset(argument.get("privileges") or ())
-    if privileges in _INSERT:
+    """The columns of a table as the statement that loads it with `privileges` sees them."""
+    if frozenset(privileges) in _INSERT:
         return inserted_columns(schema, change_type)
     return row_level_columns(schema) if "UPDATE" in privileges else schema.fields
 

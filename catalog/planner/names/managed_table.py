@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from table_store.catalog.definition.table_definition import columns_to_spark
+from table_store.catalog.planner.protocol.handles import TableHandle
+from table_store.catalog.planner.protocol.spark_values import SparkColumns
+from table_store.catalog.planner.protocol.tables import (
+    DescribedTable,
+    KeyConstraint,
+    MetadataColumn,
+)
 from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS, LABELS
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.arrow_types import from_arrow
@@ -30,55 +38,50 @@ def describe_table(
     schema: TableSchema,
     *,
     name: str,
-    path: str,
-    snapshot_id: int | None,
-    properties: dict[str, str],
-    handle: dict[str, Any],
+    properties: Mapping[str, str],
+    handle: TableHandle,
     columns: Sequence[Field] | None = None,
-) -> dict[str, Any]:
+) -> DescribedTable:
     """What the JVM is told of a table at one snapshot.
 
-    `handle` comes back with every request about it. `columns` are those that the statement sees,
-    None for all of the table; an INSERT gives them in this order.
+    `columns` are those that the statement sees, None for all of the table; an INSERT gives them
+    in this order. They are added to `handle`.
     """
     fields = schema.fields if columns is None else columns
-    names = [field.name for field in fields]
-    return {
-        "name": name,
-        "version": None if snapshot_id is None else str(snapshot_id),
-        "columns": columns_to_spark(fields),
-        "computed": columns_to_spark([f for f in schema.fields if f.generated is not None]),
-        "partitions": [name for name in schema.partition_keys if name in names],
-        "properties": properties,
-        "constraints": _constraints(schema),
-        "capabilities": list(_CAPABILITIES),
-        "metadataColumns": _metadata_columns(schema),
-        "rowId": list(schema.primary_key) or [ROW_COLUMN],
-        "updateAsDeleteAndInsert": not schema.primary_key,
-        "handle": {
-            "path": path,
-            "schema": schema.id,
-            "snapshot": snapshot_id,
-            "written": names,
-            **handle,
-        },
-    }
+    names = tuple(field.name for field in fields)
+    computed = [field for field in schema.fields if field.generated is not None]
+    return DescribedTable(
+        name=name,
+        version=None if handle.snapshot_id is None else str(handle.snapshot_id),
+        columns=SparkColumns(columns_to_spark(fields)),
+        computed=SparkColumns(columns_to_spark(computed)),
+        partitions=tuple(name for name in schema.partition_keys if name in names),
+        properties=properties,
+        constraints=_constraints(schema),
+        capabilities=_CAPABILITIES,
+        metadata_columns=_metadata_columns(schema),
+        row_id=schema.primary_key or (ROW_COLUMN,),
+        update_as_delete_and_insert=not schema.primary_key,
+        handle=replace(handle, written=names),
+    )
 
 
-def _constraints(schema: TableSchema) -> list[dict[str, Any]]:
+def _constraints(schema: TableSchema) -> tuple[KeyConstraint, ...]:
     if not schema.primary_key:
-        return []
-    return [{"name": schema.constraint_name or "pk", "columns": list(schema.primary_key)}]
+        return ()
+    return (KeyConstraint(name=schema.constraint_name or "pk", columns=schema.primary_key),)
 
 
-def _metadata_columns(schema: TableSchema) -> list[dict[str, Any]]:
+def _metadata_columns(schema: TableSchema) -> tuple[MetadataColumn, ...]:
     labels = [
-        {"name": name, "type": json.dumps(from_arrow(LABELS[name]).to_json()), "nullable": False}
+        MetadataColumn(
+            name=name, type=json.dumps(from_arrow(LABELS[name]).to_json()), nullable=False
+        )
         for name in CHANGE_LABELS
     ]
     if schema.primary_key:
-        return labels
+        return tuple(labels)
     row = json.loads(columns_to_spark(schema.fields))
     for field in row["fields"]:
         field["metadata"] = {}
-    return [{"name": ROW_COLUMN, "type": json.dumps(row), "nullable": False}, *labels]
+    return (MetadataColumn(name=ROW_COLUMN, type=json.dumps(row), nullable=False), *labels)

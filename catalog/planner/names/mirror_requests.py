@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from typing import Final
 
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.names.name_record import (
@@ -14,10 +14,16 @@ from table_store.catalog.names.name_record import (
     TableTarget,
     ViewDefinition,
 )
-from table_store.catalog.planner.names.catalog_access import CatalogAccess, identifier_of
-from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, catalog_argument
-from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, catalog_reference
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.mirror import (
+    MirroredCatalog,
+    MirroredNamespace,
+    MirroredRelation,
+    MirrorEntry,
+)
+from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.storage.kernel.errors import TableStoreError
 
 # The statement with which every JDBC session begins.
@@ -27,7 +33,7 @@ _SESSION_CATALOG: Final = "spark_catalog"
 _ALL_KINDS: Final = tuple(RelationKind)
 
 
-def mirror_when_asked(session: PlannerSession, sql: str) -> dict[str, Any] | None:
+def mirror_when_asked(session: PlannerSession, sql: str) -> MirroredCatalog | None:
     """All entries of the default catalog, where `sql` is how JDBC sessions begin; else None.
 
     Costs a read of every name and its schema.
@@ -37,28 +43,28 @@ def mirror_when_asked(session: PlannerSession, sql: str) -> dict[str, Any] | Non
     catalog = session.conf(_DEFAULT_CATALOG) or _SESSION_CATALOG
     if session.conf(f"spark.sql.catalog.{catalog}") != CATALOG_CLASS:
         return None
-    access = CatalogAccess.of(session, catalog_argument(session, catalog))
+    access = CatalogAccess.of(session, catalog_reference(session, catalog))
     namespaces = [
-        {"name": name, "relations": _entries(access, name)}
+        MirroredNamespace(name=name, relations=_entries(access, name))
         for name in access.warehouse.namespaces()
     ]
-    return {"catalog": catalog, "namespaces": namespaces}
+    return MirroredCatalog(catalog=catalog, namespaces=tuple(namespaces))
 
 
-def mirror_entry(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
+def mirror_entry(session: PlannerSession, request: MirrorEntry) -> MirroredRelation | None:
     """The entry of one name; None where it stands for nothing any more."""
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
+    access = CatalogAccess.of(session, request.relation.catalog)
+    identifier = request.relation.identifier
     record = None if identifier is None else access.warehouse.find(identifier)
     return None if record is None else _entry(access, record)
 
 
-def _entries(access: CatalogAccess, namespace: str) -> list[dict[str, Any]]:
+def _entries(access: CatalogAccess, namespace: str) -> tuple[MirroredRelation, ...]:
     entries = (_entry(access, record) for record in access.warehouse.records(namespace, _ALL_KINDS))
-    return [entry for entry in entries if entry is not None]
+    return tuple(entry for entry in entries if entry is not None)
 
 
-def _entry(access: CatalogAccess, record: NameRecord) -> dict[str, Any] | None:
+def _entry(access: CatalogAccess, record: NameRecord) -> MirroredRelation | None:
     match record.target:
         case TableTarget():
             try:
@@ -70,9 +76,9 @@ def _entry(access: CatalogAccess, record: NameRecord) -> dict[str, Any] | None:
             comment = properties.get("comment")
         case ForeignDefinition(columns=columns, comment=comment):
             columns = columns or json.dumps({"type": "struct", "fields": []})
-    return {
-        "name": record.identifier.name,
-        "isView": record.kind is RelationKind.VIEW,
-        "columns": columns,
-        "comment": comment,
-    }
+    return MirroredRelation(
+        name=record.identifier.name,
+        is_view=record.kind is RelationKind.VIEW,
+        columns=SparkColumns(columns),
+        comment=comment,
+    )

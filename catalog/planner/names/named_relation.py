@@ -7,15 +7,16 @@ from dataclasses import replace
 from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
 from table_store.catalog.names.name_record import NameRecord, TableTarget, ViewDefinition
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.relations import CatalogReference
 from table_store.catalog.tables.lifecycle import TableLifecycle
-
-_ONLY_TEMPORARY = "only_temporary"
 
 
 def find_relation(
-    session: PlannerSession, access: CatalogAccess, identifier: Identifier, argument: Argument
+    session: PlannerSession,
+    access: CatalogAccess,
+    identifier: Identifier,
+    catalog: CatalogReference,
 ) -> TableLifecycle | NameRecord | ViewDefinition | None:
     """What a name stands for; of a managed table the statements that work on it.
 
@@ -24,12 +25,11 @@ def find_relation(
     it. CREATE TEMPORARY TABLE asks for temporary tables alone.
     """
     temporary = access.temporary.lifecycle()
-    only_temporary = bool(argument.get(_ONLY_TEMPORARY))
     if temporary.warehouse.find(temporary_identifier(identifier)) is not None and (
-        only_temporary or is_current(session, access, identifier)
+        catalog.only_temporary or is_current(session, access, identifier)
     ):
         return temporary
-    record = None if only_temporary else access.warehouse.find(identifier)
+    record = None if catalog.only_temporary else access.warehouse.find(identifier)
     if record is None:
         return None
     match record.target:

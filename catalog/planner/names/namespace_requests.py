@@ -2,66 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
-from table_store.catalog.errors import (
-    NamespaceAlreadyExistsError,
-    NamespaceNotEmptyError,
-    NamespaceNotFoundError,
-)
-from table_store.catalog.planner.names.catalog_access import CatalogAccess, namespace_of
-from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.errors import NamespaceNotFoundError
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.storage.kernel.errors import NotFoundError
+from table_store.catalog.planner.protocol.namespaces import (
+    AlterNamespace,
+    CreateNamespace,
+    DropNamespace,
+    ListNamespaces,
+    LoadNamespace,
+)
+from table_store.catalog.planner.protocol.relations import one_level
 
 
-def list_namespaces(session: PlannerSession, argument: Argument) -> list[str]:
+def list_namespaces(session: PlannerSession, request: ListNamespaces) -> tuple[str, ...]:
     """The names of all namespaces."""
-    return list(CatalogAccess.of(session, argument).warehouse.namespaces())
+    return tuple(CatalogAccess.of(session, request.catalog).warehouse.namespaces())
 
 
-def load_namespace(session: PlannerSession, argument: Argument) -> dict[str, str] | None:
-    """The properties of a namespace; None where it does not exist."""
-    name = namespace_of(argument)
-    found = None
-    if name is not None:
-        found = CatalogAccess.of(session, argument).warehouse.find_namespace(name)
-    return None if found is None else dict(found.properties)
+def load_namespace(session: PlannerSession, request: LoadNamespace) -> Mapping[str, str]:
+    """The properties of a namespace.
+
+    Raises:
+        NamespaceNotFoundError: it does not exist.
+    """
+    name = _one_level(request.namespace)
+    found = CatalogAccess.of(session, request.catalog).warehouse.find_namespace(name)
+    if found is None:
+        raise NamespaceNotFoundError(namespace=name)
+    return found.properties
 
 
-def create_namespace(session: PlannerSession, argument: Argument) -> bool:
-    """Whether it was made; False where it was there."""
-    try:
-        CatalogAccess.of(session, argument).warehouse.create_namespace(
-            _one_level(argument), argument["properties"]
-        )
-    except NamespaceAlreadyExistsError:
-        return False
-    return True
+def create_namespace(session: PlannerSession, request: CreateNamespace) -> None:
+    """Make a namespace.
 
-
-def alter_namespace(session: PlannerSession, argument: Argument) -> None:
-    """Set and remove properties."""
-    CatalogAccess.of(session, argument).warehouse.alter_namespace(
-        _one_level(argument), changed=argument["set"], removed=argument["unset"]
+    Raises:
+        NamespaceAlreadyExistsError: it was there.
+    """
+    CatalogAccess.of(session, request.catalog).warehouse.create_namespace(
+        _one_level(request.namespace), request.properties
     )
 
 
-def drop_namespace(session: PlannerSession, argument: Argument) -> Any:
-    """Whether it was there; "not_empty" where something is in it and CASCADE was not said."""
+def alter_namespace(session: PlannerSession, request: AlterNamespace) -> None:
+    """Set and remove properties."""
+    CatalogAccess.of(session, request.catalog).warehouse.alter_namespace(
+        _one_level(request.namespace), changed=request.changed, removed=request.removed
+    )
+
+
+def drop_namespace(session: PlannerSession, request: DropNamespace) -> bool:
+    """Whether it was there.
+
+    Raises:
+        NamespaceNotEmptyError: something is in it, and CASCADE was not said.
+    """
+    name = _one_level(request.namespace)
     try:
-        CatalogAccess.of(session, argument).lifecycle.drop_namespace(
-            _one_level(argument), cascade=argument["cascade"]
+        CatalogAccess.of(session, request.catalog).lifecycle.drop_namespace(
+            name, cascade=request.cascade
         )
     except NamespaceNotFoundError:
         return False
-    except NamespaceNotEmptyError:
-        return "not_empty"
     return True
 
 
-def _one_level(argument: Argument) -> str:
-    name = namespace_of(argument)
+def _one_level(namespace: tuple[str, ...]) -> str:
+    name = one_level(namespace)
     if name is None:
-        raise NotFoundError(kind="namespace", name=".".join(argument["namespace"]))
+        raise NamespaceNotFoundError(namespace=".".join(namespace))
     return name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.protocol.handles import TableReference
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
@@ -21,15 +21,15 @@ class OpenedTable:
     name: str
 
 
-def opened_table(argument: Argument) -> OpenedTable:
+def opened_table(reference: TableReference) -> OpenedTable:
     """The table whose handle a request carries."""
-    handle = argument["handle"]
-    table = open_logged(handle["path"])
-    if "staged" in handle:
+    handle = reference.table_handle
+    table = open_logged(handle.path)
+    if handle.staged is not None:
         table = replace(table, listener=NO_LISTENER)  # a table in the making has no topic yet
     return OpenedTable(
         table=table,
-        schema=table.schema_store.get(handle["schema"]),
-        snapshot_id=handle["snapshot"],
-        name=".".join([*argument["namespace"], argument["name"]]),
+        schema=table.schema_store.get(handle.schema_id),
+        snapshot_id=handle.snapshot_id,
+        name=reference.relation.text,
     )

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
+from table_store.catalog.bridge.shared_text import shared_name
 from table_store.catalog.definition.table_definition import (
     WATERMARK_COLUMN,
     WATERMARK_EXPRESSION,
     TableDefinition,
     definition_from_spark,
 )
-from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.protocol.tables import (
+    DeclaredConstraint,
+    DeclaredTable,
+    LikeSource,
+    PartitionTransform,
+)
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.secrets import shown_value
 from table_store.storage.options.log_options import LOG_KAFKA_TOPIC
 
-TEMPORARY: Final = "table-store.temporary"
+TEMPORARY: Final = shared_name("temporary-table")
 """Property by which CREATE TEMPORARY TABLE reaches the catalog."""
 
 # Properties of a table which say nothing about one that is made like it.
@@ -36,7 +42,9 @@ _OF_THE_SOURCE = frozenset(
 
 
 def definition_of(
-    argument: Argument, source_options: Mapping[str, str] | None = None
+    declared: DeclaredTable,
+    like: LikeSource | None = None,
+    source_options: Mapping[str, str] | None = None,
 ) -> TableDefinition:
     """The definition in a CREATE or REPLACE TABLE; with LIKE also what the source's adds.
 
@@ -46,21 +54,21 @@ def definition_of(
         InvalidSchemaError: a partition transform or constraint that is not supported.
         InvalidOptionError: a property that a managed table cannot have, such as LOCATION.
     """
-    given: dict[str, str] = dict(argument["properties"])
+    given = dict(declared.properties)
     for own in (TEMPORARY, "provider"):  # which say that the table is temporary, and managed
         given.pop(own, None)
     source: Mapping[str, str] = {
-        **argument.get("source_properties", {}),
+        **(like.properties if like else {}),
         **(source_options or {}),
     }
     inherited = {key: value for key, value in source.items() if key not in _OF_THE_SOURCE}
-    key = _primary_key(argument["constraints"] or argument.get("source_constraints", []))
+    key = _primary_key(declared.constraints or (like.constraints if like else ()))
     return definition_from_spark(
-        columns=argument["columns"],
-        partition_columns=[_partition_key(t) for t in argument["partitions"]],
+        columns=declared.columns,
+        partition_columns=[_partition_key(t) for t in declared.partitions],
         properties={**inherited, **given},
-        primary_key=key["columns"] if key else (),
-        constraint_name=key["name"] if key else None,
+        primary_key=[".".join(path) for path in key.columns] if key else (),
+        constraint_name=key.name if key else None,
     )
 
 
@@ -76,26 +84,23 @@ def properties_of(schema: TableSchema, location: str) -> dict[str, str]:
     return properties
 
 
-def _primary_key(constraints: list[dict[str, Any]]) -> dict[str, Any] | None:
-    keys = [c for c in constraints if c["kind"] == "primary key"]
-    other = [c for c in constraints if c["kind"] != "primary key"]
+def _primary_key(constraints: Sequence[DeclaredConstraint]) -> DeclaredConstraint | None:
+    keys = [c for c in constraints if c.kind == "primary key"]
+    other = [c for c in constraints if c.kind != "primary key"]
     if other:
         raise InvalidSchemaError(
-            reason=f"constraint {other[0]['name']} ({other[0]['kind']}) is not supported; "
+            reason=f"constraint {other[0].name} ({other[0].kind}) is not supported; "
             "only PRIMARY KEY … NOT ENFORCED is"
         )
     if len(keys) > 1:
         raise InvalidSchemaError(reason="a table has one primary key")
-    if not keys:
-        return None
-    columns = [".".join(path) for path in keys[0]["columns"]]
-    return {"name": keys[0]["name"], "columns": columns}
+    return keys[0] if keys else None
 
 
-def _partition_key(transform: Mapping[str, Any]) -> str:
-    if transform["name"] != "identity" or len(transform["columns"]) != 1:
+def _partition_key(transform: PartitionTransform) -> str:
+    if transform.name != "identity" or len(transform.columns) != 1:
         raise InvalidSchemaError(
-            reason=f"PARTITIONED BY {transform['name']}(…) is not supported; name a column, which "
+            reason=f"PARTITIONED BY {transform.name}(…) is not supported; name a column, which "
             "may be a computed one"
         )
-    return ".".join(transform["columns"][0])
+    return ".".join(transform.columns[0])

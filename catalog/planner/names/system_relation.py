@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.names.identifier import SYSTEM_TABLE_SEPARATOR
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.names.changelog import describe_changes
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.changes import Changelog
+from table_store.catalog.planner.protocol.handles import Handle, SystemTableHandle
+from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.planner.protocol.spark_values import SparkColumns
+from table_store.catalog.planner.protocol.tables import DescribedTable
 from table_store.catalog.shown.system_tables import SYSTEM_TABLES
 from table_store.catalog.tables.lifecycle import ManagedTable
 from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS, ROW_KIND
@@ -39,10 +44,10 @@ class SystemTableName:
 
 
 def system_table_name(
-    session: PlannerSession, access: CatalogAccess, argument: Argument
+    session: PlannerSession, access: CatalogAccess, relation: RelationReference
 ) -> SystemTableName | None:
     """What ``t$snapshots`` or ``t.snapshots`` names; None where it is an ordinary name."""
-    namespace, name = tuple(argument["namespace"]), argument["name"]
+    namespace, name = relation.namespace, relation.name
     base, separator, system = name.rpartition(SYSTEM_TABLE_SEPARATOR)
     if separator and base and _is_system(system):
         return SystemTableName(namespace, base, system.lower())
@@ -59,34 +64,32 @@ def system_table_name(
 
 def describe_system_table(
     managed: ManagedTable, name: SystemTableName, *, catalog: str
-) -> dict[str, Any]:
+) -> DescribedTable:
     """What the JVM is told of a system table."""
     shown = f"{catalog}.{name}"
     if name.system in CHANGE_TABLES:
-        described = _changes(managed, name.system, shown)
-    else:
-        described = {
-            "name": shown,
-            "columns": json.dumps(SYSTEM_TABLES[name.system].spark_schema()),
-            "handle": {"path": managed.location, "system": name.system},
-        }
-    return {
-        **described,
-        "partitions": [],
-        "properties": {},
-        "constraints": [],
-        "capabilities": ["BATCH_READ"],
-        "metadataColumns": [],
-        "rowId": [],
-        "updateAsDeleteAndInsert": False,
-    }
+        changes = _changes(managed, name.system, shown)
+        return _described(shown, changes.columns, changes.handle)
+    columns = SparkColumns(json.dumps(SYSTEM_TABLES[name.system].spark_schema()))
+    return _described(shown, columns, SystemTableHandle(path=managed.location, system=name.system))
+
+
+def _described(name: str, columns: SparkColumns, handle: Handle) -> DescribedTable:
+    return DescribedTable(
+        name=name,
+        columns=columns,
+        computed=SparkColumns(columns_to_spark(())),
+        properties={},
+        capabilities=("BATCH_READ",),
+        handle=handle,
+    )
 
 
 def _is_system(name: str) -> bool:
     return name.lower() in SYSTEM_TABLES or name.lower() in CHANGE_TABLES
 
 
-def _changes(managed: ManagedTable, system: str, shown: str) -> dict[str, Any]:
+def _changes(managed: ManagedTable, system: str, shown: str) -> Changelog:
     labels, columns = CHANGE_TABLES[system], managed.schema.column_names
     scan = open_logged(managed.location).changes(
         columns=(*labels, *columns) if system == "audit_log" else (*columns, *labels),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 from table_store.catalog.definition.table_change import (
     TableChange,
@@ -11,10 +12,14 @@ from table_store.catalog.definition.table_change import (
     change_from_spark,
     changed_schema,
 )
-from table_store.catalog.errors import NamespaceNotFoundError
+from table_store.catalog.errors import NamespaceNotFoundError, RelationNotFoundError
 from table_store.catalog.names.identifier import Identifier
-from table_store.catalog.names.name_record import NameRecord, RelationKind, ViewDefinition
-from table_store.catalog.planner.names.catalog_access import CatalogAccess, identifier_of
+from table_store.catalog.names.name_record import (
+    NameRecord,
+    RelationKind,
+    ViewDefinition,
+)
+from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.foreign_requests import (
     drop_foreign,
     foreign_to_alter,
@@ -41,13 +46,36 @@ from table_store.catalog.planner.names.system_relation import (
     describe_system_table,
     system_table_name,
 )
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
+from table_store.catalog.planner.protocol.namespaces import ListTables
+from table_store.catalog.planner.protocol.relations import (
+    CatalogReference,
+    RelationReference,
+    one_level,
+)
+from table_store.catalog.planner.protocol.tables import (
+    AbortStaged,
+    AlterTable,
+    CanAlter,
+    CommitStaged,
+    CreateTable,
+    DeclaredTable,
+    DescribedTable,
+    DropTable,
+    ForeignPlace,
+    LikeSource,
+    LoadedTable,
+    LoadRelation,
+    LoadTable,
+    RenameTable,
+    StageTable,
+    TableExists,
+)
 from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import (
-    AlreadyExistsError,
     InvalidOptionError,
     InvalidSchemaError,
     NotFoundError,
@@ -60,106 +88,110 @@ from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
+Found: TypeAlias = TableLifecycle | NameRecord | ViewDefinition | None
+"""What a name stands for, as `find_relation` tells it."""
 
-def load_table(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
+
+def load_table(session: PlannerSession, request: LoadTable) -> LoadedTable:
     """A table as of now, a version or a time; a foreign table's definition; a system table.
 
-    None where there is none.
+    Raises:
+        RelationNotFoundError: there is none.
     """
-    access = CatalogAccess.of(session, argument)
-    argument, change_type = split_change_type(argument)
-    system = system_table_name(session, access, argument)
+    access = CatalogAccess.of(session, request.relation.catalog)
+    relation, change_type = split_change_type(request.relation)
+    system = system_table_name(session, access, relation)
     if system is not None:
-        return _load_system_table(session, argument, system)
-    identifier = identifier_of(argument)
-    if identifier is None:
-        return None
-    found = find_relation(session, access, identifier, argument)
-    return _load_found(access, found, identifier, argument, change_type)
-
-
-def _load_found(
-    access: CatalogAccess,
-    found: TableLifecycle | NameRecord | ViewDefinition | None,
-    identifier: Identifier,
-    argument: Argument,
-    change_type: ChangeType | None = None,
-) -> dict[str, Any] | None:
+        return _load_system_table(session, relation, system)
+    found = _find(session, access, relation)
     if change_type is not None and not isinstance(found, TableLifecycle):
-        raise NotFoundError(kind="managed table", name=identifier.name)
-    if isinstance(found, NameRecord):
-        return loaded_foreign(access, found)
-    if not isinstance(found, TableLifecycle):
-        return None
-    return _loaded(access, found, identifier, argument, change_type)
+        raise NotFoundError(kind="managed table", name=relation.name)
+    return _load_found(access, found, replace(request, relation=relation), change_type)
 
 
-def table_exists(session: PlannerSession, argument: Argument) -> bool:
-    """Whether a table has the name, be it damaged: then it can still be dropped."""
-    access = CatalogAccess.of(session, argument)
-    if system_table_name(session, access, argument) is not None:
-        return True
-    identifier = identifier_of(argument)
-    if identifier is None:
-        return False
-    found = find_relation(session, access, identifier, argument)
-    return isinstance(found, TableLifecycle | NameRecord)
+def load_relation(session: PlannerSession, request: LoadRelation) -> LoadedTable | ViewDefinition:
+    """A table or a view.
 
-
-def load_relation(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
-    """A table or a view; None where the name stands for neither."""
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
-    if identifier is not None and system_table_name(session, access, argument) is None:
-        found = find_relation(session, access, identifier, argument)
+    Raises:
+        RelationNotFoundError: the name stands for neither.
+    """
+    access = CatalogAccess.of(session, request.relation.catalog)
+    load = LoadTable(relation=request.relation)
+    if system_table_name(session, access, request.relation) is None:
+        found = _find(session, access, request.relation)
         if isinstance(found, ViewDefinition):
-            return dict(found.to_json())
+            return found
         if found is not None:
-            return _load_found(access, found, identifier, argument)
-    return load_table(session, argument)
+            return _load_found(access, found, load)
+    return load_table(session, load)
 
 
-def list_tables(session: PlannerSession, argument: Argument) -> list[str] | None:
-    """The names of managed and foreign tables of a namespace."""
-    return listed(session, argument, (RelationKind.TABLE, RelationKind.FOREIGN))
+def table_exists(session: PlannerSession, request: TableExists) -> bool:
+    """Whether a table has the name, be it damaged: then it can still be dropped."""
+    access = CatalogAccess.of(session, request.relation.catalog)
+    if system_table_name(session, access, request.relation) is not None:
+        return True
+    return isinstance(_find(session, access, request.relation), TableLifecycle | NameRecord)
+
+
+def list_tables(session: PlannerSession, request: ListTables) -> tuple[str, ...]:
+    """The names of managed and foreign tables of a namespace.
+
+    Raises:
+        NamespaceNotFoundError: it does not exist.
+    """
+    kinds = (RelationKind.TABLE, RelationKind.FOREIGN)
+    return listed(session, request.catalog, request.namespace, kinds)
 
 
 def listed(
-    session: PlannerSession, argument: Argument, kinds: tuple[RelationKind, ...]
-) -> list[str] | None:
-    """The names of some kinds of relation in a namespace; None where it does not exist."""
-    access = CatalogAccess.of(session, argument)
-    namespace = argument["namespace"] or ["default"]
-    if len(namespace) != 1 or access.warehouse.find_namespace(namespace[0]) is None:
-        return None
-    return [r.identifier.name for r in access.warehouse.records(namespace[0], kinds)]
+    session: PlannerSession,
+    catalog: CatalogReference,
+    namespace: tuple[str, ...],
+    kinds: Sequence[RelationKind],
+) -> tuple[str, ...]:
+    """The names of some kinds of relation in a namespace.
+
+    Raises:
+        NamespaceNotFoundError: it does not exist.
+    """
+    access, name = CatalogAccess.of(session, catalog), one_level(namespace)
+    if name is None or access.warehouse.find_namespace(name) is None:
+        raise NamespaceNotFoundError(namespace=".".join(namespace))
+    return tuple(r.identifier.name for r in access.warehouse.records(name, tuple(kinds)))
 
 
-def create_table(session: PlannerSession, argument: Argument) -> Any:
-    """Make a table; a place where Spark is to make it, or the word for what is in the way."""
-    return _staged(session, argument, StagingMode.CREATE, is_committed=True)
+def create_table(session: PlannerSession, request: CreateTable) -> DescribedTable | ForeignPlace:
+    """Make a table; a place where Spark is to make it.
+
+    Raises:
+        NamespaceNotFoundError: its namespace does not exist.
+        AlreadyExistsError: its name is taken.
+    """
+    return _staged(
+        session,
+        request.relation,
+        request.definition,
+        StagingMode.CREATE,
+        like=request.like,
+        is_committed=True,
+    )
 
 
-def stage_create(session: PlannerSession, argument: Argument) -> Any:
-    """Make a table that nobody sees before `commit_staged`."""
-    return _staged(session, argument, StagingMode.CREATE, is_committed=False)
+def stage_table(session: PlannerSession, request: StageTable) -> DescribedTable | ForeignPlace:
+    """Make a table that nobody sees before `commit_staged`.
+
+    Raises:
+        NamespaceNotFoundError, AlreadyExistsError: as `create_table`.
+        NotFoundError: there is none that it could replace.
+    """
+    return _staged(session, request.relation, request.definition, request.mode)
 
 
-def stage_replace(session: PlannerSession, argument: Argument) -> Any:
-    """Like `stage_create`, in place of a table."""
-    return _staged(session, argument, StagingMode.REPLACE, is_committed=False)
-
-
-def stage_create_or_replace(session: PlannerSession, argument: Argument) -> Any:
-    """Like `stage_create`, in place of a table if there is one."""
-    return _staged(session, argument, StagingMode.CREATE_OR_REPLACE, is_committed=False)
-
-
-def commit_staged(session: PlannerSession, argument: Argument) -> None:
+def commit_staged(session: PlannerSession, request: CommitStaged) -> None:
     """Let a staged table be seen."""
-    staged = StagedTable.from_json(argument["handle"]["staged"])
-    lifecycle = _lifecycle(session, argument)
-    managed = lifecycle.commit_staged(staged)
+    lifecycle = _lifecycle(session, request.table)
+    managed = lifecycle.commit_staged(_staged_table(request.table))
     options = TABLE_OPTIONS.parse(managed.schema.options, OptionScope.TABLE)
     if log_system(options) is LogSystem.KAFKA:  # its rows were written before it had a topic
         file_io = lifecycle.warehouse.places.file_io_of(managed.location)
@@ -169,35 +201,38 @@ def commit_staged(session: PlannerSession, argument: Argument) -> None:
             LogListener(table).on_commit(snapshot, table.schema)
 
 
-def abort_staged(session: PlannerSession, argument: Argument) -> None:
+def abort_staged(session: PlannerSession, request: AbortStaged) -> None:
     """Remove a staged table."""
-    staged = StagedTable.from_json(argument["handle"]["staged"])
-    _lifecycle(session, argument).abort_staged(staged)
+    _lifecycle(session, request.table).abort_staged(_staged_table(request.table))
 
 
-def alter_table(session: PlannerSession, argument: Argument) -> Any:
-    """Publish all changes as one new schema; the definition of a foreign table."""
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
-    found = None if identifier is None else find_relation(session, access, identifier, argument)
+def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
+    """Publish all changes as one new schema; the definition of a foreign table.
+
+    Raises:
+        RelationNotFoundError: there is no table of this name.
+    """
+    access = CatalogAccess.of(session, request.relation.catalog)
+    identifier = request.relation.identifier
+    found = _find(session, access, request.relation)
     if isinstance(found, NameRecord):
-        return foreign_to_alter(access, found, argument["changes"])
+        return foreign_to_alter(access, found, request.changes)
     if identifier is None or not isinstance(found, TableLifecycle):
-        return None
-    changes = [change_from_spark(change) for change in argument["changes"]]
+        raise RelationNotFoundError(name=request.relation.text)
+    changes = [change_from_spark(change) for change in request.changes]
     own = own_identifier(access, found, identifier)
     found.alter(own, [change for change in changes if change is not None])
-    return _loaded(access, found, identifier, argument)
+    return _loaded(access, found, identifier, LoadTable(relation=request.relation))
 
 
-def can_alter(session: PlannerSession, argument: Argument) -> bool:
+def can_alter(session: PlannerSession, request: CanAlter) -> bool:
     """Whether a write WITH SCHEMA EVOLUTION may make this change of a column; else it does without.
 
     A computed column stays as its expression is.
     """
-    _, managed = managed_table(session, argument)
+    _, managed = managed_table(session, request.table.relation)
     try:
-        change = change_from_spark(argument["change"])
+        change = change_from_spark(request.change)
         if change is None or _is_of_computed(change, managed.schema):
             return False
         changed_schema(managed.schema, [change], time_ms=managed.schema.time_ms)
@@ -206,11 +241,11 @@ def can_alter(session: PlannerSession, argument: Argument) -> bool:
     return True
 
 
-def drop_table(session: PlannerSession, argument: Argument) -> Any:
+def drop_table(session: PlannerSession, request: DropTable) -> bool:
     """Whether there was a table to drop."""
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
-    found = None if identifier is None else find_relation(session, access, identifier, argument)
+    access = CatalogAccess.of(session, request.relation.catalog)
+    identifier = request.relation.identifier
+    found = _find(session, access, request.relation)
     if identifier is not None and isinstance(found, NameRecord):
         return drop_foreign(access, identifier)
     if identifier is None or not isinstance(found, TableLifecycle):
@@ -218,46 +253,43 @@ def drop_table(session: PlannerSession, argument: Argument) -> Any:
     return found.drop(own_identifier(access, found, identifier))
 
 
-def drop_temporary(argument: Argument, session: PlannerSession, if_exists: bool) -> None:
+def drop_temporary(session: PlannerSession, relation: RelationReference, if_exists: bool) -> None:
     """Remove a temporary table of the session.
 
     Raises:
         NotFoundError: there is none of that name, and not `if_exists`.
     """
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
+    access = CatalogAccess.of(session, relation.catalog)
+    identifier = relation.identifier
     is_dropped = identifier is not None and access.temporary.lifecycle().drop(
         temporary_identifier(identifier)
     )
     if not is_dropped and not if_exists:
-        raise NotFoundError(kind="temporary table", name=argument["name"])
+        raise NotFoundError(kind="temporary table", name=relation.name)
 
 
-def rename_table(session: PlannerSession, argument: Argument) -> str:
-    """The word "renamed", or the one for what is in the way."""
-    access = CatalogAccess.of(session, argument)
-    source, target = identifier_of(argument), identifier_of(argument["to"])
+def rename_table(session: PlannerSession, request: RenameTable) -> None:
+    """Give a table another name.
+
+    Raises:
+        NotFoundError: there is none of the old name.
+        NamespaceNotFoundError: there is no such namespace for the new one.
+        AlreadyExistsError: the new name is taken.
+    """
+    access = CatalogAccess.of(session, request.relation.catalog)
+    source = request.relation.identifier
     if source is None:
-        return "no_such_relation"
-    if target is None:
-        return "no_such_namespace"
+        raise RelationNotFoundError(name=request.relation.text)
+    target = require_identifier(request.to)
     record = access.warehouse.find(source)
-    try:
-        if record is not None and record.kind is RelationKind.FOREIGN:
-            access.warehouse.rename(source, target, RelationKind.FOREIGN)
-        else:
-            access.lifecycle.rename(source, target)
-    except NamespaceNotFoundError:
-        return "no_such_namespace"
-    except NotFoundError:
-        return "no_such_relation"
-    except AlreadyExistsError:
-        return "relation_exists"
-    return "renamed"
+    if record is not None and record.kind is RelationKind.FOREIGN:
+        access.warehouse.rename(source, target, RelationKind.FOREIGN)
+    else:
+        access.lifecycle.rename(source, target)
 
 
 def managed_table(
-    session: PlannerSession, argument: Argument
+    session: PlannerSession, relation: RelationReference
 ) -> tuple[CatalogAccess, ManagedTable]:
     """The managed table that a command or procedure names.
 
@@ -265,11 +297,11 @@ def managed_table(
         NotFoundError: there is none.
         WrongRelationKindError: the name is that of a view or foreign table.
     """
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
+    access = CatalogAccess.of(session, relation.catalog)
+    identifier = relation.identifier
     if identifier is None:
-        raise NotFoundError(kind="table", name=".".join([*argument["namespace"], argument["name"]]))
-    found = find_relation(session, access, identifier, argument)
+        raise NotFoundError(kind="table", name=relation.text)
+    found = _find(session, access, relation)
     if isinstance(found, TableLifecycle):
         return access, found.load(own_identifier(access, found, identifier))
     return access, access.lifecycle.load(identifier)
@@ -278,14 +310,35 @@ def managed_table(
 # -- details -------------------------------------------------------------------------------------
 
 
+def _find(session: PlannerSession, access: CatalogAccess, relation: RelationReference) -> Found:
+    identifier = relation.identifier
+    if identifier is None:
+        return None
+    return find_relation(session, access, identifier, relation.catalog)
+
+
+def _load_found(
+    access: CatalogAccess,
+    found: Found,
+    request: LoadTable,
+    change_type: ChangeType | None = None,
+) -> LoadedTable:
+    identifier = request.relation.identifier
+    if isinstance(found, NameRecord):
+        return loaded_foreign(access, found)
+    if identifier is None or not isinstance(found, TableLifecycle):
+        raise RelationNotFoundError(name=request.relation.text)
+    return _loaded(access, found, identifier, request, change_type)
+
+
 def _loaded(
     access: CatalogAccess,
     lifecycle: TableLifecycle,
     identifier: Identifier,
-    argument: Argument,
+    request: LoadTable,
     change_type: ChangeType | None = None,
-) -> dict[str, Any]:
-    timestamp_us, version = argument.get("timestamp_us"), argument.get("version")
+) -> DescribedTable:
+    timestamp_us, version = request.timestamp_us, request.version
     timestamp_ms = None if timestamp_us is None else timestamp_us // 1000
     own = own_identifier(access, lifecycle, identifier)
     managed = lifecycle.load(own, timestamp_ms=timestamp_ms)
@@ -301,14 +354,18 @@ def _loaded(
         schema = table.schema_store.get(snapshot.schema_id)
     elif snapshot is not None and snapshot.schema_id > schema.id:
         schema = table.schema_store.latest(at_least=snapshot.schema_id)
+    handle = TableHandle(
+        path=managed.location,
+        schema_id=schema.id,
+        snapshot_id=None if snapshot is None else snapshot.id,
+        change_type_column=None if change_type is None else change_type.column,
+    )
     return describe_table(
         schema,
         name=access.qualified(identifier),
-        path=managed.location,
-        snapshot_id=None if snapshot is None else snapshot.id,
         properties=properties_of(schema, managed.location),
-        handle={} if change_type is None else {"changeTypeColumn": change_type.column},
-        columns=seen_columns(argument, schema, change_type),
+        handle=handle,
+        columns=seen_columns(request.privileges, schema, change_type),
     )
 
 
@@ -329,16 +386,19 @@ def _version(version: str) -> int:
 
 
 def _staged(
-    session: PlannerSession, argument: Argument, mode: StagingMode, *, is_committed: bool
-) -> Any:
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
-    properties: Mapping[str, str] = argument["properties"]
-    if is_foreign(properties):
-        return place_of_foreign(access, identifier, mode)
-    if identifier is None:
-        return "no_such_namespace"
-    is_temporary = properties.get(TEMPORARY) == "true"
+    session: PlannerSession,
+    relation: RelationReference,
+    declared: DeclaredTable,
+    mode: StagingMode,
+    *,
+    like: LikeSource | None = None,
+    is_committed: bool = False,
+) -> DescribedTable | ForeignPlace:
+    access = CatalogAccess.of(session, relation.catalog)
+    if is_foreign(declared.properties):
+        return place_of_foreign(access, relation, mode)
+    identifier = require_identifier(relation)
+    is_temporary = declared.properties.get(TEMPORARY) == "true"
     if is_temporary and not is_current(session, access, identifier):
         raise InvalidSchemaError(
             reason=f"a temporary table belongs to the session, not to namespace "
@@ -346,50 +406,55 @@ def _staged(
         )
     lifecycle = access.temporary.begin() if is_temporary else access.lifecycle
     own = temporary_identifier(identifier) if is_temporary else identifier
-    definition = definition_of(argument, _options_of_source(access, argument))
-    try:
-        staged = lifecycle.stage(own, definition, mode, settings=session.confs("table-storage."))
-        if is_committed:
-            lifecycle.commit_staged(staged)
-    except NamespaceNotFoundError:
-        return "no_such_namespace"
-    except AlreadyExistsError:
-        return "table_exists"
-    except NotFoundError:
-        return "no_such_table"
+    definition = definition_of(declared, like, _options_of_source(access, like))
+    staged = lifecycle.stage(own, definition, mode, settings=session.confs("table-storage."))
+    if is_committed:
+        lifecycle.commit_staged(staged)
     file_io = lifecycle.warehouse.places.file_io_of(staged.location)
     schema = open_logged(staged.location, file_io).schema
     return describe_table(
         schema,
         name=access.qualified(identifier),
-        path=staged.location,
-        snapshot_id=None,
         properties=properties_of(schema, staged.location),
-        handle={"staged": staged.to_json(), "temporary": is_temporary},
+        handle=TableHandle(
+            path=staged.location,
+            schema_id=schema.id,
+            snapshot_id=None,
+            staged=staged.to_json(),
+            is_temporary=is_temporary,
+        ),
         columns=None if is_committed else inserted_columns(schema, None),
     )
 
 
-def _options_of_source(access: CatalogAccess, argument: Argument) -> Mapping[str, str]:
+def _options_of_source(access: CatalogAccess, like: LikeSource | None) -> Mapping[str, str]:
     """With LIKE the options of a managed source, where Spark's properties hide a secret of them."""
-    if REDACTED not in argument.get("source_properties", {}).values():
+    if like is None or REDACTED not in like.properties.values():
         return {}
-    path: str = argument["source"]["path"]
-    table = open_logged(path, access.warehouse.places.file_io_of(path))
-    return table.schema_store.get(argument["source"]["schema"]).options
+    handle = like.handle
+    assert isinstance(handle, TableHandle), "no other table has such properties"
+    table = open_logged(handle.path, access.warehouse.places.file_io_of(handle.path))
+    return table.schema_store.get(handle.schema_id).options
 
 
-def _lifecycle(session: PlannerSession, argument: Argument) -> TableLifecycle:
-    access = CatalogAccess.of(session, argument)
-    return access.temporary.lifecycle() if argument["handle"]["temporary"] else access.lifecycle
+def _lifecycle(session: PlannerSession, table: TableReference) -> TableLifecycle:
+    access = CatalogAccess.of(session, table.relation.catalog)
+    is_temporary = table.table_handle.is_temporary
+    return access.temporary.lifecycle() if is_temporary else access.lifecycle
+
+
+def _staged_table(table: TableReference) -> StagedTable:
+    text = table.table_handle.staged
+    assert text is not None, "Spark commits and aborts what it has staged"
+    return StagedTable.from_json(text)
 
 
 def _load_system_table(
-    session: PlannerSession, argument: Argument, found: SystemTableName
-) -> dict[str, Any] | None:
-    base = {**argument, "namespace": list(found.namespace), "name": found.table}
+    session: PlannerSession, relation: RelationReference, found: SystemTableName
+) -> DescribedTable:
+    base = replace(relation, namespace=found.namespace, name=found.table)
     try:
         access, managed = managed_table(session, base)
     except NotFoundError:
-        return None
+        raise RelationNotFoundError(name=relation.text) from None
     return describe_system_table(managed, found, catalog=access.name)

@@ -5,54 +5,62 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from table_store.catalog.errors import NamespaceNotFoundError
+from table_store.catalog.errors import RelationNotFoundError
 from table_store.catalog.names.name_record import RelationKind, ViewDefinition
 from table_store.catalog.names.warehouse import DefineMode
-from table_store.catalog.planner.names.catalog_access import CatalogAccess, identifier_of
+from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.table_requests import listed
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
+from table_store.catalog.planner.protocol.namespaces import ListViews
+from table_store.catalog.planner.protocol.views import (
+    DefineView,
+    DropView,
+    NoteViewColumns,
+    RenameView,
+)
+from table_store.storage.kernel.errors import NotFoundError
 
 
-def list_views(session: PlannerSession, argument: Argument) -> list[str] | None:
-    """The names of the views of a namespace."""
-    return listed(session, argument, (RelationKind.VIEW,))
+def list_views(session: PlannerSession, request: ListViews) -> tuple[str, ...]:
+    """The names of the views of a namespace.
+
+    Raises:
+        NamespaceNotFoundError: it does not exist.
+    """
+    return listed(session, request.catalog, request.namespace, (RelationKind.VIEW,))
 
 
-def create_view(session: PlannerSession, argument: Argument) -> str:
-    """The word "written", or the one for what is in the way."""
-    return _written(session, argument, DefineMode.CREATE)
+def define_view(session: PlannerSession, request: DefineView) -> None:
+    """Make a view, or put it in the place of one.
+
+    Raises:
+        NamespaceNotFoundError: its namespace does not exist.
+        AlreadyExistsError: its name is taken.
+        NotFoundError: there is none to replace.
+    """
+    access = CatalogAccess.of(session, request.relation.catalog)
+    identifier = require_identifier(request.relation)
+    access.warehouse.define(identifier, request.view, request.mode)
 
 
-def replace_view(session: PlannerSession, argument: Argument) -> str:
-    """The word "written", or the one for what is in the way."""
-    return _written(session, argument, DefineMode.REPLACE)
-
-
-def create_or_replace_view(session: PlannerSession, argument: Argument) -> str:
-    """The word "written", or the one for what is in the way."""
-    return _written(session, argument, DefineMode.CREATE_OR_REPLACE)
-
-
-def note_view_columns(session: PlannerSession, argument: Argument) -> None:
+def note_view_columns(session: PlannerSession, request: NoteViewColumns) -> None:
     """Give a view the columns that its query has now; not one that was redefined meanwhile."""
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
+    access = CatalogAccess.of(session, request.relation.catalog)
+    identifier = request.relation.identifier
     record = None if identifier is None else access.warehouse.find(identifier)
     if identifier is None or record is None or not isinstance(record.target, ViewDefinition):
         return
     known = record.target
-    view = replace(known, columns=argument["columns"])
-    if known.query_text == argument["queryText"] and view != known:
+    view = replace(known, columns=request.columns)
+    if known.query_text == request.query_text and view != known:
         with suppress(NotFoundError):
             access.warehouse.define(identifier, view, DefineMode.REPLACE, known=known)
 
 
-def drop_view(session: PlannerSession, argument: Argument) -> bool:
+def drop_view(session: PlannerSession, request: DropView) -> bool:
     """Whether there was a view to drop."""
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
+    access = CatalogAccess.of(session, request.relation.catalog)
+    identifier = request.relation.identifier
     record = None if identifier is None else access.warehouse.find(identifier)
     if record is None or record.kind is not RelationKind.VIEW:
         return False
@@ -60,37 +68,17 @@ def drop_view(session: PlannerSession, argument: Argument) -> bool:
     return True
 
 
-def rename_view(session: PlannerSession, argument: Argument) -> str:
-    """The word "renamed", or the one for what is in the way."""
-    access = CatalogAccess.of(session, argument)
-    source, target = identifier_of(argument), identifier_of(argument["to"])
+def rename_view(session: PlannerSession, request: RenameView) -> None:
+    """Give a view another name.
+
+    Raises:
+        NotFoundError: there is none of the old name.
+        NamespaceNotFoundError: there is no such namespace for the new one.
+        AlreadyExistsError: the new name is taken.
+    """
+    access = CatalogAccess.of(session, request.relation.catalog)
+    source = request.relation.identifier
     if source is None:
-        return "no_such_relation"
-    if target is None:
-        return "no_such_namespace"
-    try:
-        access.warehouse.rename(source, target, RelationKind.VIEW)
-    except NamespaceNotFoundError:
-        return "no_such_namespace"
-    except NotFoundError:
-        return "no_such_relation"
-    except AlreadyExistsError:
-        return "relation_exists"
-    return "renamed"
-
-
-def _written(session: PlannerSession, argument: Argument, mode: DefineMode) -> str:
-    access = CatalogAccess.of(session, argument)
-    identifier = identifier_of(argument)
-    if identifier is None:
-        return "no_such_namespace"
-    view = ViewDefinition.from_json(argument["view"])
-    try:
-        access.warehouse.define(identifier, view, mode)
-    except NamespaceNotFoundError:
-        return "no_such_namespace"
-    except AlreadyExistsError:
-        return "view_exists"
-    except NotFoundError:
-        return "no_such_view"
-    return "written"
+        raise RelationNotFoundError(name=request.relation.text)
+    target = require_identifier(request.to)
+    access.warehouse.rename(source, target, RelationKind.VIEW)

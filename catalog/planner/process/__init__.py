@@ -1,5 +1,5 @@
 """The planner's own life: its process, connection and sessions, and the Python workers of Spark.
 
-May import: `storage/kernel`.
+May import: `protocol`, `catalog/errors.py`, `storage/kernel`.
 Start with `process.py`, `endpoint.py`.
 """

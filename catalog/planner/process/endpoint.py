@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.clientserver import ClientServer
@@ -14,13 +14,13 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
+from table_store.catalog.errors import InternalError
+from table_store.catalog.planner.process.handler import Handler
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.process.worker_process import WORKER_ENVIRONMENT
+from table_store.catalog.planner.protocol.failure import Failure
+from table_store.catalog.planner.protocol.json_form import to_json
 from table_store.storage.kernel.errors import TableStoreError
-
-Argument = dict[str, Any]
-Handler = Callable[[PlannerSession, Argument], Any]
-DataHandler = Callable[[PlannerSession, Argument, Any], Any]
 
 _SESSIONS_MAX = 256
 _log = logging.getLogger(__name__)
@@ -29,8 +29,8 @@ _log = logging.getLogger(__name__)
 class PlannerEndpoint:
     """Implements the JVM's `Planner`: one request is one function.
 
-    `handlers` take (session, argument); `data_handlers` also the JVM's DataFrame. Requests of
-    different sessions arrive on different threads; handlers share no mutable state.
+    Here JSON becomes the values of `protocol`, and back. Requests of different sessions arrive on
+    different threads; handlers share no mutable state.
     """
 
     class Java:
@@ -38,11 +38,8 @@ class PlannerEndpoint:
 
         implements = ["org.apache.spark.sql.tablestore.Planner"]  # noqa: RUF012 - py4j's form
 
-    def __init__(
-        self, handlers: Mapping[str, Handler], data_handlers: Mapping[str, DataHandler]
-    ) -> None:
+    def __init__(self, handlers: Mapping[str, Handler]) -> None:
         self._handlers = handlers
-        self._data_handlers = data_handlers
         self._gateway: ClientServer | None = None
         self._log = "its standard error"
         self._context: SparkContext | None = None
@@ -91,13 +88,10 @@ class PlannerEndpoint:
         """
         try:
             session = self._session(session_id, java_session)
-            if request in self._data_handlers:
-                value = self._data_handlers[request](session, json.loads(argument), data)
-            else:
-                value = self._handlers[request](session, json.loads(argument))
+            value = self._handlers[request].answer(session, json.loads(argument), data)
             return json.dumps({"value": value})
         except TableStoreError as error:
-            return _error(str(error), error.condition, error.sql_state)
+            return _error(Failure.of(error))
         except CapturedException as error:
             if error._origin is None:
                 raise
@@ -106,13 +100,7 @@ class PlannerEndpoint:
             reply.rethrow(error.java_exception)
         except Exception as error:  # noqa: BLE001 - the process edge: the JVM must get an answer
             _log.exception("request %s failed", request)
-            text = (
-                f"[TABLE_STORE_INTERNAL_ERROR] {type(error).__name__} while the planner handled "
-                f"'{request}': {error}. The trace is in "
-                f"{self._log}; please report it. SQLSTATE: 58000"
-            )
-            # Not XX000, for which spark-sql prints a trace of the JVM, where nothing went wrong.
-            return _error(text, "TABLE_STORE_INTERNAL_ERROR", "58000")
+            return _error(Failure.of(InternalError(error=error, request=request, log=self._log)))
         return "{}"
 
     def _session(self, session_id: str, java_session: Any) -> PlannerSession:
@@ -130,7 +118,5 @@ class PlannerEndpoint:
         return SparkSession(self._context, jsparkSession=java_session)
 
 
-def _error(message: str, condition: str, sql_state: str) -> str:
-    return json.dumps(
-        {"error": {"message": message, "condition": condition, "sqlState": sql_state}}
-    )
+def _error(failure: Failure) -> str:
+    return json.dumps({"error": to_json(failure)})

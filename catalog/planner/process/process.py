@@ -49,7 +49,7 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
     gateway = PlannerGateway(json.loads(sys.stdin.readline())["token"], endpoint)
     os.write(answer, b"%d\n" % gateway.listening_port)
     hello = json.loads(sys.stdin.readline())
-    gateway.connect_to(hello["java_port"])
+    gateway.connect_to(hello["javaPort"])
     # Python workers must find the packages that this process found.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -6,26 +6,27 @@ import base64
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StructType
 
 from table_store.catalog.planner.process.worker_process import WORKER_ENVIRONMENT
+from table_store.catalog.planner.protocol.python_tasks import PythonTask
 
 Task: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """A function of batches to batches; an object of a class of ours, pickled by name."""
 
 
-def python_task(task: Task, struct_json: str) -> dict[str, Any]:
+def python_task(task: Task, struct_json: str) -> PythonTask:
     """The task as the bridge takes it: its process, and the function with its result type."""
-    return {
-        "python": sys.executable,
-        "pythonVersion": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "environment": WORKER_ENVIRONMENT,
-        "function": _command(task, struct_json),
-    }
+    return PythonTask(
+        python=sys.executable,
+        python_version=f"{sys.version_info.major}.{sys.version_info.minor}",
+        environment=WORKER_ENVIRONMENT,
+        function=_command(task, struct_json),
+    )
 
 
 def _command(task: Task, struct_json: str) -> str:

@@ -1,5 +1,5 @@
 """Requests about reading: scans, changes, partitions, answers from manifests alone.
 
-May import: `names`, `process`, `catalog`, `storage`.
+May import: `names`, `process`, `protocol`, `catalog`, `storage`.
 Start with `scan_requests.py`, then `raw_split.py` and `read_task.py`.
 """

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 
 from table_store.catalog.definition.declared_type import COLLATIONS
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.planner.names.opened_table import opened_table
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.handles import TableHandle
+from table_store.catalog.planner.protocol.scans import (
+    AggregateFunction,
+    AggregateRow,
+    ExactAggregates,
+)
+from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.jvm_schema import jvm_rows
 from table_store.storage.file_store.metadata.live_files import LiveFiles
@@ -20,21 +24,19 @@ from table_store.storage.kernel.types import LONG, is_orderable, to_arrow
 from table_store.storage.kernel.values import Value
 
 
-def exact_aggregates(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
+def exact_aggregates(session: PlannerSession, request: ExactAggregates) -> AggregateRow | None:
     """The one row of COUNT(*), MIN and MAX over a whole table; None where only reading can tell.
 
-    `functions` is a list of {"name": count, min or max, "column": …}. An aggregate without any has
-    a row, too, which without columns nobody could see: there is no answer to it here.
+    An aggregate without any function has a row, too, which without columns nobody could see: there
+    is no answer to it here.
     """
-    if not argument["functions"]:
+    if not request.functions or not isinstance(request.table.handle, TableHandle):
         return None
-    if not argument["handle"].keys().isdisjoint(("system", "changes")):
-        return None
-    opened = opened_table(argument)
+    opened = opened_table(request.table)
     snapshot = opened.table.snapshot(version=opened.snapshot_id) if opened.snapshot_id else None
     live = opened.table.live_files(snapshot, opened.schema)
     fields, values = [], []
-    for number, function in enumerate(argument["functions"]):
+    for number, function in enumerate(request.functions):
         answer = _aggregate(live, function, Field(id=number, name=f"_{number}", type=LONG))
         if answer is None:
             return None
@@ -43,15 +45,17 @@ def exact_aggregates(session: PlannerSession, argument: Argument) -> dict[str, A
     rows = pa.table(
         {f.name: pa.array([v], to_arrow(f.type)) for f, v in zip(fields, values, strict=True)}
     )
-    return {"schema": columns_to_spark(fields), **arrow_answer(jvm_rows(rows, fields))}
+    return AggregateRow(
+        schema=SparkColumns(columns_to_spark(fields)), rows=arrow_answer(jvm_rows(rows, fields))
+    )
 
 
 def _aggregate(
-    live: LiveFiles, function: dict[str, Any], answer: Field
+    live: LiveFiles, function: AggregateFunction, answer: Field
 ) -> tuple[Field, Value] | None:
     """The column that answers (`answer` with the right type) and its value."""
-    path = function.get("column")
-    if function["name"] == "count":
+    path = function.column
+    if function.name == "count":
         count = exact_row_count(live)
         return None if count is None or path is not None else (answer, count)
     if path is None or len(path) != 1 or path[0] not in live.schema.column_names:
@@ -63,4 +67,4 @@ def _aggregate(
     if bounds is None:
         return None
     typed = Field(id=answer.id, name=answer.name, type=asked.type)
-    return typed, bounds[0 if function["name"] == "min" else 1]
+    return typed, bounds[0 if function.name == "min" else 1]

@@ -5,23 +5,25 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
+
+from table_store.catalog.planner.protocol.rows import ArrowRows
 
 _COMPRESSED_BYTES_MIN: Final = 1 << 16
 _STREAM_ROWS: Final = 1 << 16
 
 
-def arrow_answer(rows: pa.Table) -> dict[str, Any]:
-    """`rows` as {"arrow": Arrow IPC streams in base64}, which the JVM turns into its rows."""
+def arrow_answer(rows: pa.Table) -> ArrowRows:
+    """`rows` as Arrow IPC streams in base64, which the JVM turns into its rows."""
     is_large = rows.nbytes >= _COMPRESSED_BYTES_MIN
     return arrow_streams(rows.schema, rows.to_batches(_STREAM_ROWS), is_compressed=is_large)
 
 
 def arrow_streams(
     schema: pa.Schema, batches: Iterable[pa.RecordBatch], *, is_compressed: bool
-) -> dict[str, Any]:
+) -> ArrowRows:
     """Batches as `arrow_answer` has rows, a stream for each; never all in memory at once.
 
     To compress a large answer costs less than to send it as it is.
@@ -29,7 +31,7 @@ def arrow_streams(
     streams = [_stream(schema, batch, is_compressed=is_compressed) for batch in batches]
     if not streams:
         streams = [_stream(schema, None, is_compressed=is_compressed)]
-    return {"arrow": streams, "isCompressed": is_compressed}
+    return ArrowRows(arrow=tuple(streams), is_compressed=is_compressed)
 
 
 def _stream(schema: pa.Schema, batch: pa.RecordBatch | None, *, is_compressed: bool) -> str:

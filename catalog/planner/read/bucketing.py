@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from table_store.catalog.planner.protocol.scans import BucketedBy
 from table_store.storage.file_store.model.storage_settings import StorageSettings
 from table_store.storage.file_store.scan.scan import Scan
 
 
-def bucketed_by(scan: Scan, parallelism: int) -> dict[str, Any] | None:
+def bucketed_by(scan: Scan, parallelism: int) -> BucketedBy | None:
     """The key column and the number of buckets; None where the splits are better shuffled.
 
     A bucket becomes one task then. That must not leave most cores idle: there are at least half
@@ -21,4 +20,4 @@ def bucketed_by(scan: Scan, parallelism: int) -> dict[str, Any] | None:
         return None
     if 2 * count < parallelism and scan.live.size_bytes > count * scan.target_bytes:
         return None
-    return {"column": schema.primary_key[0], "buckets": count}
+    return BucketedBy(column=schema.primary_key[0], buckets=count)

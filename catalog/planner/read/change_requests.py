@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from table_store.catalog.errors import RelationNotFoundError
 from table_store.catalog.names.name_record import TableTarget
 from table_store.catalog.planner.names.changelog import describe_changes
 from table_store.catalog.planner.names.table_requests import managed_table
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.changes import Changelog, LoadChangelog, StatedBound
 from table_store.catalog.tables.lifecycle import ManagedTable
 from table_store.storage.file_store.changes.change_range import ChangeBound
-from table_store.storage.file_store.changes.change_split import ChangeMode, Deduplication
+from table_store.storage.file_store.changes.change_split import ChangeMode
 from table_store.storage.file_store.model.errors import ChangesNotAvailableError
 from table_store.storage.kernel.clock import time_text
 from table_store.storage.kernel.errors import InvalidOptionError, NotFoundError
 from table_store.storage.log_store.logged_table import open_logged
 
 
-def load_changelog(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
-    """The changes of a managed table in a range, pinned to versions; None where there is no table.
+def load_changelog(session: PlannerSession, request: LoadChangelog) -> Changelog:
+    """The changes of a managed table in a range, pinned to versions.
 
     That the history does not reach the range is noted in the handle.
 
     Raises:
+        RelationNotFoundError: there is no table of this name.
         WrongRelationKindError: the name is that of a view or foreign table.
         InvalidChangeRangeError: it starts after its end.
     """
     try:
-        access, managed = managed_table(session, argument)
+        access, managed = managed_table(session, request.relation)
     except NotFoundError:
-        return None
+        raise RelationNotFoundError(name=request.relation.text) from None
     name = access.qualified(managed.identifier)
     table = open_logged(managed.location)
     mode = ChangeMode(
-        deduplication=Deduplication(argument["deduplicationMode"]),
-        computes_updates=argument["computeUpdates"],
+        deduplication=request.deduplication_mode,
+        computes_updates=request.compute_updates,
     )
-    start, end = _bound(argument["from"]), _bound(argument["to"])
+    start, end = _bound(request.start), _bound(request.end)
     unavailable = None
     try:
         scan = table.changes(start, end, mode=mode)
@@ -54,14 +54,13 @@ def load_changelog(session: PlannerSession, argument: Argument) -> dict[str, Any
     )
 
 
-def _bound(given: dict[str, Any] | None) -> ChangeBound | None:
+def _bound(given: StatedBound | None) -> ChangeBound | None:
     if given is None:
         return None
-    version = given.get("version")
     return ChangeBound(
-        version=None if version is None else _version(version),
-        timestamp_us=given.get("timestamp_us"),
-        is_inclusive=given["inclusive"],
+        version=None if given.version is None else _version(given.version),
+        timestamp_us=given.timestamp_us,
+        is_inclusive=given.is_inclusive,
     )
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import pyarrow as pa
 
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.partitions import (
+    DropPartitions,
+    ListPartitions,
+    LoadPartition,
+)
+from table_store.catalog.planner.protocol.rows import ArrowRows
 from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.jvm_schema import jvm_rows
 from table_store.catalog.planner.read.partition_values import internal_value
@@ -19,10 +24,10 @@ from table_store.storage.kernel.types import to_arrow
 from table_store.storage.kernel.values import Value
 
 
-def list_partitions(session: PlannerSession, argument: Argument) -> dict[str, Any]:
+def list_partitions(session: PlannerSession, request: ListPartitions) -> ArrowRows:
     """The partitions that have rows and match the given values, as rows."""
-    opened = opened_table(argument)
-    spec = _values(opened, argument["partition"])
+    opened = opened_table(request.table)
+    spec = _values(opened, request.partition)
     schema = opened.schema
     found = _summaries(opened, Scope(spec=spec))
     columns = {
@@ -32,10 +37,10 @@ def list_partitions(session: PlannerSession, argument: Argument) -> dict[str, An
     return arrow_answer(jvm_rows(pa.table(columns), schema.partition_fields))
 
 
-def load_partition(session: PlannerSession, argument: Argument) -> dict[str, str]:
+def load_partition(session: PlannerSession, request: LoadPartition) -> Mapping[str, str]:
     """What is known of one partition."""
-    opened = opened_table(argument)
-    found = _summaries(opened, Scope(spec=_values(opened, argument["partitions"][0])))
+    opened = opened_table(request.table)
+    found = _summaries(opened, Scope(spec=_values(opened, request.partition)))
     if not found:
         return {}
     summary = found[0]
@@ -48,11 +53,11 @@ def load_partition(session: PlannerSession, argument: Argument) -> dict[str, str
     }
 
 
-def drop_partitions(session: PlannerSession, argument: Argument) -> bool:
+def drop_partitions(session: PlannerSession, request: DropPartitions) -> bool:
     """Remove all rows of the partitions in one commit; whether there were any."""
-    opened = opened_table(argument)
+    opened = opened_table(request.table)
     names = opened.schema.partition_keys
-    specs = [_values(opened, spec) for spec in argument["partitions"]]
+    specs = [_values(opened, spec) for spec in request.partitions]
     scope = partitions_of([tuple(spec[name] for name in names) for spec in specs])
     had_rows = bool(_summaries(opened, scope))
     opened.table.committer().commit(
@@ -70,6 +75,6 @@ def _summaries(opened: OpenedTable, scope: Scope) -> tuple[PartitionSummary, ...
     return opened.table.live_files(snapshot, opened.schema).in_scope(scope).partitions()
 
 
-def _values(opened: OpenedTable, texts: dict[str, str | None]) -> dict[str, Value]:
+def _values(opened: OpenedTable, texts: Mapping[str, str | None]) -> dict[str, Value]:
     fields = ((opened.schema.field_named(name), text) for name, text in texts.items())
     return {field.name: internal_value(text, field.type) for field, text in fields}

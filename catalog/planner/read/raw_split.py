@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.catalog.planner.protocol.scans import RawSplits
 from table_store.catalog.planner.read.arrow_answer import arrow_streams
 from table_store.storage.file_store.data.data_file_writer import ROW_GROUP_ROWS_MAX
 from table_store.storage.file_store.metadata.file_paths import paths_in_table
@@ -79,7 +80,7 @@ def raw_answer(
     part_bytes: int,
     pack_bytes: int,
     by_bucket: bool,
-) -> dict[str, Any]:
+) -> RawSplits:
     """Raw splits as the bridge takes them, a row for each part of a file that one task reads.
 
     Args:
@@ -92,10 +93,11 @@ def raw_answer(
     """
     parts = _parts(live, rows, part_bytes, pack_bytes, by_bucket=by_bucket)
     batches = (_described(batch, live, rows) for batch in parts.to_batches(_BATCH_PARTS))
-    return {
-        "root": table_path.rstrip("/"),
-        **arrow_streams(_PARTS, batches, is_compressed=parts.num_rows > _UNCOMPRESSED_PARTS_MAX),
-    }
+    is_compressed = parts.num_rows > _UNCOMPRESSED_PARTS_MAX
+    return RawSplits(
+        root=table_path.rstrip("/"),
+        parts=arrow_streams(_PARTS, batches, is_compressed=is_compressed),
+    )
 
 
 def _parts(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.options.log_options import LOG_SCAN, LOG_SCAN_TIMESTAMP_MILLS
 from table_store.storage.options.options import OptionScope, OptionValues
@@ -31,7 +31,7 @@ _SPARK_S_OWN: Final = frozenset(
 )
 
 
-def read_options(argument: Argument, schema: TableSchema | None = None) -> OptionValues:
+def read_options(stated: Mapping[str, str], schema: TableSchema | None = None) -> OptionValues:
     """What `SELECT … FROM t WITH (…)` says, without what `spark.read` itself adds or looks at.
 
     With `schema` also what the table's own options say of a read that does not say it itself.
@@ -42,7 +42,7 @@ def read_options(argument: Argument, schema: TableSchema | None = None) -> Optio
     """
     given: dict[str, str] = {
         _SPARK_S_NAMES.get(key.lower(), key): value
-        for key, value in argument.get("options", {}).items()
+        for key, value in stated.items()
         if key.lower() not in _SPARK_S_OWN
     }
     own = {} if schema is None else {k: v for k, v in schema.options.items() if k in _OF_READS}

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
-from typing import Any
 
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.planner.names.managed_table import ROW_COLUMN
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.handles import ChangelogHandle, SystemTableHandle
+from table_store.catalog.planner.protocol.rows import ArrowRows
+from table_store.catalog.planner.protocol.scans import (
+    AskedScan,
+    LiveRows,
+    PlannedScan,
+    PlanScan,
+    WorkerSplit,
+)
 from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.bucketing import bucketed_by
 from table_store.catalog.planner.read.change_plan import plan_changes
@@ -38,21 +45,25 @@ from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.table_options import SOURCE_SPLIT_TARGET_SIZE
 
 
-def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
-    """The splits of a scan: raw ones as files for Spark's reader, others for a Python worker."""
-    if "system" in argument["handle"]:
-        return _system_rows(argument)
-    if "changes" in argument["handle"]:
-        return plan_changes(argument)
-    opened = opened_table(argument)
-    columns = tuple(argument["columns"])
+def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | ArrowRows:
+    """The splits of a scan: raw ones as files for Spark's reader, others for a Python worker.
+
+    Or its rows, where they are few and the planner has them at once.
+    """
+    asked = request.scan
+    match asked.table.handle:
+        case SystemTableHandle() as handle:
+            return _system_rows(handle, asked)
+        case ChangelogHandle() as changes:
+            return plan_changes(changes, asked)
+    opened, columns = opened_table(asked.table), asked.columns
     if not set(columns).isdisjoint(CHANGE_LABELS):
         raise InvalidSchemaError(
             column=next(name for name in columns if name in CHANGE_LABELS),
             reason="it tells changes from each other; read it in a stream, or in a query FROM "
             f"{opened.name} CHANGES FROM VERSION …",
         )
-    predicate = necessary(argument["predicates"])
+    predicate = necessary(asked.predicates)
     stored = opened.schema.column_names if ROW_COLUMN in columns else columns
     scan = opened.table.scan(
         columns=stored, predicate=predicate, version=opened.snapshot_id, schema=opened.schema
@@ -61,26 +72,26 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
     if lookup is not None:
         if lookup.is_small and columns:
             found = scan.looked_up(lookup)
-            return arrow_answer(jvm_rows(found, columns_from_spark(argument["schema"])))
+            return arrow_answer(jvm_rows(found, columns_from_spark(asked.schema)))
         scan = replace(scan, live=lookup.live)
-    scan, pack_bytes = _with_split_sizes(scan, argument)
-    by = bucketed_by(scan, argument.get("parallelism", 1))
+    scan, pack_bytes = _with_split_sizes(scan, asked)
+    by = bucketed_by(scan, asked.parallelism)
     plan = scan.plan()
     stored_columns = StoredColumns(opened.table, opened.schema, columns)
     is_readable = stored_columns.readable(plan.live)[plan.raw]
     others = raw_splits(plan.live.take(plan.raw[~is_readable]), scan.target_bytes)
-    parts = [_part(split, stored_columns, opened) for split in (*others, *plan.merges)]
+    parts = tuple(_part(split, stored_columns, opened) for split in (*others, *plan.merges))
     task = ReadTask(
         reader=scan.reader(),
         stored=stored,
         columns=columns,
-        schema=jvm_schema(columns_from_spark(argument["schema"])),
+        schema=jvm_schema(columns_from_spark(asked.schema)),
         predicate=predicate,
-        limit=argument.get("limit"),
+        limit=asked.limit,
     )
-    return {
-        "snapshot": opened.snapshot_id,
-        "raw": raw_answer(
+    return PlannedScan(
+        snapshot=opened.snapshot_id,
+        raw=raw_answer(
             plan.live,
             plan.raw[is_readable],
             opened.table.path,
@@ -88,13 +99,13 @@ def plan_scan(session: PlannerSession, argument: Argument) -> dict[str, Any]:
             pack_bytes=pack_bytes,
             by_bucket=by is not None,
         ),
-        "splits": parts,
+        splits=parts,
         **_amounts(plan),
-        "bucketedBy": by,
-        "live": _live_rows(scan, argument) if any("live" in part for part in parts) else None,
+        bucketed_by=by,
+        live=_live_rows(scan, asked) if any(part.live for part in parts) else None,
         # Pickling it costs as much as all of a small plan.
-        **(python_task(task, argument["schema"]) if parts else {}),
-    }
+        task=python_task(task, asked.schema) if parts else None,
+    )
 
 
 def _amounts(plan: ScanPlan) -> dict[str, int]:
@@ -106,28 +117,28 @@ def _amounts(plan: ScanPlan) -> dict[str, int]:
     return {
         "files": len(plan.raw) + sum(len(split.files) for split in plan.merges),
         "rows": rows + sum(split.row_count for split in plan.merges),
-        "sizeBytes": sizes + sum(split.size_bytes for split in plan.merges),
+        "size_bytes": sizes + sum(split.size_bytes for split in plan.merges),
     }
 
 
-def _with_split_sizes(scan: Scan, argument: Argument) -> tuple[Scan, int]:
+def _with_split_sizes(scan: Scan, asked: AskedScan) -> tuple[Scan, int]:
     """The scan with the size of its splits, and that of splits of whole files.
 
     Of the latter opening the files counts, too: many small ones are few splits.
     """
-    options = read_options(argument)
+    options = read_options(asked.options)
     if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
         target = options.get(SOURCE_SPLIT_TARGET_SIZE)
         return replace(scan, target_bytes=target), target
     size, count = scan.live.size_bytes, scan.live.file_count
     share, packed = (
-        share_bytes(cost, argument.get("parallelism", 1), scan.target_bytes)
+        share_bytes(cost, asked.parallelism, scan.target_bytes)
         for cost in (size, size + count * OPEN_COST_BYTES)
     )
     return replace(scan, target_bytes=share), packed
 
 
-def _live_rows(scan: Scan, argument: Argument) -> dict[str, Any]:
+def _live_rows(scan: Scan, asked: AskedScan) -> LiveRows:
     """What finds the live rows of a split, and whether that is worth it the first time.
 
     A condition on the key within a partition, or a limit, reads less by merging the few rows that
@@ -136,22 +147,23 @@ def _live_rows(scan: Scan, argument: Argument) -> dict[str, Any]:
     task = LiveRowsTask(LiveRowsReader(scan.files, scan.schema))
     key, partition = set(scan.schema.primary_key), set(scan.schema.partition_keys)
     terms = () if scan.predicate is None else conjuncts(scan.predicate)
-    is_part = argument.get("limit") is not None or any(
+    is_part = asked.limit is not None or any(
         term.columns() <= key and not term.columns() <= partition for term in terms
     )
-    return {"atFirst": not is_part, **python_task(task, LIVE_ROWS)}
+    return LiveRows(at_first=not is_part, task=python_task(task, LIVE_ROWS))
 
 
-def _system_rows(argument: Argument) -> dict[str, Any]:
-    """The rows of a system table; there are few, so the planner has them at once."""
-    handle = argument["handle"]
-    rows = SYSTEM_TABLES[handle["system"]].rows(open_logged(handle["path"]))
-    return arrow_answer(rows.select(argument["columns"]))
+def _system_rows(handle: SystemTableHandle, asked: AskedScan) -> ArrowRows:
+    rows = SYSTEM_TABLES[handle.system].rows(open_logged(handle.path))
+    return arrow_answer(rows.select(list(asked.columns)))
 
 
-def _part(split: Split, stored: StoredColumns, opened: OpenedTable) -> dict[str, Any]:
+def _part(split: Split, stored: StoredColumns, opened: OpenedTable) -> WorkerSplit:
     """A split for Python workers as the bridge takes it."""
-    part = {"bucket": split.bucket, "payload": base64.b64encode(split.to_bytes()).decode()}
-    if split.kind is SplitKind.MERGE and opened.schema.primary_key and stored.can_read(split):
-        part["live"] = live_rows_id(split, opened.table.path)
-    return part
+    is_merge = split.kind is SplitKind.MERGE and bool(opened.schema.primary_key)
+    can_spark = is_merge and stored.can_read(split)
+    return WorkerSplit(
+        bucket=split.bucket,
+        payload=base64.b64encode(split.to_bytes()).decode(),
+        live=live_rows_id(split, opened.table.path) if can_spark else None,
+    )

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from table_store.catalog.planner.protocol.spark_values import SparkExpression
 from table_store.storage.kernel.predicate import (
     And,
     Comparison,
@@ -50,7 +51,7 @@ def _since(epoch: datetime.date, unit: str, count: int) -> datetime.date | int:
         return count
 
 
-def necessary(predicates: Sequence[dict[str, Any]]) -> Predicate | None:
+def necessary(predicates: Sequence[SparkExpression]) -> Predicate | None:
     """The storage predicate that every row which satisfies all `predicates` satisfies.
 
     What cannot be expressed is left out, so the answer is a necessary condition only; Spark
@@ -60,20 +61,20 @@ def necessary(predicates: Sequence[dict[str, Any]]) -> Predicate | None:
     return conjunction(parts)
 
 
-def exact(predicates: Sequence[dict[str, Any]]) -> Predicate | None:
+def exact(predicates: Sequence[SparkExpression]) -> Predicate | None:
     """The storage predicate equal to the conjunction of `predicates`; None if there is none."""
     parts = [_exact(predicate) for predicate in predicates]
     known = [part for part in parts if part is not None]
     return conjunction(known) if known and len(known) == len(parts) else None
 
 
-def _necessary(expression: dict[str, Any]) -> Predicate | None:
+def _necessary(expression: SparkExpression) -> Predicate | None:
     if expression.get("name") == "AND":
         return necessary(expression["children"])
     return _exact(expression)
 
 
-def _exact(expression: dict[str, Any]) -> Predicate | None:
+def _exact(expression: SparkExpression) -> Predicate | None:
     name, children = expression.get("name"), expression.get("children", [])
     if name in ("AND", "OR"):
         left, right = _exact(children[0]), _exact(children[1])
@@ -90,7 +91,7 @@ def _exact(expression: dict[str, Any]) -> Predicate | None:
     return _unary(str(name), str(_column(children[0])), children[1:])
 
 
-def _comparison(op: str, left: dict[str, Any], right: dict[str, Any]) -> Predicate | None:
+def _comparison(op: str, left: SparkExpression, right: SparkExpression) -> Predicate | None:
     if _column(left) is None:
         op, left, right = _FLIPPED[op], right, left
     column, (known, value) = _column(left), _literal(right)
@@ -101,7 +102,7 @@ def _comparison(op: str, left: dict[str, Any], right: dict[str, Any]) -> Predica
     return Comparison(column, op, value)
 
 
-def _unary(name: str, column: str, arguments: list[dict[str, Any]]) -> Predicate | None:
+def _unary(name: str, column: str, arguments: list[SparkExpression]) -> Predicate | None:
     if name == "IS_NULL":
         return IsNull(column)
     if name == "IS_NOT_NULL":
@@ -116,12 +117,12 @@ def _unary(name: str, column: str, arguments: list[dict[str, Any]]) -> Predicate
     return None
 
 
-def _column(expression: dict[str, Any]) -> str | None:
+def _column(expression: SparkExpression) -> str | None:
     path = expression.get("column")
     return path[0] if path is not None and len(path) == 1 else None
 
 
-def _literal(expression: dict[str, Any]) -> tuple[bool, Any]:
+def _literal(expression: SparkExpression) -> tuple[bool, Any]:
     """(whether the literal is one that storage can compare, its value)."""
     if "literal" not in expression:
         return False, None

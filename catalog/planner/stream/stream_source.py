@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.catalog.planner.names.changelog import ChangelogHandle
 from table_store.catalog.planner.names.managed_table import ROW_COLUMN
-from table_store.catalog.planner.process.endpoint import Argument
+from table_store.catalog.planner.protocol.handles import ChangelogHandle, SystemTableHandle
+from table_store.catalog.planner.protocol.scans import AskedScan
 from table_store.catalog.planner.read.read_options import read_options
 from table_store.catalog.planner.stream.stream_limits import Amount, ReadLimits
 from table_store.catalog.planner.stream.stream_offset import StreamOffset, identity_of
@@ -55,18 +55,19 @@ class StreamSource:
     changes: ChangelogHandle | None
 
     @classmethod
-    def of(cls, argument: Argument) -> StreamSource:
+    def of(cls, scan: AskedScan) -> StreamSource:
         """Return the source of a request."""
-        handle = argument["handle"]
-        table = open_logged(handle["path"])
-        schema = table.schema_store.get(handle["schema"])
+        handle = scan.table.handle
+        assert not isinstance(handle, SystemTableHandle), "these cannot be read as streams"
+        table = open_logged(handle.path)
+        schema = table.schema_store.get(handle.schema_id)
         return cls(
             table=table,
             schema=schema,
-            name=".".join([*argument["namespace"], argument["name"]]),
-            columns=tuple(argument["columns"]),
-            options=read_options(argument, schema),
-            changes=ChangelogHandle.from_json(handle) if "changes" in handle else None,
+            name=scan.table.relation.text,
+            columns=scan.columns,
+            options=read_options(scan.options, schema),
+            changes=handle if isinstance(handle, ChangelogHandle) else None,
         )
 
     def offset(self, version: int, *, is_before_all: bool = False) -> StreamOffset:

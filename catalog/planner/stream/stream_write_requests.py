@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from table_store.catalog.errors import StreamCheckpointLostError
 from table_store.catalog.planner.names.catalog_access import jvm_process
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.stream_writes import (
+    BeginStreamBatch,
+    EndStreamWrite,
+    RenewStreamWrite,
+    StartStreamWrite,
+)
 from table_store.catalog.planner.write.stream_commit import (
     OFFSETS,
     commit_name,
@@ -23,7 +27,7 @@ from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
 
-def start_stream_write(session: PlannerSession, argument: Argument) -> dict[str, str]:
+def start_stream_write(session: PlannerSession, request: StartStreamWrite) -> Mapping[str, str]:
     """Entries that the checkpoint of a query has lost, by number of the batch.
 
     A checkpoint that lost its newest entries would read other rows under numbers of batches that
@@ -34,19 +38,18 @@ def start_stream_write(session: PlannerSession, argument: Argument) -> dict[str,
         StreamWriterExistsError: another query writes the table.
         StreamCheckpointLostError: the table does not know either.
     """
-    opened, stream = opened_table(argument), argument["stream"]
-    if argument["outputMode"] == "Update" and not opened.schema.primary_key:
+    opened, query = opened_table(request.table), request.query
+    if request.output_mode == "Update" and not opened.schema.primary_key:
         raise InvalidOptionError(
             key="outputMode",
             value="update",
             reason=f"it replaces rows by their key, and {opened.name} has no primary key; use "
             "'append', or 'complete'",
         )
-    query = stream.get("query")
-    _claim(opened).check(_writer(stream), stream["running"])
+    _claim(opened).check(_writer(query or "", ""), request.running)
     latest = opened.table.latest_snapshot()
     last = None if latest is None or query is None else latest.commit_identifiers.get(query)
-    if latest is None or last is None or last <= stream["lastOffset"]:
+    if latest is None or query is None or last is None or last <= request.last_offset:
         return {}
     found = _committed(opened, latest, CommitName(user=query, identifier=last))
     entries = {
@@ -56,41 +59,42 @@ def start_stream_write(session: PlannerSession, argument: Argument) -> dict[str,
     }
     if str(last) not in entries:
         raise StreamCheckpointLostError(
-            table=opened.name, query=query, batch=last, last=stream["lastOffset"]
+            table=opened.name, query=query, batch=last, last=request.last_offset
         )
-    return {batch: text for batch, text in entries.items() if int(batch) > stream["lastOffset"]}
+    return {batch: text for batch, text in entries.items() if int(batch) > request.last_offset}
 
 
-def begin_stream_batch(session: PlannerSession, argument: Argument) -> dict[str, bool]:
+def begin_stream_batch(session: PlannerSession, request: BeginStreamBatch) -> bool:
     """Whether the rows of a micro-batch are in the table already: then it must not be written.
 
     Raises:
         UnknownOptionError, InvalidOptionError: of the stream's options.
         StreamWriterExistsError: another query writes the table.
     """
-    opened, stream = opened_table(argument), argument["stream"]
-    changes = stream_write_options(argument["options"], stream).change_type_column
-    if argument["isComplete"] and changes is not None:
+    opened, query = opened_table(request.table), request.stream.query
+    changes = stream_write_options(request.options, request.stream).change_type_column
+    if request.is_complete and changes is not None:
         raise InvalidOptionError(
             key=CHANGE_TYPE_COLUMN.key,
             value=changes,
             reason="with output mode 'complete' each batch is the whole table, not changes of it; "
             "use 'append'",
         )
-    _claim(opened).take(_writer(stream), stream["running"])
-    name = commit_name(stream)
-    return {"isCommitted": opened.table.committer().has_committed(name.user, name.identifier)}
+    _claim(opened).take(_writer(query.query, query.run), query.running)
+    name = commit_name(request.stream)
+    return opened.table.committer().has_committed(name.user, name.identifier)
 
 
-def renew_stream_write(session: PlannerSession, argument: Argument) -> None:
+def renew_stream_write(session: PlannerSession, request: RenewStreamWrite) -> None:
     """Say that a query which may have nothing to write still runs."""
-    stream = argument["stream"]
-    _claim(opened_table(argument)).take(_writer(stream), stream["running"])
+    query = request.query
+    _claim(opened_table(request.table)).take(_writer(query.query, query.run), query.running)
 
 
-def end_stream_write(session: PlannerSession, argument: Argument) -> None:
+def end_stream_write(session: PlannerSession, request: EndStreamWrite) -> None:
     """Let another query write the table that this one, which has ended, wrote."""
-    _claim(opened_table(argument)).give_back(_writer(argument["stream"]))
+    query = request.query
+    _claim(opened_table(request.table)).give_back(_writer(query.query, query.run))
 
 
 def _claim(opened: OpenedTable) -> StreamWriterClaim:
@@ -100,10 +104,8 @@ def _claim(opened: OpenedTable) -> StreamWriterClaim:
     )
 
 
-def _writer(stream: Mapping[str, Any]) -> StreamWriter:
-    return StreamWriter(
-        query=stream.get("query", ""), run=stream.get("run", ""), holder=jvm_process()
-    )
+def _writer(query: str, run: str) -> StreamWriter:
+    return StreamWriter(query=query, run=run, holder=jvm_process())
 
 
 def _committed(opened: OpenedTable, latest: Snapshot, name: CommitName) -> Snapshot | None:

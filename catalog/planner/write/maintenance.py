@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from table_store.catalog.planner.names.opened_table import OpenedTable
+from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.json_form import to_json
 from table_store.catalog.planner.write.write_task import (
     ANSWER,
     WorkerError,
@@ -122,24 +125,29 @@ def _run_and_commit(
 def _run_in_spark(
     session: PlannerSession, tasks: Sequence[CompactionTask]
 ) -> tuple[CommitMessage, ...]:
-    rows = [(bytearray(pickle.dumps(task)),) for task in tasks]
-    # One row in each partition: a shuffle would put some together and leave cores without work.
-    placed = session.spark.sparkContext.parallelize(rows, len(rows))
-    frame = session.spark.createDataFrame(placed, "task binary")
-    answers = frame.mapInArrow(run_compactions, ANSWER).collect()
+    spark = session.spark
+    jvm = spark._jvm
+    assert jvm is not None, "the planner has attached"
+    writers = jvm.org.apache.spark.sql.tablestore.PythonWriters
+    task = json.dumps(to_json(python_task(CompactionWork(), ANSWER.json())))
+    work = [pickle.dumps(task) for task in tasks]
+    answers = json.loads(writers.answersTo(spark._jsparkSession, work, task))
     try:
-        return messages_of([(row.message, row.error) for row in answers])
+        return messages_of([(message, error) for message, error in answers])
     except WorkerError:
-        delete_files(tasks[0].context, messages_of([(row.message, None) for row in answers]))
+        delete_files(tasks[0].context, messages_of([(message, None) for message, _ in answers]))
         raise
 
 
-def run_compactions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """In a worker: run the pickled tasks of the rows, answer with their messages."""
-    for batch in batches:
-        for payload in batch.column(0).to_pylist():
-            task: CompactionTask = pickle.loads(payload)
-            yield from answers_of(partial(_run_one, task))
+class CompactionWork:
+    """What a worker does: run the pickled tasks of the rows, answer with their messages."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """A message for each task, or its error."""
+        for batch in batches:
+            for payload in batch.column(0).to_pylist():
+                task: CompactionTask = pickle.loads(payload)
+                yield from answers_of(partial(_run_one, task))
 
 
 def _run_one(task: CompactionTask) -> tuple[CommitMessage, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from table_store.catalog.definition.declared_type import COLLATIONS
 from table_store.catalog.errors import ReplaceConditionError
 from table_store.catalog.planner.names.opened_table import OpenedTable
+from table_store.catalog.planner.protocol.spark_values import SparkExpression
 from table_store.catalog.planner.read.spark_predicate import exact
 from table_store.storage.file_store.model.data_file import KIND_DELETE, CommitMessage
 from table_store.storage.file_store.model.schema import TableSchema
@@ -22,7 +22,7 @@ from table_store.storage.kernel.predicate import And, Comparison, IsNull, Predic
 from table_store.storage.kernel.values import Value
 
 
-def overwrite_scope(schema: TableSchema, predicates: Sequence[dict[str, Any]]) -> Scope | None:
+def overwrite_scope(schema: TableSchema, predicates: Sequence[SparkExpression]) -> Scope | None:
     """The scope that `predicates` (all of them) describe; None if it is not whole partitions."""
     if not _real(predicates):
         return WHOLE_TABLE
@@ -45,7 +45,7 @@ def overwrite_scope(schema: TableSchema, predicates: Sequence[dict[str, Any]]) -
 
 
 def replace_condition(
-    schema: TableSchema, predicates: Sequence[dict[str, Any]]
+    schema: TableSchema, predicates: Sequence[SparkExpression]
 ) -> Predicate | None:
     """What the rows satisfy that an overwrite replaces and writes; None where it is all rows.
 
@@ -93,7 +93,7 @@ def replaced_rows(
     return (*deleted, *shifted)
 
 
-def _real(predicates: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _real(predicates: Sequence[SparkExpression]) -> list[SparkExpression]:
     return [p for p in predicates if p.get("name") != "ALWAYS_TRUE"]
 
 

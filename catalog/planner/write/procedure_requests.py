@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from table_store.catalog.definition.sql_literal import string_literal
+from table_store.catalog.errors import ProcedureNotFoundError
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.procedures import (
+    CallProcedure,
+    DescribedProcedure,
+    ListProcedures,
+    LoadProcedure,
+    ProcedureNames,
+    ProcedureParameter,
+    ProcedureResult,
+)
+from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.partition_values import stated_partition
 from table_store.catalog.planner.write.maintenance import compact_table
@@ -22,35 +32,36 @@ from table_store.storage.kernel.types import StructField, StructType
 from table_store.storage.log_store.logged_table import open_logged
 
 
-def list_procedures(session: PlannerSession, argument: Argument) -> dict[str, Any]:
+def list_procedures(session: PlannerSession, request: ListProcedures) -> ProcedureNames:
     """The procedures: all are in one namespace, and asking for any other shows them, too."""
-    return {"namespace": PROCEDURE_NAMESPACE, "names": list(PROCEDURES)}
+    return ProcedureNames(namespace=PROCEDURE_NAMESPACE, names=tuple(PROCEDURES))
 
 
-def load_procedure(session: PlannerSession, argument: Argument) -> dict[str, Any] | None:
-    """A procedure's description and parameters; None where there is none of that name."""
-    procedure = _find(argument)
-    if procedure is None:
-        return None
-    return {
-        "description": procedure.description,
-        "parameters": [
-            {
-                "name": parameter.name,
-                "type": json.dumps(parameter.type.to_json()),
-                "default": parameter.default,
-                "description": parameter.description,
-            }
+def load_procedure(session: PlannerSession, request: LoadProcedure) -> DescribedProcedure:
+    """A procedure's description and parameters.
+
+    Raises:
+        ProcedureNotFoundError: there is none of that name.
+    """
+    procedure = _find(request.procedure)
+    return DescribedProcedure(
+        description=procedure.description,
+        parameters=tuple(
+            ProcedureParameter(
+                name=parameter.name,
+                type=json.dumps(parameter.type.to_json()),
+                default=parameter.default,
+                description=parameter.description,
+            )
             for parameter in procedure.parameters
-        ],
-    }
+        ),
+    )
 
 
-def call_procedure(session: PlannerSession, argument: Argument) -> dict[str, Any]:
+def call_procedure(session: PlannerSession, request: CallProcedure) -> ProcedureResult:
     """Run a procedure; its result rows, and their columns."""
-    procedure = _find(argument)
-    assert procedure is not None, "Spark loads a procedure before it calls it"
-    access = CatalogAccess.of(session, argument)
+    procedure = _find(request.procedure)
+    access = CatalogAccess.of(session, request.procedure.catalog)
     current_catalog, current_namespace = session.current()
 
     def compact(table: ManagedTable, partition: Mapping[str, str]) -> Mapping[str, int]:
@@ -66,12 +77,17 @@ def call_procedure(session: PlannerSession, argument: Argument) -> dict[str, Any
         time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
         compact=compact,
     )
-    rows = procedure.call(context, argument["arguments"])
+    rows = procedure.call(context, request.arguments)
     fields = tuple(StructField(name=f.name, type=from_arrow(f.type)) for f in rows.schema)
-    return {**arrow_answer(rows), "schema": json.dumps(StructType(fields).to_json())}
+    return ProcedureResult(
+        schema=SparkColumns(json.dumps(StructType(fields).to_json())), rows=arrow_answer(rows)
+    )
 
 
-def _find(argument: Argument) -> Procedure[ProcedureContext] | None:
-    if argument["namespace"] != [PROCEDURE_NAMESPACE]:
-        return None
-    return PROCEDURES.get(argument["name"])
+def _find(name: RelationReference) -> Procedure[ProcedureContext]:
+    found = PROCEDURES.get(name.name) if name.namespace == (PROCEDURE_NAMESPACE,) else None
+    if found is None:
+        raise ProcedureNotFoundError(
+            name=name.name, namespace=".".join(name.namespace), catalog=name.catalog.name
+        )
+    return found

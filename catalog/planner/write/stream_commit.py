@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
+from table_store.catalog.planner.protocol.stream_writes import StreamBatch
 from table_store.catalog.tables.write_options import CommitName, WriteOptions
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.options.table_options import COMMIT_USER
@@ -17,9 +18,7 @@ OFFSETS: Final = "stream.offsets."
 _SPARK_S_OWN = frozenset({"checkpointlocation", "path"})
 
 
-def stream_write_options(
-    options: Mapping[str, str], stream: Mapping[str, object] | None
-) -> WriteOptions:
+def stream_write_options(options: Mapping[str, str], stream: StreamBatch | None) -> WriteOptions:
     """The options of a write; that of a micro-batch is named by its query and number.
 
     Raises:
@@ -40,12 +39,12 @@ def stream_write_options(
     return replace(parsed, commit=commit_name(stream))
 
 
-def commit_name(stream: Mapping[str, Any]) -> CommitName:
+def commit_name(stream: StreamBatch) -> CommitName:
     """Under which the micro-batch of a query is committed."""
-    return CommitName(user=stream["query"], identifier=stream["batch"])
+    return CommitName(user=stream.query.query, identifier=stream.batch)
 
 
-def commit_properties(stream: Mapping[str, Any] | None) -> dict[str, str]:
+def commit_properties(stream: StreamBatch | None) -> dict[str, str]:
     """What the snapshot of a micro-batch keeps of the query's checkpoint."""
-    offsets = {} if stream is None else stream["offsets"]
+    offsets = {} if stream is None else stream.offsets
     return {f"{OFFSETS}{batch}": text for batch, text in offsets.items()}

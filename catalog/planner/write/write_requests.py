@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from py4j.java_gateway import is_instance_of
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
-from table_store.catalog.planner.process.endpoint import Argument
 from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.json_form import to_json
+from table_store.catalog.planner.protocol.writes import (
+    CanDeleteWhere,
+    DeleteWhere,
+    Write,
+    WriteMode,
+)
 from table_store.catalog.planner.write.background_expiry import EXPIRY
 from table_store.catalog.planner.write.key_parts import KeyParts, cut_by_key
 from table_store.catalog.planner.write.maintenance import compact_after_write
@@ -59,37 +65,40 @@ _TASKS_OF_CORE_MAX: Final = 2
 
 # Marks the error that Spark raises for a bad value while it evaluates the query.
 _BAD_CHANGE_TYPE = "table-store change type: "
-_BAD_CHANGE_TYPE_VALUE = re.compile(
-    re.escape(_BAD_CHANGE_TYPE) + r"(.*?)(?: SQLSTATE: |$)", re.DOTALL
-)
-_OPERATIONS = {"append": "INSERT", "overwrite": "OVERWRITE", "overwrite_dynamic": "OVERWRITE"}
+# The condition of the errors that `raise_error` makes.
+_RAISED = "USER_RAISED_EXCEPTION"
+_OPERATIONS: Final = {
+    WriteMode.APPEND: "INSERT",
+    WriteMode.OVERWRITE: "OVERWRITE",
+    WriteMode.OVERWRITE_DYNAMIC: "OVERWRITE",
+}
 _CHANGE_TYPES = {"insert": 0, "update_postimage": 0, "delete": 1, "update_preimage": 1}
 
 
-def write(session: PlannerSession, argument: Argument, data: Any) -> dict[str, int]:
+def write(session: PlannerSession, request: Write, data: Any) -> int:
     """Run a write statement's query and commit what it wrote, as one snapshot.
 
     `data` is the JVM's `WriteQuery`. The answer is the number of rows written.
     """
-    opened = opened_table(argument)
-    options = stream_write_options(argument["options"], argument.get("stream"))
+    opened = opened_table(request.table)
+    options = stream_write_options(request.options, request.stream)
     named = options.commit
     if named and opened.table.committer().has_committed(named.user, named.identifier):
-        return {"rows": 0}
-    condition = replace_condition(opened.schema, argument.get("predicates", ()))
+        return 0
+    condition = replace_condition(opened.schema, request.predicates)
     context = replace(opened.table.writer_context(opened.schema), condition=condition)
-    messages = _written(session, opened, context, argument, data)
-    _commit(opened, context, argument, messages, options)
-    compact_after_write(session, opened, messages, is_stream="stream" in argument)
+    messages = _written(session, opened, context, request, data)
+    _commit(opened, context, request, messages, options)
+    compact_after_write(session, opened, messages, is_stream=request.stream is not None)
     EXPIRY.after_commit(opened.table, opened.schema)
-    return {"rows": sum(file.row_count for message in messages for file in message.added)}
+    return sum(file.row_count for message in messages for file in message.added)
 
 
 def _written(
     session: PlannerSession,
     opened: OpenedTable,
     context: WriterContext,
-    argument: Argument,
+    request: Write,
     query: Any,
 ) -> tuple[CommitMessage, ...]:
     """Write the rows of the query: here where they are known and few, else in a Spark job.
@@ -97,31 +106,32 @@ def _written(
     A MERGE that only `upserts` is tried without its target. Where the source has a key twice, the
     target tells whether it may.
     """
-    if argument.get("upserts"):
+    if request.upserts:
         once = replace(context, distinct_keys=True)
         try:
-            return _written_rows(session, opened, once, argument, query.upserts())
+            return _written_rows(session, opened, once, request, query.upserts())
         except TableStoreError as error:
             if error.condition != DuplicateKeyError.condition:
                 raise
-            argument = {**argument, "upserts": False}
-    return _written_rows(session, opened, context, argument, query)
+            request = replace(request, upserts=False)
+    return _written_rows(session, opened, context, request, query)
 
 
 def _written_rows(
     session: PlannerSession,
     opened: OpenedTable,
     context: WriterContext,
-    argument: Argument,
+    request: Write,
     query: Any,
 ) -> tuple[CommitMessage, ...]:
-    is_plain = argument["mode"] != "delta" and "changeTypeColumn" not in argument["handle"]
+    is_delta = request.mode is WriteMode.DELTA
+    is_plain = not is_delta and request.table.table_handle.change_type_column is None
     if is_plain and all(field.generated is None for field in opened.schema.fields):
         known = query.rows(_LOCAL_ROWS_MAX)
         if known is not None:
             return write_rows(context, known, opened.schema.column_names)
     try:
-        planned = _planned_rows(session, opened, argument, query)
+        planned = _planned_rows(session, opened, request, query)
         rows = planned.frame
         known = query.rowsOf(rows._jdf, _LOCAL_ROWS_MAX)
         if known is not None:
@@ -129,7 +139,7 @@ def _written_rows(
         parallelism = session.spark.sparkContext.defaultParallelism
         parts = KeyParts()
         # Other statements read more than they write: that is not read again for a sample.
-        if argument["mode"] != "delta" or argument["upserts"]:
+        if not is_delta or request.upserts:
             rows, parts = cut_by_key(
                 rows, opened.schema, query, buckets=context.bucket_count, parallelism=parallelism
             )
@@ -139,55 +149,52 @@ def _written_rows(
             rows = at_writers(rows, context.schema, context.bucket_count, parallelism, parts)
         return _written_by_workers(context, rows, query, are_deletes=planned.are_deletes)
     except CapturedException as error:
-        found = _BAD_CHANGE_TYPE_VALUE.search(str(error))
-        if found is None:
+        value = _bad_change_type(session, error)
+        if value is None:
             raise
-        raise ChangeTypeError(value=found[1]) from None
+        raise ChangeTypeError(value=value) from None
 
 
 def _planned_rows(
-    session: PlannerSession, opened: OpenedTable, argument: Argument, query: Any
+    session: PlannerSession, opened: OpenedTable, request: Write, query: Any
 ) -> PlannedRows:
     frame = DataFrame(query.frame(), session.spark)
-    if argument["mode"] == "delta":
-        if argument["upserts"]:
-            return upserted_rows(frame, opened.schema, argument["row"])
-        delta = DeltaColumns(
-            row=None if argument.get("row") is None else tuple(argument["row"]),
-            row_id=tuple(argument["rowId"]),
-        )
-        is_merge = argument["command"] == "MERGE"
+    if request.mode is WriteMode.DELTA:
+        if request.upserts:
+            return upserted_rows(frame, opened.schema, request.row or ())
+        delta = DeltaColumns(row=request.row, row_id=request.row_id)
+        is_merge = request.command == "MERGE"
         return delta_rows(frame, opened.schema, delta, is_merge=is_merge)
-    written = argument["handle"]["written"]
-    return inserted_rows(frame, opened.schema, written, _kind(argument))
+    written = request.table.table_handle.written
+    return inserted_rows(frame, opened.schema, written, _kind(request))
 
 
-def can_delete_where(session: PlannerSession, argument: Argument) -> bool:
+def can_delete_where(session: PlannerSession, request: CanDeleteWhere) -> bool:
     """Whether a DELETE can be done by dropping whole partitions."""
-    opened = opened_table(argument)
-    return overwrite_scope(opened.schema, argument["predicates"]) is not None
+    opened = opened_table(request.table)
+    return overwrite_scope(opened.schema, request.predicates) is not None
 
 
-def delete_where(session: PlannerSession, argument: Argument) -> None:
+def delete_where(session: PlannerSession, request: DeleteWhere) -> None:
     """Drop the partitions that a DELETE or TRUNCATE names."""
-    opened = opened_table(argument)
-    scope = overwrite_scope(opened.schema, argument["predicates"])
+    opened = opened_table(request.table)
+    scope = overwrite_scope(opened.schema, request.predicates)
     assert scope is not None, "Spark asks can_delete_where first"
     opened.table.committer().commit(
         (),
         kind=CommitKind.OVERWRITE,
         commit_user=opened.table.ids.unique(),
         overwrite=scope,
-        operation="DELETE" if argument["predicates"] else "TRUNCATE",
+        operation="DELETE" if request.predicates else "TRUNCATE",
     )
     EXPIRY.after_commit(opened.table, opened.schema)
 
 
-def _kind(argument: Argument) -> str | None:
-    column = argument["handle"].get("changeTypeColumn")
+def _kind(request: Write) -> str | None:
+    column = request.table.table_handle.change_type_column
     if column is None:
         return None
-    if argument["mode"] != "append":
+    if request.mode is not WriteMode.APPEND:
         raise InvalidOptionError(
             key=CHANGE_TYPE_COLUMN.key, value=column, reason="it goes with INSERT INTO alone"
         )
@@ -197,11 +204,24 @@ def _kind(argument: Argument) -> str | None:
     return f"CASE lower({text}) {cases} ELSE CAST({error} AS INT) END"
 
 
+def _bad_change_type(session: PlannerSession, error: CapturedException) -> str | None:
+    """The value for which the query raised `_BAD_CHANGE_TYPE`; None where it failed otherwise."""
+    cause, gateway = error._origin, session.spark.sparkContext._gateway
+    while cause is not None:
+        is_spark_s = is_instance_of(gateway, cause, "org.apache.spark.SparkThrowable")
+        if is_spark_s and cause.getCondition() == _RAISED:
+            said = str(cause.getMessageParameters().get("errorMessage"))
+            if said.startswith(_BAD_CHANGE_TYPE):
+                return said.removeprefix(_BAD_CHANGE_TYPE)
+        cause = cause.getCause()
+    return None
+
+
 def _written_by_workers(
     context: WriterContext, rows: DataFrame, query: Any, *, are_deletes: bool
 ) -> tuple[CommitMessage, ...]:
     task = python_task(WriteTask(context, tuple(rows.columns), are_deletes), ANSWER.json())
-    answers = json.loads(query.answers(rows._jdf, json.dumps(task)))
+    answers = json.loads(query.answers(rows._jdf, json.dumps(to_json(task))))
     try:
         return messages_of([(message, error) for message, error in answers])
     except WorkerError:
@@ -212,23 +232,22 @@ def _written_by_workers(
 def _commit(
     opened: OpenedTable,
     context: WriterContext,
-    argument: Argument,
+    request: Write,
     messages: tuple[CommitMessage, ...],
     options: WriteOptions,
 ) -> None:
-    mode, is_stream = argument["mode"], "stream" in argument
+    mode, command, is_stream = request.mode, request.command, request.stream is not None
     read = opened.snapshot_id or 0
-    command = argument.get("command")
     named = options.commit or CommitName(
         user=opened.table.ids.unique(), identifier=BATCH_IDENTIFIER
     )
     overwrite = None
-    if mode == "overwrite":
-        overwrite = overwrite_scope(opened.schema, argument["predicates"])
-        condition = replace_condition(opened.schema, argument["predicates"])
+    if mode is WriteMode.OVERWRITE:
+        overwrite = overwrite_scope(opened.schema, request.predicates)
+        condition = replace_condition(opened.schema, request.predicates)
         if overwrite is None and condition is not None:
             messages = replaced_rows(opened, context, condition, messages)
-    elif mode == "overwrite_dynamic":
+    elif mode is WriteMode.OVERWRITE_DYNAMIC:
         overwrite = WHOLE_TABLE
         if opened.schema.partition_keys:
             overwrite = _touched(messages)
@@ -241,12 +260,12 @@ def _commit(
         overwrite=overwrite,
         # An INSERT changes nothing that it read; a MERGE that only inserts has read what is there.
         # A stream's whole result takes the place of whatever is there.
-        read_snapshot_id=None if is_stream or (mode == "append" and not command) else read,
+        read_snapshot_id=None if is_stream or (mode is WriteMode.APPEND and not command) else read,
         since_snapshot_id=read,
         track_changes=options.is_tracked,
         operation="STREAM" if is_stream else command or _OPERATIONS[mode],
         expected_schema_id=opened.schema.id,
-        properties=commit_properties(argument.get("stream")),
+        properties=commit_properties(request.stream),
     )
     commit_or_delete(context, messages, publish)
 

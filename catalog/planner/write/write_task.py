@@ -11,6 +11,8 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from table_store.catalog.planner.process.worker_process import begin_task
+from table_store.catalog.planner.protocol.failure import Failure
+from table_store.catalog.planner.protocol.json_form import from_json, to_json
 from table_store.catalog.planner.write.write_plan import BUCKET, KIND, ORDER
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.write.table_writer import TableWriter, WriterContext
@@ -24,11 +26,12 @@ class WorkerError(TableStoreError):
     """An error of ours that a worker met; its text, condition and state are the worker's."""
 
     def __init__(self, text: str) -> None:
-        error = json.loads(text)
+        failure = from_json(Failure, json.loads(text))
         # The worker's, not the class's.
-        self.condition = error["condition"]  # type: ignore[misc]
-        self.sql_state = error["sql_state"]  # type: ignore[misc]
-        super().__init__(error["message"])
+        self.condition = failure.condition  # type: ignore[misc]
+        self.sql_state = failure.sql_state  # type: ignore[misc]
+        self.message = failure.message
+        Exception.__init__(self, failure.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +118,5 @@ def _answer(messages: tuple[CommitMessage, ...], error: TableStoreError | None) 
     texts = [message.to_json() for message in messages]
     errors: list[str | None] = [None] * len(texts)
     if error is not None:
-        described = {
-            "message": error.message,
-            "condition": error.condition,
-            "sql_state": error.sql_state,
-        }
-        texts, errors = [None], [json.dumps(described)]  # type: ignore[list-item]
+        texts, errors = [None], [json.dumps(to_json(Failure.of(error)))]  # type: ignore[list-item]
     return pa.RecordBatch.from_pydict({"message": texts, "error": errors}, schema=_ANSWER_SCHEMA)

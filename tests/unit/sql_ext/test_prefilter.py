@@ -1,20 +1,13 @@
-"""Goal: the filter finds every statement of ours, spares Spark's, and is quick on any text.
-
-The bridge's copy of the pattern must be this very text, or statements would be lost on the way.
-"""
+"""Goal: the filter finds every statement of ours, spares Spark's, and is quick on any text."""
 
 from __future__ import annotations
 
-import re
 import time
 
 import pytest
 
-from table_store.sql_ext.prefilter import MAYBE_OURS, is_maybe_ours
-from tests.checkout import REPOSITORY
+from table_store.sql_ext.prefilter import is_maybe_ours
 from tests.unit.sql_ext.sql_fixture import load_our_statements
-
-BRIDGE = REPOSITORY / "catalog" / "bridge" / "session" / "StatementFilter.scala"
 
 
 @pytest.mark.parametrize("sql", load_our_statements())
@@ -70,9 +63,3 @@ def test_long_texts_take_no_longer_than_their_length(sql: str) -> None:
     started = time.process_time()
     is_maybe_ours(sql)
     assert time.process_time() - started < 0.5
-
-
-def test_bridge_holds_the_same_pattern() -> None:
-    source = BRIDGE.read_text(encoding="utf-8")
-    definition = source.split("maybeOursPattern =", 1)[1].split("\n\n", 1)[0]
-    assert "".join(re.findall(r'"""(.*?)"""', definition)) == MAYBE_OURS

@@ -3,6 +3,7 @@
 Method: a one-class bridge compiled for real, some seconds.
 """
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,14 +24,21 @@ SOURCE = "package org.example\nclass One { def two: Int = 2 }\n"
 def test_build_then_nothing_then_build(tmp_path: Path) -> None:
     source = tmp_path / "One.scala"
     source.write_text(SOURCE)
+    resource = tmp_path / "resources" / "a.regex"
+    resource.parent.mkdir()
+    resource.write_text("x\n")
     jar = tmp_path / "bridge.jar"
     assert build("1.2.3", folder=tmp_path, jar=jar)
     manifest = read_manifest(jar)
     assert manifest["Implementation-Version"] == "1.2.3"
     assert manifest["Table-Store-Spark-Version"] == "4.2.0"
     assert manifest["Table-Store-Scala-Version"].startswith("2.13.")
+    with zipfile.ZipFile(jar) as archive:
+        assert archive.read("org/apache/spark/sql/tablestore/a.regex") == b"x\n"
     assert not build("1.2.3", folder=tmp_path, jar=jar)
     assert not is_current(jar, source_files(tmp_path), "1.2.4")
+    resource.write_text("y\n")
+    assert not is_current(jar, source_files(tmp_path), "1.2.3")
     first = jar.read_bytes()
     source.write_text(SOURCE.replace("Int = 2", "Int = two3"))
     with pytest.raises(BridgeBuildError, match="two3"):

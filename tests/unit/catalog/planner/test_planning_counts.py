@@ -18,6 +18,18 @@ import pytest
 
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
+from table_store.catalog.planner.protocol.rows import ArrowRows
+from table_store.catalog.planner.protocol.scans import (
+    AggregateFunction,
+    AskedScan,
+    BucketedBy,
+    ExactAggregates,
+    PlannedScan,
+    PlanScan,
+    RawSplits,
+)
+from table_store.catalog.planner.protocol.spark_values import SparkColumns, SparkExpression
 from table_store.catalog.planner.read.aggregate_requests import exact_aggregates
 from table_store.catalog.planner.read.bucketing import bucketed_by
 from table_store.catalog.planner.read.raw_split import raw_answer
@@ -33,6 +45,7 @@ from table_store.storage.kernel.errors import MissingFileError, PathNotAllowedEr
 from table_store.storage.kernel.types import DOUBLE, LONG, STRING
 from tests.fakes.metadata_only_file_io import MetadataOnlyFileIO
 from tests.fakes.metadata_table import KEYLESS, make_file
+from tests.unit.catalog.planner.references import reference
 
 _OPENED: list[object] = []
 """Files that this process has opened; hooks cannot be taken back, so this one is there for all."""
@@ -64,50 +77,67 @@ def _rows(*ids: int, v: float = 1.0) -> pa.Table:
     return pa.table({"id": ids, "v": [v] * len(ids), "s": [f"s{i}" for i in ids]})
 
 
-def _request(table: FileStoreTable, **more: Any) -> dict[str, Any]:
+def _reference(table: FileStoreTable) -> TableReference:
     latest = table.latest_snapshot()
-    handle = {
-        "path": table.path,
-        "schema": table.schema.id,
-        "snapshot": None if latest is None else latest.id,
-    }
-    return {"namespace": ["default"], "name": "t", "handle": handle, **more}
+    handle = TableHandle(
+        path=table.path,
+        schema_id=table.schema.id,
+        snapshot_id=None if latest is None else latest.id,
+    )
+    return reference(handle)
 
 
 def _asked(table: FileStoreTable, *functions: tuple[str, str | None]) -> list[Any] | None:
-    asked = [{"name": f} if c is None else {"name": f, "column": [c]} for f, c in functions]
-    answer = exact_aggregates(SESSION, _request(table, functions=asked))
+    asked = [AggregateFunction(name=f, column=None if c is None else (c,)) for f, c in functions]
+    request = ExactAggregates(table=_reference(table), functions=tuple(asked))
+    answer = exact_aggregates(SESSION, request)
     if answer is None:
         return None
-    (row,) = _rows_of(answer)
+    (row,) = _rows_of(answer.rows)
     return list(row.values())
 
 
-def _scan(table: FileStoreTable, *predicates: Any, columns: tuple[str, ...] = ("id",)) -> Any:
+def _answer(
+    table: FileStoreTable, *predicates: SparkExpression, columns: tuple[str, ...] = ("id",)
+) -> PlannedScan | ArrowRows:
     schema = columns_to_spark([table.schema.field_named(name) for name in columns])
-    return plan_scan(
-        SESSION,
-        _request(table, columns=list(columns), schema=schema, predicates=list(predicates)),
+    scan = AskedScan(
+        table=_reference(table),
+        columns=columns,
+        schema=SparkColumns(schema),
+        predicates=predicates,
+        options={},
     )
+    return plan_scan(SESSION, PlanScan(scan=scan))
 
 
-def _raw(answer: Any) -> list[dict[str, Any]]:
+def _scan(
+    table: FileStoreTable, *predicates: SparkExpression, columns: tuple[str, ...] = ("id",)
+) -> PlannedScan:
+    answer = _answer(table, *predicates, columns=columns)
+    assert isinstance(answer, PlannedScan)
+    return answer
+
+
+def _raw(splits: RawSplits | None) -> list[dict[str, Any]]:
     """Parts of files that are read as they are."""
-    return _rows_of(answer)
+    assert splits is not None
+    return _rows_of(splits.parts)
 
 
-def _rows_of(answer: Any) -> list[dict[str, Any]]:
-    compression = "zstd" if answer["isCompressed"] else None
+def _rows_of(answer: ArrowRows | PlannedScan) -> list[dict[str, Any]]:
+    assert isinstance(answer, ArrowRows)
+    compression = "zstd" if answer.is_compressed else None
     rows: list[dict[str, Any]] = []
-    for stream in answer["arrow"]:
+    for stream in answer.arrow:
         sent = pa.input_stream(pa.py_buffer(base64.b64decode(stream)), compression)
         rows += pa.ipc.open_stream(sent.read()).read_all().to_pylist()
     return rows
 
 
-def _equals(column: str, value: int) -> dict[str, Any]:
+def _equals(column: str, value: int) -> SparkExpression:
     literal = {"literal": str(value), "type": '"long"'}
-    return {"name": "=", "children": [{"column": [column]}, literal]}
+    return SparkExpression({"name": "=", "children": [{"column": [column]}, literal]})
 
 
 def test_count_min_max_open_no_data_file(tmp_path: Path) -> None:
@@ -147,10 +177,10 @@ def test_a_key_condition_leaves_the_files_that_can_hold_it(tmp_path: Path) -> No
     table = _table(tmp_path, ("id",))
     for first in range(0, 50, 10):
         table.append(_rows(first, first + 9))
-    assert _scan(table)["files"] == 5
-    greater = {**_equals("id", 42), "name": ">="}
+    assert _scan(table).files == 5
+    greater = SparkExpression({**_equals("id", 42), "name": ">="})
     found = _scan(table, greater)
-    assert (found["files"], len(_raw(found["raw"])), found["splits"]) == (1, 1, [])
+    assert (found.files, len(_raw(found.raw)), found.splits) == (1, 1, ())
 
 
 def test_a_plan_opens_as_many_files_for_many_data_files_as_for_few(tmp_path: Path) -> None:
@@ -167,7 +197,7 @@ def test_a_plan_opens_as_many_files_for_many_data_files_as_for_few(tmp_path: Pat
             table.commit(messages)
         _OPENED.clear()
         plan = _scan(table)
-        assert plan["files"] == len(_raw(plan["raw"])) == count
+        assert plan.files == len(_raw(plan.raw)) == count
         opened.append(len(_OPENED))
     assert opened[0] == opened[1] > 0
 
@@ -189,7 +219,7 @@ def test_memory_of_a_plan_grows_by_little_for_each_file(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
         pa.set_memory_pool(before)
-    assert plan["files"] == _MANY
+    assert plan.files == _MANY
     assert peak / _MANY < 500
 
 
@@ -200,7 +230,7 @@ def test_files_that_do_not_overlap_need_no_python_worker(tmp_path: Path) -> None
     table.append(_rows(11, 19))
     table.append(_rows(12, 13))
     plan = _scan(table)
-    assert (len(_raw(plan["raw"])), len(plan["splits"])) == (1, 1)
+    assert (len(_raw(plan.raw)), len(plan.splits)) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +256,7 @@ def test_parts_of_a_large_file(
     assert [part["length"] for part in found] == [b - a for a, b in pairwise(starts)]
 
 
-def _packed(files: list[DataFile], part_bytes: int, pack_bytes: int, by_bucket: bool) -> Any:
+def _packed(files: list[DataFile], part_bytes: int, pack_bytes: int, by_bucket: bool) -> RawSplits:
     entries = entries_from_files(KEYLESS, added=files)
     live = LiveFiles(snapshot_id=1, schema=KEYLESS, entries=entries)
     return raw_answer(
@@ -270,10 +300,10 @@ def test_rows_of_one_key_come_with_the_plan(tmp_path: Path) -> None:
     before = {path.name for path in Path(table.path).glob("bucket-*")}
     assert before == {"bucket-0", "bucket-1", "bucket-2", "bucket-3"}
     for key in range(100):
-        answer = _scan(table, _equals("id", key), columns=("id", "v"))
+        answer = _answer(table, _equals("id", key), columns=("id", "v"))
         found = _rows_of(answer)
         assert found == [{"id": key, "v": 2.0 if key in (7, 8) else 1.0}]
-    assert "splits" in _scan(table, _equals("v", 2))
+    assert isinstance(_answer(table, _equals("v", 2)), PlannedScan)
 
 
 def test_no_other_bucket_is_opened_for_a_key(tmp_path: Path) -> None:
@@ -290,7 +320,7 @@ def test_no_other_bucket_is_opened_for_a_key(tmp_path: Path) -> None:
         found = 0
         for key in range(100):
             try:
-                found += "arrow" in _scan(table, _equals("id", key))
+                found += isinstance(_answer(table, _equals("id", key)), ArrowRows)
             except MissingFileError:
                 continue
         assert 0 < found < 100
@@ -301,8 +331,8 @@ def test_buckets_are_told_where_they_keep_the_cores_busy(tmp_path: Path) -> None
     """As tasks they replace a shuffle: few small ones, or half as many as there are cores."""
     four = _table(tmp_path / "four", ("id",), bucket="4")
     four.append(_rows(*range(100)))
-    assert _scan(four)["bucketedBy"] == {"column": "id", "buckets": 4}
-    assert {part["bucket"] for part in _raw(_scan(four)["raw"])} == {0, 1, 2, 3}
+    assert _scan(four).bucketed_by == BucketedBy(column="id", buckets=4)
+    assert {part["bucket"] for part in _raw(_scan(four).raw)} == {0, 1, 2, 3}
     scan = four.scan(columns=("id",))
     assert bucketed_by(scan, 100) is not None
     scan = replace(scan, target_bytes=1)
@@ -310,4 +340,4 @@ def test_buckets_are_told_where_they_keep_the_cores_busy(tmp_path: Path) -> None
     for key, count in ((("id",), "1"), (("id", "s"), "4"), ((), "4")):
         table = _table(tmp_path / "-".join([*key, count]), key, bucket=count)
         table.append(_rows(1, 2, 3))
-        assert _scan(table)["bucketedBy"] is None
+        assert _scan(table).bucketed_by is None

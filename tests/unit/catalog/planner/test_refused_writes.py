@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from table_store.catalog.planner.protocol.handles import TableHandle
+from table_store.catalog.planner.protocol.spark_values import SparkExpression
+from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.maintenance import compact_table
 from table_store.catalog.planner.write.write_requests import write
 from table_store.storage.file_store.expiry.orphan_files import find_orphan_files
@@ -16,6 +18,7 @@ from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.ids import RandomIds
 from tests.unit.catalog.planner.keyed_table import keyed_table, session_without_spark
+from tests.unit.catalog.planner.references import reference
 
 NEVER_YOUNG = 1 << 50
 SESSION = session_without_spark("refused")
@@ -44,31 +47,28 @@ def orphans(table: FileStoreTable) -> list[str]:
     return [status.name for status in found]
 
 
-def request(table: FileStoreTable, mode: str, *predicates: Any) -> dict[str, Any]:
+def request(table: FileStoreTable, mode: WriteMode, *predicates: SparkExpression) -> Write:
     """A statement that has read the first snapshot."""
-    return {
-        "namespace": ["default"],
-        "name": "t",
-        "handle": {"path": table.path, "schema": 0, "snapshot": 1, "written": ["id"]},
-        "options": {},
-        "mode": mode,
-        "predicates": list(predicates),
-    }
+    handle = TableHandle(path=table.path, schema_id=0, snapshot_id=1, written=("id",))
+    return Write(table=reference(handle), options={}, mode=mode, predicates=predicates)
 
 
-ID_ABOVE_0 = {
-    "name": ">",
-    "children": [{"column": ["id"]}, {"literal": "0", "type": '"long"'}],
-}
+ID_ABOVE_0 = SparkExpression(
+    {"name": ">", "children": [{"column": ["id"]}, {"literal": "0", "type": '"long"'}]}
+)
 
 
 @pytest.mark.parametrize(
     ("mode", "predicates"),
-    [("overwrite", ()), ("overwrite_dynamic", ()), ("overwrite", (ID_ABOVE_0,))],
+    [
+        (WriteMode.OVERWRITE, ()),
+        (WriteMode.OVERWRITE_DYNAMIC, ()),
+        (WriteMode.OVERWRITE, (ID_ABOVE_0,)),
+    ],
     ids=["overwrite", "dynamic", "replace where"],
 )
 def test_a_refused_statement_leaves_no_file(
-    table: FileStoreTable, mode: str, predicates: tuple[Any, ...]
+    table: FileStoreTable, mode: WriteMode, predicates: tuple[SparkExpression, ...]
 ) -> None:
     with pytest.raises(CommitConflictError):
         write(SESSION, request(table, mode, *predicates), KnownRows())
@@ -79,7 +79,7 @@ def test_a_refused_statement_leaves_no_file(
 def test_the_same_statement_leaves_its_rows_where_nobody_is_in_the_way(
     table: FileStoreTable,
 ) -> None:
-    assert write(SESSION, request(table, "append"), KnownRows()) == {"rows": 2}
+    assert write(SESSION, request(table, WriteMode.APPEND), KnownRows()) == 2
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [1, 2, 9]
 
 

@@ -18,11 +18,15 @@ import pyarrow as pa
 import pytest
 
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.handles import TableHandle
+from table_store.catalog.planner.protocol.stream_writes import RunningQuery, StreamBatch
+from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.write_requests import write
 from table_store.storage.file_store.compaction.compaction_picker import SMALL_FILES_FACTOR
 from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import LONG, STRING
+from tests.unit.catalog.planner.references import reference
 
 BATCHES = int(os.environ.get("TABLE_STORE_MICRO_BATCHES", "150"))
 KEPT = 20
@@ -62,15 +66,19 @@ class Batch:
 
 def write_batch(table: FileStoreTable, number: int, content: pa.Table) -> None:
     latest = table.latest_snapshot()
-    handle = {
-        "path": table.path,
-        "schema": table.schema.id,
-        "snapshot": None if latest is None else latest.id,
-        "written": list(table.schema.column_names),
-    }
-    stream = {"query": "q", "run": "r", "batch": number, "offsets": {str(number): "entry"}}
-    argument = {"namespace": ["default"], "name": "t", "handle": handle, "mode": "append"}
-    write(SESSION, {**argument, "options": {}, "stream": stream}, Batch(content))
+    handle = TableHandle(
+        path=table.path,
+        schema_id=table.schema.id,
+        snapshot_id=None if latest is None else latest.id,
+        written=table.schema.column_names,
+    )
+    stream = StreamBatch(
+        query=RunningQuery(query="q", run="r", running=("q",)),
+        batch=number,
+        offsets={str(number): "entry"},
+    )
+    request = Write(table=reference(handle), mode=WriteMode.APPEND, options={}, stream=stream)
+    write(SESSION, request, Batch(content))
 
 
 def expire(table: FileStoreTable) -> None:

@@ -13,6 +13,7 @@ from table_store.catalog.names.process_identity import identity_of
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.names.foreign_requests import drop_foreign, foreign_to_alter
+from table_store.catalog.planner.protocol.spark_values import SparkChange
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.temporary_tables import TemporaryTables
 from table_store.storage.kernel.errors import PathNotAllowedError
@@ -49,13 +50,14 @@ def test_another_location(
     define(access, "default.db/t-1" if is_own else "/named", is_own=is_own)
     record = access.warehouse.find(T)
     assert record is not None
-    change = {"change": "set_property", "key": "location", "value": location}
+    change = SparkChange({"change": "set_property", "key": "location", "value": location})
     if is_allowed:
-        assert foreign_to_alter(access, record, [change])["foreign"]["provider"] == "parquet"
+        assert foreign_to_alter(access, record, [change]).provider == "parquet"
     else:
         with pytest.raises(PathNotAllowedError, match=r"relative|elsewhere|\.\."):
             foreign_to_alter(access, record, [change])
-    assert foreign_to_alter(access, record, [{**change, "key": "note"}])
+    other = SparkChange({**change, "key": "note"})
+    assert foreign_to_alter(access, record, [other]).provider == "parquet"
 
 
 @pytest.mark.parametrize(

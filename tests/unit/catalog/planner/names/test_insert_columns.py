@@ -11,12 +11,19 @@ from table_store.catalog.planner.names.insert_columns import (
     ChangeType,
     split_change_type,
 )
+from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
+
+CATALOG = CatalogReference(name="c", options={}, allowed_roots="")
+
+
+def named(name: str) -> RelationReference:
+    return RelationReference(catalog=CATALOG, namespace=("default",), name=name)
 
 
 def test_the_bridges_own_is_taken_off() -> None:
     said = json.dumps({"column": "kind", "at": 1, "static": ["p"]})
-    argument, change_type = split_change_type({"name": f"t{CHANGE_TYPE_SEPARATOR}{said}"})
-    assert argument == {"name": "t"}
+    relation, change_type = split_change_type(named(f"t{CHANGE_TYPE_SEPARATOR}{said}"))
+    assert relation == named("t")
     assert change_type == ChangeType(column="kind", at=1, static=("p",))
 
 
@@ -24,5 +31,5 @@ def test_the_bridges_own_is_taken_off() -> None:
     "rest", ["", "x", "{}", "[]", "1", '{"column":', '{"column": 1}', '"column"']
 )
 def test_anything_else_is_a_name(rest: str) -> None:
-    name = f"t{CHANGE_TYPE_SEPARATOR}{rest}"
-    assert split_change_type({"name": name}) == ({"name": name}, None)
+    relation = named(f"t{CHANGE_TYPE_SEPARATOR}{rest}")
+    assert split_change_type(relation) == (relation, None)

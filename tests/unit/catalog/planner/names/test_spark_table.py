@@ -3,54 +3,64 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from table_store.catalog.planner.names.spark_table import TEMPORARY, definition_of, properties_of
+from table_store.catalog.planner.protocol.handles import TableHandle
+from table_store.catalog.planner.protocol.spark_values import SparkColumns
+from table_store.catalog.planner.protocol.tables import (
+    DeclaredConstraint,
+    DeclaredTable,
+    LikeSource,
+)
 from table_store.storage.kernel.errors import InvalidOptionError
 
-COLUMNS = json.dumps(
-    {
-        "type": "struct",
-        "fields": [
-            {"name": name, "type": kind, "nullable": False, "metadata": {}}
-            for name, kind in (("id", "integer"), ("ts", "timestamp"))
-        ],
-    }
+COLUMNS = SparkColumns(
+    json.dumps(
+        {
+            "type": "struct",
+            "fields": [
+                {"name": name, "type": kind, "nullable": False, "metadata": {}}
+                for name, kind in (("id", "integer"), ("ts", "timestamp"))
+            ],
+        }
+    )
 )
-KEY = {"kind": "primary key", "name": "pk", "columns": [["id"]]}
+KEY = DeclaredConstraint(kind="primary key", name="pk", columns=(("id",),))
 
 
-def argument(properties: dict[str, str], **rest: Any) -> dict[str, Any]:
-    said = {"columns": COLUMNS, "partitions": [], "constraints": [], "properties": properties}
-    return {**said, **rest}
+def declared(properties: dict[str, str], *constraints: DeclaredConstraint) -> DeclaredTable:
+    return DeclaredTable(
+        columns=COLUMNS, partitions=(), constraints=constraints, properties=properties
+    )
 
 
 def test_options_may_be_said_by_any_clause_of_spark() -> None:
     """OPTIONS (…) comes twice; the rest of what Spark adds means nothing to us."""
     given = {"option.bucket": "2", "bucket": "2", "owner": "me", TEMPORARY: "true"}
-    definition = definition_of(argument({**given, "provider": "tablestore", "comment": "c"}))
+    definition = definition_of(declared({**given, "provider": "tablestore", "comment": "c"}))
     assert (definition.options, definition.comment) == ({"bucket": "2"}, "c")
 
 
 @pytest.mark.parametrize("key", ["location", "external", "collation"])
 def test_what_a_managed_table_cannot_be_is_refused(key: str) -> None:
     with pytest.raises(InvalidOptionError, match=key):
-        definition_of(argument({key: "true"}))
+        definition_of(declared({key: "true"}))
 
 
 def test_like_copies_the_table_but_not_what_is_its_own() -> None:
     """A topic belongs to one table; a comment says what one table is for."""
     own = {"comment": "c", "log.kafka.topic": "t"}
     copied = {"bucket": "2", "watermark.column": "ts", "watermark.expression": "ts"}
-    source = definition_of(argument({**own, **copied}, constraints=[KEY])).schema(time_ms=0)
+    source = definition_of(declared({**own, **copied}, KEY)).schema(time_ms=0)
     like = definition_of(
-        argument(
-            {"bucket": "4"},
-            source_properties=properties_of(source, "/somewhere"),
-            source_constraints=[KEY],
-        )
+        declared({"bucket": "4"}),
+        LikeSource(
+            handle=TableHandle(path="/somewhere", schema_id=0, snapshot_id=None),
+            properties=properties_of(source, "/somewhere"),
+            constraints=(KEY,),
+        ),
     )
     assert like.options == {"bucket": "4"}
     assert like.watermark == ("ts", "ts")

@@ -3,19 +3,66 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from table_store.catalog.planner.process.endpoint import PlannerEndpoint
+from table_store.catalog.planner.process.handler import handlers
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.storage.kernel.errors import NotFoundError
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    id: int
+
+
+def fails(session: PlannerSession, request: Numbered) -> None:
+    raise KeyError("x")
+
+
+def refuses(session: PlannerSession, request: Numbered) -> None:
+    raise NotFoundError(kind="table", name=f"t{request.id}")
+
+
+def doubles(session: PlannerSession, request: Numbered) -> Numbered:
+    return Numbered(2 * request.id)
+
+
+def adds(session: PlannerSession, request: Numbered, data: int) -> int:
+    return request.id + data
+
+
+def answered(function: Callable[..., Any], request: Any, data: Any = None) -> Any:
+    endpoint = PlannerEndpoint(handlers([function]))
+    endpoint.bind(None, "/logs/planner-1.log")
+    text = json.dumps(request)
+    return json.loads(endpoint.handle(None, "session", "numbered", text, data, None))
+
+
+def test_requests_and_answers_are_values() -> None:
+    assert answered(doubles, {"id": 2}) == {"value": {"id": 4}}
+    assert answered(adds, {"id": 2}, 3) == {"value": 5}
+
+
+def test_an_error_of_ours_has_its_condition() -> None:
+    error = answered(refuses, {"id": 1})["error"]
+    assert error == {
+        "condition": "TABLE_STORE_NOT_FOUND",
+        "message": str(NotFoundError(kind="table", name="t1")),
+        "sqlState": "42P01",
+    }
+
+
+def test_a_request_of_another_form_is_refused() -> None:
+    error = answered(doubles, {"id": 1, "name": "t"})["error"]
+    assert error["condition"] == "TABLE_STORE_INTERNAL_ERROR"
+    assert "Numbered has no 'name'" in error["message"]
 
 
 def test_an_internal_error_names_the_log() -> None:
-    def fails(session: Any, argument: Any) -> None:
-        raise KeyError("x")
-
-    endpoint = PlannerEndpoint({"fails": fails}, {})
-    endpoint.bind(None, "/logs/planner-1.log")
-    answer = json.loads(endpoint.handle(None, "session", "fails", "{}", None, None))
-    error = answer["error"]
+    error = answered(fails, {"id": 1})["error"]
     assert error["condition"] == "TABLE_STORE_INTERNAL_ERROR"
     assert "KeyError" in error["message"]
     assert "/logs/planner-1.log" in error["message"]

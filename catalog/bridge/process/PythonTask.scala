@@ -1,0 +1,78 @@
+package org.apache.spark.sql.tablestore
+
+import java.util.{ArrayList, Base64, HashMap}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.TaskContext
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonFunction, SimplePythonFunction}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.python.{ArrowPythonRunner, PythonSQLMetrics}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.json4s._
+
+/** A task of the planner's in Python workers: the one way in which scans, writes and compactions use them. */
+case class PythonTask(function: PythonFunction, settings: PythonTask.Settings) {
+
+  /** What the task of Spark's that this is called in gets back for batches of rows. */
+  def run(batches: Iterator[Iterator[InternalRow]], schema: StructType): Iterator[ColumnarBatch] = {
+    val task = TaskContext.get()
+    val runner = new ArrowPythonRunner(
+      Seq((ChainedPythonFunctions(Seq(function)), 0L)),
+      PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
+      Array(Array(0)),
+      new StructType().add("rows", schema),
+      "UTC",
+      false,
+      settings.configuration,
+      settings.metrics,
+      None,
+      None
+    )
+    runner.compute(batches.map(PythonTask.wrapped), task.partitionId(), task)
+  }
+}
+
+object PythonTask {
+  import Json.formats
+
+  case class Settings(configuration: Map[String, String], metrics: Map[String, SQLMetric])
+
+  def settings(session: SparkSession): Settings = {
+    val context = session.sparkContext
+    val descriptions = PythonSQLMetrics
+    Settings(
+      ArrowPythonRunner.getPythonRunnerConfMap(session.sessionState.conf),
+      descriptions.pythonSizeMetricsDesc.map { case (k, v) => k -> SQLMetrics.createSizeMetric(context, v) } ++
+        descriptions.pythonTimingMetricsDesc.map { case (k, v) => k -> SQLMetrics.createTimingMetric(context, v) } ++
+        descriptions.pythonOtherMetricsDesc.map { case (k, v) => k -> SQLMetrics.createMetric(context, v) }
+    )
+  }
+
+  /** Of what the planner answers. */
+  def apply(answer: JValue, settings: Settings): PythonTask = PythonTask(
+    SimplePythonFunction(
+      Base64.getDecoder.decode((answer \ "function").extract[String]).toSeq,
+      new HashMap((answer \ "environment").extract[Map[String, String]].asJava),
+      new ArrayList[String](),
+      (answer \ "python").extract[String],
+      (answer \ "pythonVersion").extract[String],
+      new ArrayList(),
+      null
+    ),
+    settings
+  )
+
+  /** Each row as the only column of another, which the workers' protocol wants. */
+  private def wrapped(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val row = new GenericInternalRow(1)
+    rows.map { inner =>
+      row.update(0, inner)
+      row
+    }
+  }
+}

@@ -1,0 +1,171 @@
+package org.apache.spark.sql.tablestore
+
+import org.apache.spark.sql.connector.catalog.Identifier
+import org.json4s._
+
+/** An object in JSON with a key for each parameter; None is a key that is not there. */
+trait Record extends Product {
+  def toJson: JObject = JObject(productElementNames.zip(productIterator).map { case (key, value) =>
+    key -> Record.json(value)
+  }
+      .filter(_._2 != JNothing).toList)
+}
+
+object Record {
+  private def json(value: Any): JValue = value match {
+    case json: JValue => json
+    case record: Record => record.toJson
+    case text: String => JString(text)
+    case number: Long => JLong(number)
+    case number: Int => JInt(number)
+    case truth: Boolean => JBool(truth)
+    case option: Option[_] => option.map(json).getOrElse(JNothing)
+    case values: Map[_, _] => JObject(values.map { case (key, part) => key.toString -> nullable(part) }.toList)
+    case values: Iterable[_] => JArray(values.map(json).toList)
+    case other => throw new IllegalArgumentException(s"no JSON stands for a ${other.getClass}")
+  }
+  private def nullable(value: Any): JValue = if (value == None) JNull else json(value)
+}
+
+/** What the planner is asked: keys are the names of the parameters. `catalog/planner/protocol` has the same values in
+  * Python, and a test compares both.
+  */
+object Requests {
+  sealed trait Request extends Record {
+
+    /** `LoadTable` asks for `load_table`. */
+    lazy val name: String = productPrefix.replaceAll("(?<!^)(?=[A-Z])", "_").toLowerCase(java.util.Locale.ROOT)
+
+    /** Whether it may be asked again when the planner died meanwhile. */
+    def isRepeatable: Boolean = true
+  }
+
+  /** A request that changes something: whether it did is not known when the planner died. */
+  sealed trait Change extends Request {
+    override def isRepeatable: Boolean = false
+  }
+
+  // What requests are about
+
+  case class CatalogReference(
+      name: String, options: Map[String, String], allowedRoots: String, onlyTemporary: Boolean = false) extends Record
+
+  case class RelationReference(catalog: CatalogReference, namespace: Seq[String], name: String) extends Record {
+    def identifier: Identifier = Identifier.of(namespace.toArray, name)
+  }
+
+  /** A loaded table; `handle` is what the planner said of it, which nobody here understands. */
+  case class TableReference(relation: RelationReference, handle: JValue) extends Record
+
+  // Namespaces
+
+  case class ListNamespaces(catalog: CatalogReference) extends Request
+  case class LoadNamespace(catalog: CatalogReference, namespace: Seq[String]) extends Request
+  case class CreateNamespace(catalog: CatalogReference, namespace: Seq[String], properties: Map[String, String])
+      extends Change
+  case class AlterNamespace(
+      catalog: CatalogReference, namespace: Seq[String], changed: Map[String, String], removed: Seq[String])
+      extends Change
+  case class DropNamespace(catalog: CatalogReference, namespace: Seq[String], cascade: Boolean) extends Change
+  case class ListTables(catalog: CatalogReference, namespace: Seq[String]) extends Request
+  case class ListViews(catalog: CatalogReference, namespace: Seq[String]) extends Request
+
+  // Tables
+
+  case class TableExists(relation: RelationReference) extends Request
+  case class LoadTable(
+      relation: RelationReference, version: Option[String] = None, timestampUs: Option[Long] = None,
+      privileges: Seq[String] = Nil) extends Request
+  case class LoadRelation(relation: RelationReference) extends Request
+  case class PartitionTransform(name: String, columns: Seq[Seq[String]]) extends Record
+  case class DeclaredConstraint(kind: String, name: String, columns: Seq[Seq[String]] = Nil) extends Record
+  case class DeclaredTable(
+      columns: String, partitions: Seq[PartitionTransform], properties: Map[String, String],
+      constraints: Seq[DeclaredConstraint]) extends Record
+  case class LikeSource(
+      handle: JValue, properties: Map[String, String], constraints: Seq[DeclaredConstraint]) extends Record
+  case class CreateTable(
+      relation: RelationReference, definition: DeclaredTable, like: Option[LikeSource] = None) extends Change
+  case class StageTable(relation: RelationReference, definition: DeclaredTable, mode: String) extends Change
+  case class CommitStaged(table: TableReference) extends Change
+  case class AbortStaged(table: TableReference) extends Request
+  case class AlterTable(relation: RelationReference, changes: Seq[JObject]) extends Change
+  case class CanAlter(table: TableReference, change: JObject) extends Request
+  case class DropTable(relation: RelationReference) extends Change
+  case class RenameTable(relation: RelationReference, to: RelationReference) extends Change
+  case class DeclaredForeign(
+      columns: String, partitionColumns: Seq[String], properties: Map[String, String]) extends Record
+  case class RecordForeign(relation: RelationReference, definition: DeclaredForeign, isNew: Boolean) extends Change
+  case class MirrorEntry(relation: RelationReference) extends Request
+
+  // Views
+
+  case class ViewDefinition(
+      queryText: String, currentCatalog: Option[String], currentNamespace: Seq[String], sqlConfigs: Map[String, String],
+      schemaMode: Option[String], queryColumnNames: Seq[String], columns: String,
+      properties: Map[String, String]) extends Record
+  case class DefineView(relation: RelationReference, view: ViewDefinition, mode: String) extends Change
+  case class NoteViewColumns(relation: RelationReference, queryText: String, columns: String) extends Change
+  case class DropView(relation: RelationReference) extends Change
+  case class RenameView(relation: RelationReference, to: RelationReference) extends Change
+
+  // Procedures and partitions
+
+  case class ListProcedures(catalog: CatalogReference) extends Request
+  case class LoadProcedure(procedure: RelationReference) extends Request
+  case class CallProcedure(procedure: RelationReference, arguments: Map[String, Option[String]]) extends Change
+  case class ListPartitions(table: TableReference, partition: Map[String, Option[String]]) extends Request
+  case class LoadPartition(table: TableReference, partition: Map[String, Option[String]]) extends Request
+  case class DropPartitions(table: TableReference, partitions: Seq[Map[String, Option[String]]]) extends Change
+
+  // Reading
+
+  case class AskedScan(
+      table: TableReference, columns: Seq[String], schema: String, predicates: Seq[JValue], limit: Option[Int],
+      options: Map[String, String], parallelism: Int) extends Record
+  case class PlanScan(scan: AskedScan) extends Request
+  case class AggregateFunction(name: String, column: Option[Seq[String]] = None) extends Record
+  case class ExactAggregates(table: TableReference, functions: Seq[AggregateFunction]) extends Request
+  case class StatedBound(
+      version: Option[String] = None, timestampUs: Option[Long] = None, isInclusive: Boolean) extends Record
+  case class LoadChangelog(
+      relation: RelationReference, start: Option[StatedBound], end: Option[StatedBound], deduplicationMode: String,
+      computeUpdates: Boolean) extends Request
+
+  // Streams that read
+
+  case class StreamStart(scan: AskedScan) extends Request
+  case class StreamLatest(
+      scan: AskedScan, start: Option[String] = None, bound: Option[String] = None, isLimited: Boolean = false)
+      extends Request
+  case class PlanStream(scan: AskedScan, start: String, end: String, parallelism: Int) extends Request
+  case class StreamTask(scan: AskedScan) extends Request
+  case class StreamLag(scan: AskedScan, start: String) extends Request
+
+  // Writing
+
+  case class Write(
+      table: TableReference, mode: String, predicates: Seq[JValue] = Nil, options: Map[String, String],
+      command: Option[String] = None, row: Option[Seq[Int]] = None, rowId: Seq[Int] = Nil, upserts: Boolean = false,
+      stream: Option[StreamBatch] = None) extends Change
+  case class CanDeleteWhere(table: TableReference, predicates: Seq[JValue]) extends Request
+  case class DeleteWhere(table: TableReference, predicates: Seq[JValue]) extends Change
+
+  // Streams that write
+
+  case class RunningQuery(query: String, run: String, running: Seq[String]) extends Record
+  case class StreamBatch(query: RunningQuery, batch: Long, offsets: Map[String, String]) extends Record
+  case class StartStreamWrite(
+      table: TableReference, query: Option[String], lastOffset: Long, running: Seq[String], outputMode: String)
+      extends Request
+  case class BeginStreamBatch(
+      table: TableReference, stream: StreamBatch, options: Map[String, String], isComplete: Boolean) extends Request
+  case class RenewStreamWrite(table: TableReference, query: RunningQuery) extends Request
+  case class EndStreamWrite(table: TableReference, query: RunningQuery) extends Request
+
+  // Statements and sessions
+
+  case class Parse(sql: String) extends Request
+  case class RunStatement(command: JValue) extends Change
+  case class EndSession() extends Request
+}
