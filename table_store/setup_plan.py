@@ -69,7 +69,7 @@ def plan_setup(
         if not _same(jar, home.jars / jar.name)
     ]
     path = home.conf / DEFAULTS_NAME
-    old = path.read_text(encoding="utf-8") if path.exists() else None
+    old = path.read_bytes().decode() if path.exists() else None  # with a user's \r\n as it is
     new = spark_defaults.with_block(old or "", defaults)
     if new != old:
         others = bool(old) and spark_defaults.without_block(old or "") != ""
@@ -94,7 +94,7 @@ def plan_undo(home: SparkHome) -> tuple[Change, ...]:
     changes = [Change(path=Path(p)) for p in sorted(_made_before(home)) if Path(p).exists()]
     path = home.conf / DEFAULTS_NAME
     if path.exists():
-        old = path.read_text(encoding="utf-8")
+        old = path.read_bytes().decode()
         rest = spark_defaults.without_block(old)
         if rest != old:
             changes.append(Change(path=path, content=rest if rest.strip() else None))

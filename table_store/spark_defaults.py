@@ -55,9 +55,8 @@ def with_block(text: str, ours: str) -> str:
     for key in _USERS_COUNT:
         if key in named:
             body = re.sub(rf"^{re.escape(key)}\s.*\n?", "", body, flags=re.MULTILINE)
-    gap = "" if not users or users.endswith("\n") else "\n"
-    between = "\n" if users.strip() else ""
-    return f"{users}{gap}{between}{_BEGIN}\n{body}\n{_END}\n"
+    between = "\n" if users else ""  # exactly one, so that `without_block` returns every byte
+    return f"{users}{between}{_BEGIN}\n{body}\n{_END}\n"
 
 
 def overlaid(base: str, addition: str) -> str:

@@ -6,12 +6,16 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from tests.tiers import is_core, without_test
 
 if TYPE_CHECKING:
     from tests.servers.kafka_broker import KafkaBroker
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # of a busy machine nothing follows
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.hookimpl(tryfirst=True)

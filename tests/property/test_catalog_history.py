@@ -220,7 +220,7 @@ class Catalog:
 
 
 @given(st.lists(steps, max_size=25))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_catalog_is_a_dictionary(history: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as root:
         catalog = Catalog(f"{root}/warehouse")

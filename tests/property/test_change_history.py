@@ -310,7 +310,7 @@ def schema_of(has_key: bool, is_partitioned: bool, buckets: int) -> TableSchema:
     mode=ChangeMode(deduplication=Deduplication.NET_CHANGES),
     predicate=0,
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     steps=STEPS,
     has_key=st.booleans(),
@@ -361,7 +361,7 @@ def test_replayed_changes_are_the_table(
     mode=ChangeMode(deduplication=Deduplication.NET_CHANGES),
     predicate=3,
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     steps=STEPS,
     has_key=st.booleans(),

@@ -83,7 +83,7 @@ class SteppedFiles:
             self._files.pop(path, None)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.integers(0, TAKERS - 1), max_size=120))
 def test_only_one_holds_a_claim(order: list[int]) -> None:
     files: dict[str, bytes] = {}

@@ -135,7 +135,7 @@ class History:
                 assert Path(fresh.file_path(file)).exists()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(steps)
 # A file changes its level twice and goes; its first entry must not come back when they merge.
 @example(

@@ -70,7 +70,7 @@ def _sorted(tables: list[pa.Table], schema: pa.Schema) -> list[dict[str, object]
     return sorted(rows, key=repr)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     runs=st.lists(ROWS, min_size=1, max_size=6),
     target=st.sampled_from([1 << 30, 4000, 1500]),

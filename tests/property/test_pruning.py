@@ -165,7 +165,7 @@ class Made:
         ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.sampled_from([KEYED, KEYLESS]), files, predicates)
 def test_pruned_files_give_the_same_rows(
     schema: TableSchema, made: list[tuple[str, list[Row]]], predicate: Predicate
@@ -182,7 +182,7 @@ def test_pruned_files_give_the_same_rows(
     assert told in (None, len(whole))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from([KEYED, KEYLESS]), files, st.sampled_from(["s", "d"]))
 def test_bounds_and_counts_that_are_told_are_right(
     schema: TableSchema, made: list[tuple[str, list[Row]]], column: str

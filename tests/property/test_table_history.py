@@ -222,7 +222,7 @@ def schema_of(has_key: bool, is_partitioned: bool, buckets: int, form: str) -> T
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     steps=STEPS,
     has_key=st.booleans(),
@@ -268,7 +268,7 @@ BAG_STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(steps=BAG_STEPS, is_partitioned=st.booleans())
 def test_a_bag_in_three_buckets_stays_exact(
     steps: list[tuple[str, list[Any], bool]], is_partitioned: bool

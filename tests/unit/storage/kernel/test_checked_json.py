@@ -60,7 +60,7 @@ def test_what_was_written_comes_back(item: dict[str, Any], version: int) -> None
     assert found == {"version": version, **item}
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(item=st.dictionaries(KEYS, VALUES, max_size=2))
 def test_every_flipped_bit_and_every_cut_is_refused(item: dict[str, Any]) -> None:
     data = to_checked_json(item, version=2)

@@ -51,7 +51,7 @@ _CASES = st.recursive(
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_values_and_nulls_stay(data: st.DataObject) -> None:
     before, after, values = data.draw(_CASES)
     rows = data.draw(st.lists(_or_null(values), min_size=1, max_size=6))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from table_store.storage.file_store.bag.bag import Deletions, equality_groups
@@ -73,7 +73,6 @@ def test_no_rows() -> None:
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", "b", None])), max_size=25)
 
 
-@settings(deadline=None)
 @given(ROWS, st.lists(ROWS, max_size=3), st.booleans())
 def test_counts_are_those_of_a_multiset(
     deleted: list[tuple[Any, ...]], parts: list[list[tuple[Any, ...]]], is_hashed: bool

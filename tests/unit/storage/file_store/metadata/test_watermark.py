@@ -136,7 +136,7 @@ def test_a_commit_that_lost_a_race_does_not_take_it_back(tmp_path: Path) -> None
     assert watermark(table) == 50
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.lists(st.none() | st.integers(-(10**9), 10**9), max_size=4), max_size=6))
 def test_it_is_that_of_the_greatest_row(
     tmp_path_factory: pytest.TempPathFactory, commits: list[list[int | None]]

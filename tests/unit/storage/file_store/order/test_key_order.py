@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from table_store.storage.file_store.order.key_order import key_codes, order_by_key
@@ -100,7 +100,6 @@ ROWS = st.lists(st.tuples(TEXT, INTEGER, st.integers(-3, 3), LONG_DECIMAL), max_
 COLUMNS = st.permutations(range(4)).flatmap(lambda p: st.integers(1, 4).map(lambda n: p[:n]))
 
 
-@settings(deadline=None)
 @given(ROWS, COLUMNS, st.randoms(use_true_random=False))
 def test_any_columns_order_as_python_orders_tuples(
     rows: list[tuple[Any, ...]], columns: list[int], chance: random.Random

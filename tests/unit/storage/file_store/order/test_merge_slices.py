@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from table_store.storage.file_store.order.merge import newest_per_key
@@ -26,7 +26,6 @@ def run_rows(run: list[tuple[str, int]], number: int, batch_rows: int) -> RunRow
     return RunRows(len(run), batches())
 
 
-@settings(deadline=None)
 @given(st.lists(RUN, max_size=5), st.integers(1, 4), st.integers(1, 60))
 def test_slices_hold_every_key_once_and_runs_in_order(
     runs: list[list[tuple[str, int]]], batch_rows: int, rows_max: int

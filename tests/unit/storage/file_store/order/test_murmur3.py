@@ -9,7 +9,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from table_store.storage.file_store.order import murmur3
@@ -55,7 +55,6 @@ def laid_out(lengths: list[int]) -> tuple[Bytes, Lengths, Lengths]:
     return data.astype(np.uint8), starts, sizes
 
 
-@settings(deadline=None)
 @given(LENGTHS, st.randoms(use_true_random=False))
 def test_is_the_algorithm(lengths: list[int], chance: random.Random) -> None:
     chance.shuffle(lengths)

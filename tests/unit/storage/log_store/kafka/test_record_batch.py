@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch
 from kafka.record.util import encode_varint
@@ -23,7 +23,6 @@ from table_store.storage.log_store.kafka.record_batch import (
 PRODUCER = ProducerState(producer_id=77, epoch=3, is_transactional=True)
 
 
-@settings(deadline=None)
 @given(
     values=st.lists(st.binary(max_size=300), min_size=1, max_size=40),
     has_key=st.booleans(),
