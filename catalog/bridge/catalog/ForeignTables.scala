@@ -24,7 +24,6 @@ import org.apache.spark.sql.sources.InsertableRelation
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.Utils
-import org.json4s._
 
 /** A foreign table as the planner keeps it: `USING parquet`, `delta`, …. Spark reads and writes it. */
 case class ForeignDefinition(provider: String, columns: StructType, partitionColumns: Seq[String],
@@ -47,16 +46,15 @@ case class ForeignDefinition(provider: String, columns: StructType, partitionCol
 }
 
 object ForeignDefinition {
-  import Json.formats
 
-  /** Of the planner's JSON. */
-  def apply(json: JValue): ForeignDefinition = {
-    val kept = Json.toStrings(json \ "properties").asScala.toMap
-    val location = (json \ "location").extractOpt[String].map(TableCatalog.PROP_LOCATION -> _)
-    val comment = (json \ "comment").extractOpt[String].map(TableCatalog.PROP_COMMENT -> _)
-    ForeignDefinition((json \ "provider").extract[String], Json.struct(json \ "columns"),
-      (json \ "partitionColumns").extract[Seq[String]], kept ++ location ++ comment)
-  }
+  /** As the planner answers. */
+  def apply(known: Answers.ForeignDefinition): ForeignDefinition = ForeignDefinition(
+    known.provider,
+    Json.struct(known.columns),
+    known.partitionColumns,
+    known.properties ++ known.location.map(TableCatalog.PROP_LOCATION -> _) ++
+      known.comment.map(TableCatalog.PROP_COMMENT -> _)
+  )
 
   /** Of a CREATE TABLE; `folder` is its place where the statement names none. */
   def apply(info: TableInfo, folder: String): ForeignDefinition = {

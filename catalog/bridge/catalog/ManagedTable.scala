@@ -2,6 +2,8 @@ package org.apache.spark.sql.tablestore
 
 import java.util
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.catalog._
@@ -15,45 +17,43 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
 
 /** A table at one snapshot, as the planner described it; the description goes back with every request. */
-class ManagedTable(relation: Requests.RelationReference, definition: JValue)
+class ManagedTable(relation: Requests.RelationReference, definition: Answers.DescribedTable)
     extends Table with SupportsRead with SupportsWrite with SupportsRowLevelOperations with SupportsMetadataColumns
     with SupportsSchemaEvolution {
-  import Json.formats
-  val reference: Requests.TableReference = Requests.TableReference(relation, definition \ "handle")
+  val reference: Requests.TableReference = Requests.TableReference(relation, definition.handle)
 
-  override def name(): String = (definition \ "name").extract[String]
+  override def name(): String = definition.name
   override def toString: String = s"TableStoreTable ${name()}"
-  override def id(): String = (definition \ "id").extractOpt[String].orNull
-  override def version(): String = (definition \ "version").extractOpt[String].orNull
-  private val struct: StructType = CatalogV2Util.v2ColumnsToStructType(Json.toColumns(definition \ "columns"))
+  override def version(): String = definition.version.orNull
+  private val struct: StructType =
+    CatalogV2Util.v2ColumnsToStructType(CatalogV2Util.structTypeToV2Columns(definition.columns))
 
   /** With CHAR and VARCHAR as declared, which Spark makes strings where it reads and writes; but not inside of a struct:
     * there Spark could not read back what it notes of names with a blank in them. */
   override val columns: Array[Column] = CatalogV2Util.structTypeToV2Columns(StructType(
-      Json.struct(definition \ "columns").map(field =>
+      definition.columns.map(field =>
         if (field.dataType.existsRecursively(_.isInstanceOf[StructType])) field
         else CharVarcharUtils.getRawType(field.metadata).map(raw => field.copy(dataType = raw)).getOrElse(field))))
   override def schema(): StructType = struct
-  def computedColumns: Seq[Column] = Json.toColumns(definition \ "computed").toSeq
-  override val partitioning: Array[Transform] = Json.toTransforms(definition \ "partitions")
-  override val properties: util.Map[String, String] = Json.toStrings(definition \ "properties")
-  override val constraints: Array[Constraint] = Json.toConstraints(definition \ "constraints")
+  def computedColumns: Seq[Column] = CatalogV2Util.structTypeToV2Columns(definition.computed).toSeq
+  override val partitioning: Array[Transform] = definition.partitions.map(Json.identity).toArray
+  override val properties: util.Map[String, String] = definition.properties.asJava
+  override val constraints: Array[Constraint] = definition.constraints.map(Json.primaryKey).toArray
   override val capabilities: util.Set[TableCapability] = {
-    val names = (definition \ "capabilities").extract[Array[String]].map(TableCapability.valueOf)
     val set = util.EnumSet.noneOf(classOf[TableCapability])
-    names.foreach(set.add)
+    definition.capabilities.foreach(name => set.add(TableCapability.valueOf(name)))
     set
   }
-  override val metadataColumns: Array[MetadataColumn] = (definition \ "metadataColumns").children.map { column =>
+  override val metadataColumns: Array[MetadataColumn] = definition.metadataColumns.map { column =>
     new MetadataColumn {
-      override def name(): String = (column \ "name").extract[String]
-      override def dataType(): DataType = DataType.fromJson((column \ "type").extract[String])
-      override def isNullable: Boolean = (column \ "nullable").extract[Boolean]
+      override def name(): String = column.name
+      override def dataType(): DataType = DataType.fromJson(column.`type`)
+      override def isNullable: Boolean = column.nullable
     }: MetadataColumn
   }.toArray
 
   override def supportsColumnChange(change: TableChange.ColumnChange): Boolean =
-    PlannerProcess.ask(Requests.CanAlter(reference, Json.change(change))).extract[Boolean]
+    PlannerProcess.ask(Requests.CanAlter(reference, Json.change(change)))
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
     new ManagedScanBuilder(reference, name(), schema(), options)
@@ -68,17 +68,15 @@ class ManagedTable(relation: Requests.RelationReference, definition: JValue)
           ManagedTable.this.newScanBuilder(options)
         override def newWriteBuilder(write: LogicalWriteInfo): DeltaWriteBuilder =
           new ManagedDeltaWriteBuilder(reference, name(), info.command.toString, write)
-        override val representUpdateAsDeleteAndInsert: Boolean =
-          (definition \ "updateAsDeleteAndInsert").extract[Boolean]
+        override val representUpdateAsDeleteAndInsert: Boolean = definition.updateAsDeleteAndInsert
         override val rowId: Array[NamedReference] =
-          (definition \ "rowId").extract[Array[String]].map(FieldReference.column(_): NamedReference)
+          definition.rowId.map(FieldReference.column(_): NamedReference).toArray
       }
 }
 
 /** A managed table whose partitions can be listed, dropped and truncated. */
-class PartitionedManagedTable(relation: Requests.RelationReference, definition: JValue)
+class PartitionedManagedTable(relation: Requests.RelationReference, definition: Answers.DescribedTable)
     extends ManagedTable(relation, definition) with SupportsAtomicPartitionManagement {
-  import Json.formats
   override def partitionSchema(): StructType = StructType(partitioning.map(transform =>
       schema()(transform.references.head.fieldNames.head)))
 
@@ -96,9 +94,9 @@ class PartitionedManagedTable(relation: Requests.RelationReference, definition: 
   override def listPartitionIdentifiers(names: Array[String], partition: InternalRow): Array[InternalRow] =
     Json.rows(PlannerProcess.ask(Requests.ListPartitions(reference, values(partition, names))))
   override def loadPartitionMetadata(partition: InternalRow): util.Map[String, String] =
-    Json.toStrings(PlannerProcess.ask(Requests.LoadPartition(reference, spec(partition))))
+    PlannerProcess.ask(Requests.LoadPartition(reference, spec(partition))).asJava
   override def dropPartitions(partitions: Array[InternalRow]): Boolean =
-    PlannerProcess.ask(Requests.DropPartitions(reference, partitions.toSeq.map(spec))).extract[Boolean]
+    PlannerProcess.ask(Requests.DropPartitions(reference, partitions.toSeq.map(spec)))
   override def truncatePartitions(partitions: Array[InternalRow]): Boolean = dropPartitions(partitions)
   override def truncatePartition(partition: InternalRow): Boolean = truncatePartitions(Array(partition))
   override def createPartitions(partitions: Array[InternalRow], properties: Array[util.Map[String, String]]): Unit =
@@ -108,7 +106,7 @@ class PartitionedManagedTable(relation: Requests.RelationReference, definition: 
 }
 
 /** A table that nobody sees until `commitStagedChanges`: CTAS, REPLACE TABLE, RTAS. */
-class StagedManagedTable(relation: Requests.RelationReference, definition: JValue)
+class StagedManagedTable(relation: Requests.RelationReference, definition: Answers.DescribedTable)
     extends ManagedTable(relation, definition) with StagedTable {
   override def commitStagedChanges(): Unit = {
     PlannerProcess.ask(Requests.CommitStaged(reference))
@@ -118,17 +116,16 @@ class StagedManagedTable(relation: Requests.RelationReference, definition: JValu
 }
 
 object ManagedTable {
-  def apply(relation: Requests.RelationReference, definition: JValue): ManagedTable =
-    if ((definition \ "partitions").children.isEmpty) new ManagedTable(relation, definition) with Truncated
+  def apply(relation: Requests.RelationReference, definition: Answers.DescribedTable): ManagedTable =
+    if (definition.partitions.isEmpty) new ManagedTable(relation, definition) with Truncated
     else new PartitionedManagedTable(relation, definition) with Truncated
 }
 
 /** TRUNCATE, and DELETE that the planner can do by dropping whole partitions. */
 trait Truncated extends SupportsDeleteV2 { self: ManagedTable =>
-  import Json.formats
   private def expressions(where: Array[Predicate]): Seq[JValue] = where.toSeq.map(Json.expression)
   override def canDeleteWhere(where: Array[Predicate]): Boolean =
-    PlannerProcess.ask(Requests.CanDeleteWhere(reference, expressions(where))).extract[Boolean]
+    PlannerProcess.ask(Requests.CanDeleteWhere(reference, expressions(where)))
   override def deleteWhere(where: Array[Predicate]): Unit =
     PlannerProcess.ask(Requests.DeleteWhere(reference, expressions(where)))
   override def truncateTable(): Boolean = { deleteWhere(Array.empty); true }

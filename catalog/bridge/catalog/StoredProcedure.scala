@@ -6,19 +6,18 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, ProcedureParameter, UnboundProcedure}
 import org.apache.spark.sql.connector.read.{LocalScan, Scan}
 import org.apache.spark.sql.types.{DataType, StructType}
-import org.json4s._
 
-class StoredProcedure(procedure: Requests.RelationReference, definition: JValue) extends UnboundProcedure
+class StoredProcedure(procedure: Requests.RelationReference, definition: Answers.DescribedProcedure)
+    extends UnboundProcedure
     with BoundProcedure {
-  import Json.formats
   override def name(): String = procedure.name
-  override def description(): String = (definition \ "description").extract[String]
+  override def description(): String = definition.description
   override def bind(inputType: StructType): BoundProcedure = this
   override def isDeterministic: Boolean = false
-  override val parameters: Array[ProcedureParameter] = (definition \ "parameters").children.map { parameter =>
-    val builder = ProcedureParameter.in((parameter \ "name").extract[String],
-      DataType.fromJson((parameter \ "type").extract[String])).comment((parameter \ "description").extract[String])
-    (parameter \ "default").extractOpt[String].foreach(builder.defaultValue(_: String))
+  override val parameters: Array[ProcedureParameter] = definition.parameters.map { parameter =>
+    val builder = ProcedureParameter.in(parameter.name, DataType.fromJson(parameter.`type`))
+      .comment(parameter.description)
+    parameter.default.foreach(builder.defaultValue(_: String))
     builder.build()
   }.toArray
 
@@ -29,8 +28,8 @@ class StoredProcedure(procedure: Requests.RelationReference, definition: JValue)
     }
     val answer = PlannerProcess.ask(Requests.CallProcedure(procedure, arguments.toMap))
     val result = new LocalScan {
-      override def readSchema(): StructType = Json.struct(answer \ "schema")
-      override def rows(): Array[InternalRow] = Json.rows(answer \ "rows")
+      override def readSchema(): StructType = answer.schema
+      override def rows(): Array[InternalRow] = Json.rows(answer.rows)
     }
     util.List.of[Scan](result).iterator()
   }

@@ -11,12 +11,10 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.json4s._
 
 /** The catalog of managed tables and views. Every method is one request to the planner. */
 class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with SupportsNamespaces with ProcedureCatalog
     with BucketFunctions {
-  import Json.formats
   private var catalog: Requests.CatalogReference = _
   private var catalogName: String = _
   private lazy val foreign = new ForeignTables(catalogName)
@@ -56,7 +54,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
 
   private def relation(ident: Identifier): Requests.RelationReference =
     Requests.RelationReference(catalog, ident.namespace.toSeq, ident.name)
-  private def ask(request: Requests.Request): JValue = PlannerProcess.ask(request)
+  private def ask[A](request: Requests.Request[A]): A = PlannerProcess.ask(request)
   private def followed[T](names: Identifier*)(result: T): T = {
     SessionCatalogMirror.follow(catalog, names: _*)
     result
@@ -67,13 +65,12 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     val ident = request.relation.identifier
     toTable(ident, Errors.ofLoading(ident)(ask(request)), request.version, request.timestampUs)
   }
-  private def toTable(
-      ident: Identifier, table: JValue, version: Option[String] = None, micros: Option[Long] = None): Table =
-    Json.kind(table) match {
-      case "ForeignDefinition" => foreign.load(ident, ForeignDefinition(table), version, micros)
-      case _ => ManagedTable(relation(ident), table)
-    }
-  override def tableExists(ident: Identifier): Boolean = ask(Requests.TableExists(relation(ident))).extract[Boolean]
+  private def toTable(ident: Identifier, table: Answers.LoadedTable, version: Option[String] = None,
+      micros: Option[Long] = None): Table = table match {
+    case managed: Answers.DescribedTable => ManagedTable(relation(ident), managed)
+    case other: Answers.ForeignDefinition => foreign.load(ident, ForeignDefinition(other), version, micros)
+  }
+  override def tableExists(ident: Identifier): Boolean = ask(Requests.TableExists(relation(ident)))
   override def loadTable(ident: Identifier): Table = load(Requests.LoadTable(relation(ident)))
   override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table =
     load(Requests.LoadTable(relation(ident), privileges = privileges.asScala.map(_.toString).toSeq))
@@ -88,16 +85,17 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     new ManagedChangelog(request.relation, Errors.ofLoading(ident)(ask(request)))
   }
 
-  override def loadRelation(ident: Identifier): Relation = {
-    val found = Errors.ofLoading(ident)(ask(Requests.LoadRelation(relation(ident))))
-    if (Json.kind(found) == "ViewDefinition") toView(found) else toTable(ident, found)
-  }
+  override def loadRelation(ident: Identifier): Relation =
+    Errors.ofLoading(ident)(ask(Requests.LoadRelation(relation(ident)))) match {
+      case view: Answers.ViewDefinition => toView(view)
+      case table: Answers.LoadedTable => toTable(ident, table)
+    }
 
   override def listTables(namespace: Array[String]): Array[Identifier] =
     listed(namespace, Requests.ListTables(catalog, namespace.toSeq))
 
-  private def listed(namespace: Array[String], request: Requests.Request): Array[Identifier] =
-    Errors.ofNamespace(namespace)(ask(request)).extract[Array[String]].map(Identifier.of(namespace, _))
+  private def listed(namespace: Array[String], request: Requests.Request[Seq[String]]): Array[Identifier] =
+    Errors.ofNamespace(namespace)(ask(request)).map(Identifier.of(namespace, _)).toArray
 
   private def declared(info: TableInfo) = Requests.DeclaredTable(
     Json.columns(info.columns),
@@ -111,16 +109,13 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   private def created(ident: Identifier, info: TableInfo, like: Option[Requests.LikeSource]): Table = {
     val request = Requests.CreateTable(relation(ident), declared(info), like)
     val answer = Errors.ofDefining(ident)(ask(request))
-    followed(ident)(Json.kind(answer) match {
-      case "ForeignPlace" =>
-        recordForeign(ident, isNew = true)(foreign.create(foreignDefinition(info, answer)))
+    followed(ident)(answer match {
+      case managed: Answers.DescribedTable => ManagedTable(relation(ident), managed)
+      case place: Answers.ForeignPlace =>
+        recordForeign(ident, isNew = true)(foreign.create(ForeignDefinition(info, place.folder)))
         loadTable(ident)
-      case _ => ManagedTable(relation(ident), answer)
     })
   }
-
-  private def foreignDefinition(info: TableInfo, answer: JValue): ForeignDefinition =
-    ForeignDefinition(info, (answer \ "folder").extract[String])
 
   private def recordForeign(ident: Identifier, isNew: Boolean)(definition: ForeignDefinition): Unit =
     Errors.ofDefining(ident)(ask(Requests.RecordForeign(relation(ident), definition.declared, isNew)))
@@ -137,33 +132,33 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
       }
     )
 
-  private def staged(mode: String, ident: Identifier, info: TableInfo): StagedTable = {
-    val answer = Errors.ofDefining(ident)(ask(Requests.StageTable(relation(ident), declared(info), mode)))
-    Json.kind(answer) match {
-      case "ForeignPlace" =>
-        val replaced = (answer \ "replaced").toOption.map(ForeignDefinition(_))
-        foreign.stage(foreignDefinition(info, answer), replaced,
+  private def staged(mode: String, ident: Identifier, info: TableInfo): StagedTable =
+    Errors.ofDefining(ident)(ask(Requests.StageTable(relation(ident), declared(info), mode))) match {
+      case managed: Answers.DescribedTable => new StagedManagedTable(relation(ident), managed)
+      case place: Answers.ForeignPlace =>
+        val replaced = place.replaced.map(ForeignDefinition(_))
+        foreign.stage(ForeignDefinition(info, place.folder), replaced,
           definition => followed(ident)(recordForeign(ident, isNew = replaced.isEmpty)(definition)))
-      case _ => new StagedManagedTable(relation(ident), answer)
     }
-  }
-  override def stageCreate(ident: Identifier, info: TableInfo): StagedTable = staged("create", ident, info)
-  override def stageReplace(ident: Identifier, info: TableInfo): StagedTable = staged("replace", ident, info)
+  override def stageCreate(ident: Identifier, info: TableInfo): StagedTable =
+    staged(Requests.StagingMode.create, ident, info)
+  override def stageReplace(ident: Identifier, info: TableInfo): StagedTable =
+    staged(Requests.StagingMode.replace, ident, info)
   override def stageCreateOrReplace(ident: Identifier, info: TableInfo): StagedTable =
-    staged("create or replace", ident, info)
+    staged(Requests.StagingMode.createOrReplace, ident, info)
 
   override def alterTable(ident: Identifier, changes: TableChange*): Table = {
     val answer = Errors.ofLoading(ident)(ask(Requests.AlterTable(relation(ident), changes.map(Json.change))))
-    followed(ident)(Json.kind(answer) match {
-      case "ForeignDefinition" =>
-        recordForeign(ident, isNew = false)(foreign.alter(ForeignDefinition(answer), changes))
+    followed(ident)(answer match {
+      case managed: Answers.DescribedTable => ManagedTable(relation(ident), managed)
+      case other: Answers.ForeignDefinition =>
+        recordForeign(ident, isNew = false)(foreign.alter(ForeignDefinition(other), changes))
         loadTable(ident)
-      case _ => ManagedTable(relation(ident), answer)
     })
   }
 
   override def dropTable(ident: Identifier): Boolean =
-    followed(ident)(ask(Requests.DropTable(relation(ident))).extract[Boolean])
+    followed(ident)(ask(Requests.DropTable(relation(ident))))
   override def purgeTable(ident: Identifier): Boolean = dropTable(ident)
 
   override def renameTable(from: Identifier, to: Identifier): Unit = {
@@ -172,16 +167,16 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   }
 
   // Views
-  private def toView(view: JValue): View = {
+  private def toView(view: Answers.ViewDefinition): View = {
     val builder = new View.Builder()
-      .withQueryText((view \ "queryText").extract[String])
-      .withCurrentCatalog((view \ "currentCatalog").extractOpt[String].orNull)
-      .withCurrentNamespace((view \ "currentNamespace").extract[Array[String]])
-      .withSqlConfigs(Json.toStrings(view \ "sqlConfigs"))
-      .withSchemaMode((view \ "schemaMode").extractOpt[String].orNull)
-      .withQueryColumnNames((view \ "queryColumnNames").extract[Array[String]])
-    builder.withColumns(Json.toColumns(view \ "columns"))
-    builder.withProperties(Json.toStrings(view \ "properties"))
+      .withQueryText(view.queryText)
+      .withCurrentCatalog(view.currentCatalog.orNull)
+      .withCurrentNamespace(view.currentNamespace.toArray)
+      .withSqlConfigs(view.sqlConfigs.asJava)
+      .withSchemaMode(view.schemaMode.orNull)
+      .withQueryColumnNames(view.queryColumnNames.toArray)
+    builder.withColumns(CatalogV2Util.structTypeToV2Columns(Json.struct(view.columns)))
+    builder.withProperties(view.properties.asJava)
     new View(builder) {
 
       /** As a query is analysed by: with CHAR and VARCHAR as the strings that Spark has made of them below. */
@@ -208,9 +203,10 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
 
   override def listViews(namespace: Array[String]): Array[Identifier] =
     listed(namespace, Requests.ListViews(catalog, namespace.toSeq))
-  override def createView(ident: Identifier, view: View): View = defined("create", ident, view)
-  override def replaceView(ident: Identifier, view: View): View = defined("replace", ident, view)
-  override def createOrReplaceView(ident: Identifier, view: View): View = defined("create or replace", ident, view)
+  override def createView(ident: Identifier, view: View): View = defined(Requests.DefineMode.create, ident, view)
+  override def replaceView(ident: Identifier, view: View): View = defined(Requests.DefineMode.replace, ident, view)
+  override def createOrReplaceView(ident: Identifier, view: View): View =
+    defined(Requests.DefineMode.createOrReplace, ident, view)
 
   /** Other columns for a view, unless its query is no longer that text. */
   def noteViewColumns(ident: Identifier, query: String, columns: Array[Column]): Unit = {
@@ -218,7 +214,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     SessionCatalogMirror.follow(catalog, ident)
   }
   override def dropView(ident: Identifier): Boolean =
-    followed(ident)(ask(Requests.DropView(relation(ident))).extract[Boolean])
+    followed(ident)(ask(Requests.DropView(relation(ident))))
   override def renameView(from: Identifier, to: Identifier): Unit = {
     Errors.ofRenaming(from, to, isView = true)(ask(Requests.RenameView(relation(from), relation(to))))
     SessionCatalogMirror.follow(catalog, from, to)
@@ -226,7 +222,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
 
   // Namespaces
   override def listNamespaces(): Array[Array[String]] =
-    ask(Requests.ListNamespaces(catalog)).extract[Array[String]].map(Array(_))
+    ask(Requests.ListNamespaces(catalog)).map(Array(_)).toArray
   override def listNamespaces(namespace: Array[String]): Array[Array[String]] =
     if (namespace.isEmpty) listNamespaces()
     else if (namespaceExists(namespace)) Array.empty
@@ -236,7 +232,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
       (try { loadNamespaceMetadata(namespace); true }
       catch { case _: NoSuchNamespaceException => false })
   override def loadNamespaceMetadata(namespace: Array[String]): util.Map[String, String] =
-    Json.toStrings(Errors.ofNamespace(namespace)(ask(Requests.LoadNamespace(catalog, namespace.toSeq))))
+    Errors.ofNamespace(namespace)(ask(Requests.LoadNamespace(catalog, namespace.toSeq))).asJava
   override def createNamespace(namespace: Array[String], properties: util.Map[String, String]): Unit = {
     val request = Requests.CreateNamespace(catalog, namespace.toSeq, properties.asScala.toMap)
     Errors.ofNamespace(namespace)(ask(request))
@@ -252,14 +248,13 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def dropNamespace(namespace: Array[String], cascade: Boolean): Boolean = {
     val dropped = Errors.ofNamespace(namespace)(ask(Requests.DropNamespace(catalog, namespace.toSeq, cascade)))
     SessionCatalogMirror.followNamespace(catalog, namespace, exists = false)
-    dropped.extract[Boolean]
+    dropped
   }
 
   // Procedures
   override def listProcedures(namespace: Array[String]): Array[Identifier] = {
     val found = ask(Requests.ListProcedures(catalog))
-    val place = Array((found \ "namespace").extract[String])
-    (found \ "names").extract[Array[String]].map(Identifier.of(place, _))
+    found.names.map(Identifier.of(Array(found.namespace), _)).toArray
   }
   override def loadProcedure(ident: Identifier): UnboundProcedure =
     new StoredProcedure(relation(ident), ask(Requests.LoadProcedure(relation(ident))))

@@ -37,7 +37,7 @@ class StreamWriters(session: SparkSession) extends Rule[LogicalPlan] {
     val checkpoint = new StreamCheckpoint(root, start.hadoopConf)
     val lost = PlannerProcess.ask(Requests.StartStreamWrite(table.reference, checkpoint.query, checkpoint.lastOffset,
         StreamWriters.running(session), start.outputMode.toString))
-    Json.toStrings(lost).asScala.foreach { case (batch, entry) => checkpoint.restore(batch, entry) }
+    lost.foreach { case (batch, entry) => checkpoint.restore(batch, entry) }
   }
 }
 
@@ -97,7 +97,7 @@ class StreamWriterListener(session: SparkSession) extends StreamingQueryListener
   import StreamingQueryListener._
   private val pause = 30L * 1000 * 1000 * 1000
 
-  private def tell(request: => Requests.Request): Unit =
+  private def tell(request: => Requests.Request[Unit]): Unit =
     try session.withActive(PlannerProcess.ask(request))
     catch { case NonFatal(error) => logWarning(s"The planner could not be told: ${error.getMessage}") }
 

@@ -6,7 +6,6 @@ import org.apache.spark.QueryContext
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog.Identifier
-import org.json4s._
 
 /** An error of the planner: its text is complete, "[CONDITION] what, where, what to do. SQLSTATE: …". */
 class TableStoreException(text: String, condition: String, state: String, cause: Option[Throwable] = None)
@@ -20,11 +19,8 @@ class TableStoreException(text: String, condition: String, state: String, cause:
 }
 
 object Errors {
-  def fromPlanner(error: JValue): Throwable = {
-    implicit val formats: Formats = DefaultFormats
-    new TableStoreException((error \ "message").extract[String], (error \ "condition").extract[String],
-      (error \ "sqlState").extract[String])
-  }
+  def fromPlanner(error: Answers.Failure): Throwable =
+    new TableStoreException(error.message, error.condition, error.sqlState)
 
   /** Spark's own exceptions where a name stands for nothing: its statements expect them of a catalog. */
   def ofLoading[T](ident: Identifier)(answer: => T): T =

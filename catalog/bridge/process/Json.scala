@@ -3,8 +3,6 @@ package org.apache.spark.sql.tablestore
 import java.io.ByteArrayInputStream
 import java.util.Base64
 
-import scala.jdk.CollectionConverters._
-
 import com.fasterxml.jackson.core.{JsonFactoryBuilder, StreamReadConstraints}
 import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import com.github.luben.zstd.ZstdInputStream
@@ -13,7 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.util.GeneratedColumn.GENERATION_EXPRESSION_METADATA_KEY
 import org.apache.spark.sql.connector.catalog.{Column, TableChange}
-import org.apache.spark.sql.connector.catalog.CatalogV2Util.{structTypeToV2Columns, v2ColumnsToStructType}
+import org.apache.spark.sql.connector.catalog.CatalogV2Util.{v2ColumnsToStructType}
 import org.apache.spark.sql.connector.catalog.constraints.{Constraint, PrimaryKey}
 import org.apache.spark.sql.connector.expressions.{
   Expression,
@@ -32,7 +30,6 @@ import org.json4s.jackson.{Json4sScalaModule, JsonMethods}
 
 /** Spark's values as JSON and back, letter by letter: what they mean is for the planner to say. */
 object Json {
-  implicit val formats: Formats = DefaultFormats
 
   /** The planner is trusted with answers of any length: there are rows that have many MB. */
   private val methods = new JsonMethods {
@@ -45,12 +42,6 @@ object Json {
   }
   def parse(answer: String): JValue = methods.parse(answer)
 
-  /** Which of several an answer is. */
-  def kind(answer: JValue): String = (answer \ "kind").extractOpt[String].getOrElse("")
-
-  def toStrings(json: JValue): java.util.Map[String, String] =
-    json.extractOpt[Map[String, String]].getOrElse(Map.empty).asJava
-
   /** With the expressions of generated columns, which Spark's own conversion leaves out. */
   def columns(columns: Array[Column]): String = StructType(v2ColumnsToStructType(columns).zip(columns).map {
     case (field, column) if column.generationExpression != null =>
@@ -60,15 +51,12 @@ object Json {
     case (field, _) => field
   }).json
 
-  def struct(json: JValue): StructType = DataType.fromJson(json.extract[String]).asInstanceOf[StructType]
-
-  def toColumns(json: JValue): Array[Column] = structTypeToV2Columns(struct(json))
+  def struct(json: String): StructType = DataType.fromJson(json).asInstanceOf[StructType]
 
   def transform(transform: Transform): Requests.PartitionTransform =
     Requests.PartitionTransform(transform.name, transform.references.toSeq.map(_.fieldNames.toSeq))
 
-  def toTransforms(json: JValue): Array[Transform] =
-    json.extract[Array[String]].map(name => Expressions.identity(FieldReference.column(name).describe))
+  def identity(column: String): Transform = Expressions.identity(FieldReference.column(column).describe)
 
   def constraint(constraint: Constraint): Requests.DeclaredConstraint = constraint match {
     case key: PrimaryKey =>
@@ -76,11 +64,9 @@ object Json {
     case other => Requests.DeclaredConstraint(other.toDDL, other.name)
   }
 
-  def toConstraints(json: JValue): Array[Constraint] = json.children.map { key =>
-    Constraint.primaryKey((key \ "name").extract[String],
-      (key \ "columns").extract[Array[String]].map(name => FieldReference.column(name): NamedReference))
-      .enforced(false).build(): Constraint
-  }.toArray
+  def primaryKey(key: Answers.KeyConstraint): Constraint =
+    Constraint.primaryKey(key.name, key.columns.map(name => FieldReference.column(name): NamedReference).toArray)
+      .enforced(false).build()
 
   def expression(expression: Expression): JValue = expression match {
     case literal: Literal[_] =>
@@ -127,7 +113,7 @@ object Json {
   }
 
   /** Rows of an answer, from its Arrow streams. */
-  def rows(answer: JValue): Array[InternalRow] = {
+  def rows(answer: Answers.ArrowRows): Array[InternalRow] = {
     val (rows, schema) = ArrowConverters.fromIPCStream(streams(answer))
     // A columnar row's own copy fails at a NULL number in a map or an array.
     val unsafe = UnsafeProjection.create(schema)
@@ -136,17 +122,14 @@ object Json {
   }
 
   /** Each of them, which is gone after the call; one stream is in memory at a time. */
-  def eachRow(answer: JValue)(use: InternalRow => Unit): Unit = {
+  def eachRow(answer: Answers.ArrowRows)(use: InternalRow => Unit): Unit = {
     val (rows, _) = ArrowConverters.fromIPCStream(streams(answer))
     try rows.foreach(use)
     finally rows.close()
   }
 
-  private def streams(answer: JValue): Iterator[Array[Byte]] = {
-    val isCompressed = answer \ "isCompressed" == JBool(true)
-    (answer \ "arrow").children.iterator.map { text =>
-      val sent = Base64.getDecoder.decode(text.extract[String])
-      if (isCompressed) new ZstdInputStream(new ByteArrayInputStream(sent)).readAllBytes else sent
-    }
+  private def streams(answer: Answers.ArrowRows): Iterator[Array[Byte]] = answer.arrow.iterator.map { text =>
+    val sent = Base64.getDecoder.decode(text)
+    if (answer.isCompressed) new ZstdInputStream(new ByteArrayInputStream(sent)).readAllBytes else sent
   }
 }

@@ -142,9 +142,9 @@ object PlannerProcess {
   }
 
   /** The planner's answer. A request that may be repeated is, once, after the planner died. */
-  def ask(request: Requests.Request, data: AnyRef = null): JValue = ask(request, data, request.isRepeatable)
+  def ask[A](request: Requests.Request[A], data: AnyRef = null): A = ask(request, data, request.isRepeatable)
 
-  private def ask(request: Requests.Request, data: AnyRef, mayRepeat: Boolean): JValue = {
+  private def ask[A](request: Requests.Request[A], data: AnyRef, mayRepeat: Boolean): A = {
     val session = SparkSession.active
     val process = current(session)
     val reply = new Reply
@@ -159,8 +159,8 @@ object PlannerProcess {
     if (reply.failure != null) throw reply.failure
     val parsed = Json.parse(answer)
     parsed \ "error" match {
-      case JNothing => parsed \ "value"
-      case error => throw Errors.fromPlanner(error)
+      case JNothing => request.answer.read(parsed \ "value")
+      case error => throw Errors.fromPlanner(new Answers.Failure(error))
     }
   }
 

@@ -13,7 +13,6 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.python.{ArrowPythonRunner, PythonSQLMetrics}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
-import org.json4s._
 
 /** A task of the planner's in Python workers: the one way in which scans, writes and compactions use them. */
 case class PythonTask(function: PythonFunction, settings: PythonTask.Settings) {
@@ -38,8 +37,6 @@ case class PythonTask(function: PythonFunction, settings: PythonTask.Settings) {
 }
 
 object PythonTask {
-  import Json.formats
-
   case class Settings(configuration: Map[String, String], metrics: Map[String, SQLMetric])
 
   def settings(session: SparkSession): Settings = {
@@ -53,14 +50,14 @@ object PythonTask {
     )
   }
 
-  /** Of what the planner answers. */
-  def apply(answer: JValue, settings: Settings): PythonTask = PythonTask(
+  /** As the planner answers. */
+  def apply(answer: Answers.PythonTask, settings: Settings): PythonTask = PythonTask(
     SimplePythonFunction(
-      Base64.getDecoder.decode((answer \ "function").extract[String]).toSeq,
-      new HashMap((answer \ "environment").extract[Map[String, String]].asJava),
+      Base64.getDecoder.decode(answer.function).toSeq,
+      new HashMap(answer.environment.asJava),
       new ArrayList[String](),
-      (answer \ "python").extract[String],
-      (answer \ "pythonVersion").extract[String],
+      answer.python,
+      answer.pythonVersion,
       new ArrayList(),
       null
     ),

@@ -27,11 +27,11 @@ object Record {
   private def nullable(value: Any): JValue = if (value == None) JNull else json(value)
 }
 
-/** What the planner is asked: keys are the names of the parameters. `catalog/planner/protocol` has the same values in
-  * Python, and a test compares both.
+/** What the planner is asked, and with what it answers: keys are the names of the parameters. `catalog/planner/protocol`
+  * has the same values in Python, and a test compares both.
   */
 object Requests {
-  sealed trait Request extends Record {
+  sealed abstract class Request[A](implicit val answer: Form[A]) extends Record {
 
     /** `LoadTable` asks for `load_table`. */
     lazy val name: String = productPrefix.replaceAll("(?<!^)(?=[A-Z])", "_").toLowerCase(java.util.Locale.ROOT)
@@ -41,7 +41,7 @@ object Requests {
   }
 
   /** A request that changes something: whether it did is not known when the planner died. */
-  sealed trait Change extends Request {
+  sealed abstract class Change[A: Form] extends Request[A] {
     override def isRepeatable: Boolean = false
   }
 
@@ -55,28 +55,49 @@ object Requests {
   }
 
   /** A loaded table; `handle` is what the planner said of it, which nobody here understands. */
-  case class TableReference(relation: RelationReference, handle: JValue) extends Record
+  case class TableReference(relation: RelationReference, handle: JValue) extends Record {
+    def isSystemTable: Boolean = handle \ "kind" == JString("SystemTableHandle")
+  }
+
+  // Values of enumerations
+
+  object StagingMode {
+    val create = "create"
+    val replace = "replace"
+    val createOrReplace = "create or replace"
+  }
+  object DefineMode {
+    val create = "create"
+    val replace = "replace"
+    val createOrReplace = "create or replace"
+  }
+  object WriteMode {
+    val append = "append"
+    val overwrite = "overwrite"
+    val overwriteDynamic = "overwrite dynamic"
+    val delta = "delta"
+  }
 
   // Namespaces
 
-  case class ListNamespaces(catalog: CatalogReference) extends Request
-  case class LoadNamespace(catalog: CatalogReference, namespace: Seq[String]) extends Request
+  case class ListNamespaces(catalog: CatalogReference) extends Request[Seq[String]]
+  case class LoadNamespace(catalog: CatalogReference, namespace: Seq[String]) extends Request[Map[String, String]]
   case class CreateNamespace(catalog: CatalogReference, namespace: Seq[String], properties: Map[String, String])
-      extends Change
+      extends Change[Unit]
   case class AlterNamespace(
       catalog: CatalogReference, namespace: Seq[String], changed: Map[String, String], removed: Seq[String])
-      extends Change
-  case class DropNamespace(catalog: CatalogReference, namespace: Seq[String], cascade: Boolean) extends Change
-  case class ListTables(catalog: CatalogReference, namespace: Seq[String]) extends Request
-  case class ListViews(catalog: CatalogReference, namespace: Seq[String]) extends Request
+      extends Change[Unit]
+  case class DropNamespace(catalog: CatalogReference, namespace: Seq[String], cascade: Boolean) extends Change[Boolean]
+  case class ListTables(catalog: CatalogReference, namespace: Seq[String]) extends Request[Seq[String]]
+  case class ListViews(catalog: CatalogReference, namespace: Seq[String]) extends Request[Seq[String]]
 
   // Tables
 
-  case class TableExists(relation: RelationReference) extends Request
+  case class TableExists(relation: RelationReference) extends Request[Boolean]
   case class LoadTable(
       relation: RelationReference, version: Option[String] = None, timestampUs: Option[Long] = None,
-      privileges: Seq[String] = Nil) extends Request
-  case class LoadRelation(relation: RelationReference) extends Request
+      privileges: Seq[String] = Nil) extends Request[Answers.LoadedTable]
+  case class LoadRelation(relation: RelationReference) extends Request[Answers.LoadedRelation]
   case class PartitionTransform(name: String, columns: Seq[Seq[String]]) extends Record
   case class DeclaredConstraint(kind: String, name: String, columns: Seq[Seq[String]] = Nil) extends Record
   case class DeclaredTable(
@@ -85,18 +106,21 @@ object Requests {
   case class LikeSource(
       handle: JValue, properties: Map[String, String], constraints: Seq[DeclaredConstraint]) extends Record
   case class CreateTable(
-      relation: RelationReference, definition: DeclaredTable, like: Option[LikeSource] = None) extends Change
-  case class StageTable(relation: RelationReference, definition: DeclaredTable, mode: String) extends Change
-  case class CommitStaged(table: TableReference) extends Change
-  case class AbortStaged(table: TableReference) extends Request
-  case class AlterTable(relation: RelationReference, changes: Seq[JObject]) extends Change
-  case class CanAlter(table: TableReference, change: JObject) extends Request
-  case class DropTable(relation: RelationReference) extends Change
-  case class RenameTable(relation: RelationReference, to: RelationReference) extends Change
+      relation: RelationReference, definition: DeclaredTable, like: Option[LikeSource] = None)
+      extends Change[Answers.CreatedTable]
+  case class StageTable(relation: RelationReference, definition: DeclaredTable, mode: String)
+      extends Change[Answers.CreatedTable]
+  case class CommitStaged(table: TableReference) extends Change[Unit]
+  case class AbortStaged(table: TableReference) extends Request[Unit]
+  case class AlterTable(relation: RelationReference, changes: Seq[JObject]) extends Change[Answers.LoadedTable]
+  case class CanAlter(table: TableReference, change: JObject) extends Request[Boolean]
+  case class DropTable(relation: RelationReference) extends Change[Boolean]
+  case class RenameTable(relation: RelationReference, to: RelationReference) extends Change[Unit]
   case class DeclaredForeign(
       columns: String, partitionColumns: Seq[String], properties: Map[String, String]) extends Record
-  case class RecordForeign(relation: RelationReference, definition: DeclaredForeign, isNew: Boolean) extends Change
-  case class MirrorEntry(relation: RelationReference) extends Request
+  case class RecordForeign(relation: RelationReference, definition: DeclaredForeign, isNew: Boolean)
+      extends Change[Unit]
+  case class MirrorEntry(relation: RelationReference) extends Request[Option[Answers.MirroredRelation]]
 
   // Views
 
@@ -104,52 +128,57 @@ object Requests {
       queryText: String, currentCatalog: Option[String], currentNamespace: Seq[String], sqlConfigs: Map[String, String],
       schemaMode: Option[String], queryColumnNames: Seq[String], columns: String,
       properties: Map[String, String]) extends Record
-  case class DefineView(relation: RelationReference, view: ViewDefinition, mode: String) extends Change
-  case class NoteViewColumns(relation: RelationReference, queryText: String, columns: String) extends Change
-  case class DropView(relation: RelationReference) extends Change
-  case class RenameView(relation: RelationReference, to: RelationReference) extends Change
+  case class DefineView(relation: RelationReference, view: ViewDefinition, mode: String) extends Change[Unit]
+  case class NoteViewColumns(relation: RelationReference, queryText: String, columns: String) extends Change[Unit]
+  case class DropView(relation: RelationReference) extends Change[Boolean]
+  case class RenameView(relation: RelationReference, to: RelationReference) extends Change[Unit]
 
   // Procedures and partitions
 
-  case class ListProcedures(catalog: CatalogReference) extends Request
-  case class LoadProcedure(procedure: RelationReference) extends Request
-  case class CallProcedure(procedure: RelationReference, arguments: Map[String, Option[String]]) extends Change
-  case class ListPartitions(table: TableReference, partition: Map[String, Option[String]]) extends Request
-  case class LoadPartition(table: TableReference, partition: Map[String, Option[String]]) extends Request
-  case class DropPartitions(table: TableReference, partitions: Seq[Map[String, Option[String]]]) extends Change
+  case class ListProcedures(catalog: CatalogReference) extends Request[Answers.ProcedureNames]
+  case class LoadProcedure(procedure: RelationReference) extends Request[Answers.DescribedProcedure]
+  case class CallProcedure(procedure: RelationReference, arguments: Map[String, Option[String]])
+      extends Change[Answers.ProcedureResult]
+  case class ListPartitions(table: TableReference, partition: Map[String, Option[String]])
+      extends Request[Answers.ArrowRows]
+  case class LoadPartition(table: TableReference, partition: Map[String, Option[String]])
+      extends Request[Map[String, String]]
+  case class DropPartitions(table: TableReference, partitions: Seq[Map[String, Option[String]]]) extends Change[Boolean]
 
   // Reading
 
   case class AskedScan(
       table: TableReference, columns: Seq[String], schema: String, predicates: Seq[JValue], limit: Option[Int],
       options: Map[String, String], parallelism: Int) extends Record
-  case class PlanScan(scan: AskedScan) extends Request
+  case class PlanScan(scan: AskedScan) extends Request[Answers.PlannedRead]
   case class AggregateFunction(name: String, column: Option[Seq[String]] = None) extends Record
-  case class ExactAggregates(table: TableReference, functions: Seq[AggregateFunction]) extends Request
+  case class ExactAggregates(table: TableReference, functions: Seq[AggregateFunction])
+      extends Request[Option[Answers.AggregateRow]]
   case class StatedBound(
       version: Option[String] = None, timestampUs: Option[Long] = None, isInclusive: Boolean) extends Record
   case class LoadChangelog(
       relation: RelationReference, start: Option[StatedBound], end: Option[StatedBound], deduplicationMode: String,
-      computeUpdates: Boolean) extends Request
+      computeUpdates: Boolean) extends Request[Answers.Changelog]
 
   // Streams that read
 
-  case class StreamStart(scan: AskedScan) extends Request
+  case class StreamStart(scan: AskedScan) extends Request[String]
   case class StreamLatest(
       scan: AskedScan, start: Option[String] = None, bound: Option[String] = None, isLimited: Boolean = false)
-      extends Request
-  case class PlanStream(scan: AskedScan, start: String, end: String, parallelism: Int) extends Request
-  case class StreamTask(scan: AskedScan) extends Request
-  case class StreamLag(scan: AskedScan, start: String) extends Request
+      extends Request[Answers.ReachedOffsets]
+  case class PlanStream(scan: AskedScan, start: String, end: String, parallelism: Int)
+      extends Request[Seq[Answers.WorkerSplit]]
+  case class StreamTask(scan: AskedScan) extends Request[Answers.PythonTask]
+  case class StreamLag(scan: AskedScan, start: String) extends Request[Map[String, String]]
 
   // Writing
 
   case class Write(
       table: TableReference, mode: String, predicates: Seq[JValue] = Nil, options: Map[String, String],
       command: Option[String] = None, row: Option[Seq[Int]] = None, rowId: Seq[Int] = Nil, upserts: Boolean = false,
-      stream: Option[StreamBatch] = None) extends Change
-  case class CanDeleteWhere(table: TableReference, predicates: Seq[JValue]) extends Request
-  case class DeleteWhere(table: TableReference, predicates: Seq[JValue]) extends Change
+      stream: Option[StreamBatch] = None) extends Change[Long]
+  case class CanDeleteWhere(table: TableReference, predicates: Seq[JValue]) extends Request[Boolean]
+  case class DeleteWhere(table: TableReference, predicates: Seq[JValue]) extends Change[Unit]
 
   // Streams that write
 
@@ -157,15 +186,16 @@ object Requests {
   case class StreamBatch(query: RunningQuery, batch: Long, offsets: Map[String, String]) extends Record
   case class StartStreamWrite(
       table: TableReference, query: Option[String], lastOffset: Long, running: Seq[String], outputMode: String)
-      extends Request
+      extends Request[Map[String, String]]
   case class BeginStreamBatch(
-      table: TableReference, stream: StreamBatch, options: Map[String, String], isComplete: Boolean) extends Request
-  case class RenewStreamWrite(table: TableReference, query: RunningQuery) extends Request
-  case class EndStreamWrite(table: TableReference, query: RunningQuery) extends Request
+      table: TableReference, stream: StreamBatch, options: Map[String, String], isComplete: Boolean)
+      extends Request[Boolean]
+  case class RenewStreamWrite(table: TableReference, query: RunningQuery) extends Request[Unit]
+  case class EndStreamWrite(table: TableReference, query: RunningQuery) extends Request[Unit]
 
   // Statements and sessions
 
-  case class Parse(sql: String) extends Request
-  case class RunStatement(command: JValue) extends Change
-  case class EndSession() extends Request
+  case class Parse(sql: String) extends Request[Answers.ParsedStatement]
+  case class RunStatement(command: JValue) extends Change[Answers.ArrowRows]
+  case class EndSession() extends Request[Unit]
 }

@@ -3,19 +3,17 @@ package org.apache.spark.sql.tablestore
 import java.util.Optional
 
 import org.apache.spark.sql.connector.catalog.{Changelog, ChangelogContext, ChangelogRange, Column}
-import org.apache.spark.sql.connector.catalog.CatalogV2Util.v2ColumnsToStructType
+import org.apache.spark.sql.connector.catalog.CatalogV2Util.{structTypeToV2Columns, v2ColumnsToStructType}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.json4s._
 
 /** The changes of a managed table between two snapshots, as the planner described them. It is asked for exactly the
   * changes that the query wants, so nothing is left for Spark to work out of them. */
-class ManagedChangelog(relation: Requests.RelationReference, definition: JValue) extends Changelog {
-  import Json.formats
-  private val reference = Requests.TableReference(relation, definition \ "handle")
+class ManagedChangelog(relation: Requests.RelationReference, definition: Answers.Changelog) extends Changelog {
+  private val reference = Requests.TableReference(relation, definition.handle)
 
-  override val name: String = (definition \ "name").extract[String]
-  override val columns: Array[Column] = Json.toColumns(definition \ "columns")
+  override val name: String = definition.name
+  override val columns: Array[Column] = structTypeToV2Columns(definition.columns)
   override def containsCarryoverRows(): Boolean = false
   override def containsIntermediateChanges(): Boolean = false
   override def representsUpdateAsDeleteAndInsert(): Boolean = false

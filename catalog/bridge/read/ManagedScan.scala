@@ -21,7 +21,6 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.PredicateUtils
 import org.apache.spark.sql.types.{DoubleType, FloatType, StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.json4s._
 
 class ManagedScanBuilder(
     reference: Requests.TableReference, table: String, schema: StructType, options: CaseInsensitiveStringMap)
@@ -47,9 +46,9 @@ class ManagedScanBuilder(
   override def isPartiallyPushed: Boolean = true
 
   /** What the planner knows without reading, for the aggregation it was asked about; Spark asks twice. */
-  private var aggregates: Option[(Aggregation, JValue)] = None
+  private var aggregates: Option[(Aggregation, Option[Answers.AggregateRow])] = None
 
-  private def answered(aggregation: Aggregation): JValue = aggregates match {
+  private def answered(aggregation: Aggregation): Option[Answers.AggregateRow] = aggregates match {
     case Some((asked, answer)) if asked eq aggregation => answer
     case _ =>
       val functions = aggregation.aggregateExpressions.toList.map {
@@ -59,7 +58,7 @@ class ManagedScanBuilder(
         case _ => None
       }
       val answer =
-        if (aggregation.groupByExpressions.nonEmpty || functions.contains(None)) JNull
+        if (aggregation.groupByExpressions.nonEmpty || functions.contains(None)) None
         else PlannerProcess.ask(Requests.ExactAggregates(reference, functions.flatten))
       aggregates = Some(aggregation -> answer)
       answer
@@ -69,8 +68,7 @@ class ManagedScanBuilder(
       Some(Requests.AggregateFunction(function, Some(named.fieldNames.toSeq)))
     case _ => None
   }
-  override def supportCompletePushDown(aggregation: Aggregation): Boolean =
-    (answered(aggregation) \ "rows") != JNothing
+  override def supportCompletePushDown(aggregation: Aggregation): Boolean = answered(aggregation).nonEmpty
   override def pushAggregation(aggregation: Aggregation): Boolean = {
     val isPushed = supportCompletePushDown(aggregation)
     if (!isPushed) aggregates = None
@@ -78,8 +76,7 @@ class ManagedScanBuilder(
   }
 
   override def build(): Scan = aggregates match {
-    case Some((_, answer)) if (answer \ "rows") != JNothing =>
-      new RowsScan(table, Json.struct(answer \ "schema"), answer \ "rows")
+    case Some((_, Some(answer))) => new RowsScan(table, answer.schema, answer.rows)
     case _ => planned()
   }
   private def planned(): Scan = {
@@ -93,60 +90,59 @@ class ManagedScanBuilder(
       SparkSession.active.leafNodeDefaultParallelism
     )
     // What the planner may read itself: system tables, and rows that conditions on the key name.
-    if (predicates.isEmpty && Json.kind(reference.handle) != "SystemTableHandle")
-      new ManagedScan(asked, table, required, predicates)
-    else {
-      val plan = PlannerProcess.ask(Requests.PlanScan(asked))
-      if (Json.kind(plan) == "ArrowRows") new RowsScan(table, required, plan)
-      else new ManagedScan(asked, table, required, predicates, Some(plan))
+    if (predicates.isEmpty && !reference.isSystemTable) new ManagedScan(asked, table, required, predicates)
+    else PlannerProcess.ask(Requests.PlanScan(asked)) match {
+      case rows: Answers.ArrowRows => new RowsScan(table, required, rows)
+      case plan: Answers.PlannedScan => new ManagedScan(asked, table, required, predicates, Some(plan))
     }
   }
 }
 
 /** Rows that the planner has already: system tables. */
-class RowsScan(table: String, override val readSchema: StructType, plan: JValue) extends LocalScan {
+class RowsScan(table: String, override val readSchema: StructType, answer: Answers.ArrowRows) extends LocalScan {
   override def description(): String = s"TableStoreRows $table"
-  override def rows(): Array[InternalRow] = Json.rows(plan)
+  override def rows(): Array[InternalRow] = Json.rows(answer)
 }
 
 /** Planned when a batch first needs it: of a scan that becomes a stream every micro-batch is planned by itself. */
 class ManagedScan(asked: Requests.AskedScan, table: String, override val readSchema: StructType,
-    predicates: Array[Predicate], planned: Option[JValue] = None) extends Scan with Batch with SupportsReportStatistics
+    predicates: Array[Predicate], planned: Option[Answers.PlannedScan] = None) extends Scan with Batch
+    with SupportsReportStatistics
     with SupportsReportPartitioning {
-  import Json.formats
-  private lazy val plan = planned.getOrElse(PlannerProcess.ask(Requests.PlanScan(asked)))
-  private lazy val raw = ManagedScan.rawSplits(plan \ "raw")
-  private lazy val splits = (plan \ "splits").children.map(ManagedScan.workerSplit)
+  private lazy val plan = planned.getOrElse(PlannerProcess.ask(Requests.PlanScan(asked)) match {
+    case plan: Answers.PlannedScan => plan
+    case _: Answers.ArrowRows => throw new IllegalStateException(s"rows for a scan of $table without predicates")
+  })
+  private lazy val raw = plan.raw.map(ManagedScan.rawSplits).getOrElse(Array.empty)
+  private lazy val splits = plan.splits.map(ManagedScan.workerSplit)
   private var isStream = false
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     isStream = true
     new ManagedStream(
-      asked, table, checkpointLocation, ManagedScan.readers(readSchema, Array.empty, _, JNothing, None))
+      asked, table, checkpointLocation,
+      (task: Answers.PythonTask) => ManagedScan.readers(readSchema, Array.empty, Some(task), None, None))
   }
 
   override def description(): String =
     if (isStream) s"TableStoreStream $table [${readSchema.fieldNames.mkString(", ")}]"
     else
-      s"TableStoreScan $table [${readSchema.fieldNames.mkString(", ")}] snapshot ${(plan \ "snapshot").extractOpt[
-          Long].getOrElse("-")}, " +
-        s"${raw.length} raw and ${splits.size} merge splits, ${(plan \ "files").extract[Int]} files, " +
+      s"TableStoreScan $table [${readSchema.fieldNames.mkString(", ")}] snapshot ${plan.snapshot.getOrElse("-")}, " +
+        s"${raw.length} raw and ${splits.size} merge splits, ${plan.files} files, " +
         s"filters [${predicates.mkString(", ")}]"
   override def toBatch: Batch = this
   override def supportedCustomMetrics(): Array[CustomMetric] = ReadCounts.metrics
   override def estimateStatistics(): Statistics = new Statistics {
-    override def sizeInBytes(): OptionalLong = known("sizeBytes")
-    override def numRows(): OptionalLong = known("rows")
+    override def sizeInBytes(): OptionalLong = known(plan.sizeBytes)
+    override def numRows(): OptionalLong = known(plan.rows)
   }
-  private def known(number: String): OptionalLong =
-    if (isStream) OptionalLong.empty else OptionalLong.of((plan \ number).extract[Long])
+  private def known(number: => Long): OptionalLong = if (isStream) OptionalLong.empty else OptionalLong.of(number)
 
   /** So that joins and aggregations by the key need no shuffle. Spark joins the splits of a bucket only where that
     * saves one: a scan alone has them all. */
-  override def outputPartitioning(): Partitioning = plan \ "bucketedBy" match {
-    case by: JObject if !isStream =>
-      val count = (by \ "buckets").extract[Int]
-      new KeyGroupedPartitioning(Array(Expressions.bucket(count, (by \ "column").extract[String])), count)
+  override def outputPartitioning(): Partitioning = plan.bucketedBy match {
+    case Some(by) if !isStream =>
+      new KeyGroupedPartitioning(Array(Expressions.bucket(by.buckets, by.column)), by.buckets)
     case _ => new UnknownPartitioning(0)
   }
 
@@ -162,28 +158,24 @@ class ManagedScan(asked: Requests.AskedScan, table: String, override val readSch
   }
 
   override def createReaderFactory(): PartitionReaderFactory =
-    ManagedScan.readers(
-      readSchema, predicates, plan \ "task", plan \ "live", (plan \ "snapshot").extractOpt[Long])
+    ManagedScan.readers(readSchema, predicates, plan.task, plan.live, plan.snapshot)
 }
 
 object ManagedScan {
-  import Json.formats
-
-  def workerSplit(split: JValue): MergeSplit = MergeSplit((split \ "bucket").extract[Int],
-    Base64.getDecoder.decode((split \ "payload").extract[String]), (split \ "live").extractOpt[String])
+  def workerSplit(split: Answers.WorkerSplit): MergeSplit =
+    MergeSplit(split.bucket, Base64.getDecoder.decode(split.payload), split.live)
 
   /** From columns, a row for each file, in the order of the splits: a plan may have 100,000. */
-  def rawSplits(raw: JValue): Array[InputPartition] = {
-    val root = (raw \ "root").extractOpt[String].orNull
+  def rawSplits(raw: Answers.RawSplits): Array[InputPartition] = {
     val splits = Array.newBuilder[InputPartition]
     val files = Array.newBuilder[FileRange]
     var split, bucket = -1
     def end(): Unit = if (split >= 0) { splits += RawSplit(bucket, files.result()); files.clear() }
-    if (root != null) Json.eachRow(raw \ "parts") { row =>
+    Json.eachRow(raw.parts) { row =>
       if (row.getInt(0) != split) end()
       split = row.getInt(0)
       bucket = row.getInt(1)
-      files += FileRange(root, row.getUTF8String(2).toString, row.getLong(3), row.getLong(4), row.getLong(5))
+      files += FileRange(raw.root, row.getUTF8String(2).toString, row.getLong(3), row.getLong(4), row.getLong(5))
     }
     end()
     splits.result()
@@ -199,14 +191,17 @@ object ManagedScan {
 
   /** What reads splits on executors; `task` is that of a Python worker and `live` what finds live rows, where there are
     * splits for them. */
-  def readers(schema: StructType, predicates: Array[Predicate], task: JValue, live: JValue, snapshot: Option[Long])
-      : PartitionReaderFactory = {
+  def readers(schema: StructType, predicates: Array[Predicate], task: Option[Answers.PythonTask],
+      live: Option[Answers.LiveRows], snapshot: Option[Long]): PartitionReaderFactory = {
     val session = SparkSession.active
     val settings = PythonTask.settings(session)
-    val finding = live.toOption.map(found =>
-      LiveRowsTask(PythonTask(found \ "task", settings), (found \ "atFirst").extract[Boolean]))
-    ManagedReaderFactory(schema, parquet(session, schema, predicates), task.toOption.map(PythonTask(_, settings)),
-      finding, snapshot)
+    ManagedReaderFactory(
+      schema,
+      parquet(session, schema, predicates),
+      task.map(PythonTask(_, settings)),
+      live.map(found => LiveRowsTask(PythonTask(found.task, settings), found.atFirst)),
+      snapshot
+    )
   }
 
   /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. */

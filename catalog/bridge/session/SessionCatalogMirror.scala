@@ -10,13 +10,11 @@ import org.apache.spark.sql.catalyst.catalog._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.Identifier
 import org.apache.spark.util.Utils
-import org.json4s._
 
 /** Entries of the v1 session catalog for the tables and views of the default catalog, for JDBC metadata alone: Spark
   * 4.2 answers it from there (SparkGetTablesOperation, SparkGetColumnsOperation). Storage stays the truth. They are
   * kept in memory only: a Hive metastore would show them to others, and keep them. */
 object SessionCatalogMirror extends Logging {
-  import Json.formats
   private val marker = "table-store.mirror"
 
   /** The catalog whose entries there are: only a process in which a session began by `USE` has any. */
@@ -44,21 +42,21 @@ object SessionCatalogMirror extends Logging {
   private def key(name: String): String = name.toLowerCase(Locale.ROOT)
 
   /** Make all entries equal to what the planner found: catalog, and the relations of each namespace. */
-  def refresh(found: JValue): Unit = if (found != JNothing && found != JNull) quietly { catalog =>
+  def refresh(found: Answers.MirroredCatalog): Unit = quietly { catalog =>
     keepDerbyQuiet()
-    val namespaces = (found \ "namespaces").children.map(n => key((n \ "name").extract[String]) -> n).toMap
+    val namespaces = found.namespaces.map(n => key(n.name) -> n).toMap
     for (database <- catalog.listDatabases() if !namespaces.contains(database) && isOurs(catalog, database)) {
       catalog.dropDatabase(database, ignoreIfNotExists = true, cascade = true)
     }
     for ((database, namespace) <- namespaces) {
       ensure(catalog, database)
-      val wanted = (namespace \ "relations").children.map(entry(database, _)).map(t => t.identifier.table -> t).toMap
+      val wanted = namespace.relations.map(entry(database, _)).map(t => t.identifier.table -> t).toMap
       val there = catalog.listTables(database).map(catalog.getTable(database, _))
         .filter(_.properties.contains(marker)).map(t => t.identifier.table -> t).toMap
       (there.keySet -- wanted.keySet).foreach(remove(catalog, database, _))
       for ((name, table) <- wanted if !there.get(name).exists(same(_, table))) put(catalog, database, name, table)
     }
-    mirrored = (found \ "catalog").extractOpt[String]
+    mirrored = Some(found.catalog)
   }
 
   /** Let the entries of names follow a change that was just made through `catalog`. */
@@ -68,12 +66,12 @@ object SessionCatalogMirror extends Logging {
         val found =
           try PlannerProcess.ask(
               Requests.MirrorEntry(Requests.RelationReference(catalog, ident.namespace.toSeq, ident.name)))
-          catch { case NonFatal(_) => JNull }
+          catch { case NonFatal(_) => None }
         quietly { external =>
           val (database, name) = (key(ident.namespace.head), key(ident.name))
           found match {
-            case JNothing | JNull => if (external.databaseExists(database)) remove(external, database, name)
-            case relation =>
+            case None => if (external.databaseExists(database)) remove(external, database, name)
+            case Some(relation) =>
               ensure(external, database)
               put(external, database, name, entry(database, relation))
           }
@@ -115,16 +113,14 @@ object SessionCatalogMirror extends Logging {
   private def same(one: CatalogTable, other: CatalogTable): Boolean =
     one.schema == other.schema && one.tableType == other.tableType && one.comment == other.comment
 
-  private def entry(database: String, relation: JValue): CatalogTable = {
-    val isView = (relation \ "isView").extract[Boolean]
+  private def entry(database: String, relation: Answers.MirroredRelation): CatalogTable =
     CatalogTable(
-      TableIdentifier(key((relation \ "name").extract[String]), Some(database)),
-      if (isView) CatalogTableType.VIEW else CatalogTableType.EXTERNAL,
-      CatalogStorageFormat.empty.copy(locationUri = if (isView) None else Some(folder)),
-      Json.struct(relation \ "columns"),
-      provider = if (isView) None else Some("tablestore"),
-      comment = (relation \ "comment").extractOpt[String],
+      TableIdentifier(key(relation.name), Some(database)),
+      if (relation.isView) CatalogTableType.VIEW else CatalogTableType.EXTERNAL,
+      CatalogStorageFormat.empty.copy(locationUri = if (relation.isView) None else Some(folder)),
+      relation.columns,
+      provider = if (relation.isView) None else Some("tablestore"),
+      comment = relation.comment,
       properties = Map(marker -> "true")
     )
-  }
 }

@@ -34,8 +34,6 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
 
 /** Asks the planner about statements that may be ours; everything else goes straight to Spark's parser. */
 class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends ParserInterface {
-  private implicit val formats: Formats = DefaultFormats
-
   private def parsed(sql: String)(read: String => LogicalPlan): LogicalPlan = Redaction.ofStatement(context) {
     // Spark's own parser stops at an assertion where the time of CHANGES is no literal, and only the trace of the
     // assertion tells which one it was.
@@ -49,11 +47,11 @@ class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends
       }
     if (!StatementFilter.maybeOurs(sql)) spark(sql)
     else PlannerProcess.ask(Requests.Parse(sql)) match {
-      case text if Json.kind(text) == "SparkStatement" =>
-        SessionCatalogMirror.refresh(text \ "mirror")
-        spark((text \ "sql").extract[String])
-      case command => StatementCommand((command \ "name").extract[String], command \ "command",
-          Json.struct(command \ "schema"), (command \ "before").extractOpt[String].map(delegate.parsePlan))
+      case text: Answers.SparkStatement =>
+        text.mirror.foreach(SessionCatalogMirror.refresh)
+        spark(text.sql)
+      case command: Answers.PlannedCommand =>
+        StatementCommand(command.name, command.command, command.schema, command.before.map(delegate.parsePlan))
     }
   }
 

@@ -5,6 +5,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.util
 import java.util.Optional
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming.{
@@ -15,24 +17,20 @@ import org.apache.spark.sql.connector.read.streaming.{
   SupportsTriggerAvailableNow
 }
 import org.apache.spark.sql.execution.streaming.checkpointing.HDFSMetadataLog
-import org.json4s._
 
 /** A position of the planner's; only it knows what the text means. */
 case class PlannerOffset(override val json: String) extends Offset
 
 /** A table as a stream of micro-batches: the planner says where it starts, what is new, and what a batch reads. */
 class ManagedStream(asked: Requests.AskedScan, table: String, checkpoint: String,
-    readers: JValue => PartitionReaderFactory)
+    readers: Answers.PythonTask => PartitionReaderFactory)
     extends MicroBatchStream with SupportsTriggerAvailableNow with ReportsSourceMetrics {
-  import Json.formats
   private var last: Option[Offset] = None
   private var seen: Option[Offset] = None
 
-  private def reached(answer: JValue, which: String): Offset = PlannerOffset((answer \ which).extract[String])
-
   /** Kept in the checkpoint: a start like "the latest" must stay the same until a first batch says more. */
   override def initialOffset(): Offset = starts.get(0).getOrElse {
-    val start = PlannerOffset(PlannerProcess.ask(Requests.StreamStart(asked)).extract[String])
+    val start = PlannerOffset(PlannerProcess.ask(Requests.StreamStart(asked)))
     if (starts.add(0, start)) start else starts.get(0).get
   }
   private lazy val starts = new HDFSMetadataLog[PlannerOffset](SparkSession.active, checkpoint) {
@@ -49,18 +47,18 @@ class ManagedStream(asked: Requests.AskedScan, table: String, checkpoint: String
   override def getDefaultReadLimit: ReadLimit = ReadLimit.maxFiles(Int.MaxValue)
 
   override def prepareForTriggerAvailableNow(): Unit =
-    last = Some(reached(PlannerProcess.ask(Requests.StreamLatest(asked)), "latest"))
+    last = Some(PlannerOffset(PlannerProcess.ask(Requests.StreamLatest(asked)).latest))
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     val answer = PlannerProcess.ask(Requests.StreamLatest(
         asked, Some(start.json), last.map(_.json), isLimited = limit == getDefaultReadLimit))
-    seen = Some(reached(answer, "latest"))
-    reached(answer, "end")
+    seen = Some(PlannerOffset(answer.latest))
+    answer.end.map(PlannerOffset(_)).get // a start was named
   }
   override def reportLatestOffset(): Offset = seen.orNull
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
     val parallelism = SparkSession.active.leafNodeDefaultParallelism
-    PlannerProcess.ask(Requests.PlanStream(asked, start.json, end.json, parallelism)).children
+    PlannerProcess.ask(Requests.PlanStream(asked, start.json, end.json, parallelism))
       .map(ManagedScan.workerSplit).toArray
   }
   override lazy val createReaderFactory: PartitionReaderFactory =
@@ -68,7 +66,7 @@ class ManagedStream(asked: Requests.AskedScan, table: String, checkpoint: String
 
   override def metrics(consumed: Optional[Offset]): util.Map[String, String] =
     if (consumed.isEmpty) util.Map.of()
-    else Json.toStrings(PlannerProcess.ask(Requests.StreamLag(asked, consumed.get.json)))
+    else PlannerProcess.ask(Requests.StreamLag(asked, consumed.get.json)).asJava
   override def commit(end: Offset): Unit = ()
   override def stop(): Unit = ()
   override def toString: String = s"TableStoreStream $table"

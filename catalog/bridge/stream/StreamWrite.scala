@@ -15,7 +15,6 @@ import org.apache.spark.sql.execution.datasources.v2.{StreamWriterCommitProgress
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.json4s._
 
 /** What the micro-batches of a stream are written with. Of Spark's own way it takes the number of the batch only: rows
   * never pass through it, [[StreamWriteExec]] writes a batch as the INSERT that it amounts to. */
@@ -36,7 +35,6 @@ private class NumberedBatch extends WriterCommitMessage { var id: Long = -1 }
 class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, metrics: Seq[CustomMetric],
     transaction: Option[Transaction])
     extends WriteToDataSourceV2Exec(batch, refresh, rows, metrics, transaction) {
-  import Json.formats
   private val write = batch.asInstanceOf[MicroBatchWrite].writeSupport.asInstanceOf[ManagedStreamingWrite]
   override protected def withNewChildInternal(child: SparkPlan): StreamWriteExec =
     new StreamWriteExec(batch, refresh, child, metrics, transaction)
@@ -46,7 +44,7 @@ class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, m
     val running = StreamWriters.of(session, write)
     val batch = Requests.StreamBatch(running.query, number, running.offsets(number))
     val isCommitted = PlannerProcess.ask(
-      Requests.BeginStreamBatch(write.reference, batch, write.options, write.isComplete)).extract[Boolean]
+      Requests.BeginStreamBatch(write.reference, batch, write.options, write.isComplete))
     if (isCommitted) { if (isStateful) query.execute().foreach(_ => ()) }
     else commitProgress = Some(StreamWriterCommitProgress(statement(batch).write()))
     Nil

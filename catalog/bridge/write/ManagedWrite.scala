@@ -42,7 +42,6 @@ import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.types.StructType
-import org.json4s._
 
 /** What is to be written and how; rows never pass through it: [[WriteStrategy]] gives the planner the whole query. */
 case class ManagedWrite(table: String, request: Requests.Write, streaming: Option[StreamingWrite] = None)
@@ -55,18 +54,18 @@ case class ManagedWrite(table: String, request: Requests.Write, streaming: Optio
 class ManagedWriteBuilder(reference: Requests.TableReference, table: String, info: LogicalWriteInfo)
     extends WriteBuilder with SupportsOverwriteV2 with SupportsDynamicOverwrite with SupportsStreamingUpdateAsAppend {
   private val options = info.options.asCaseSensitiveMap.asScala.toMap
-  private var request = Requests.Write(reference, "append", options = options)
+  private var request = Requests.Write(reference, Requests.WriteMode.append, options = options)
   override def overwrite(predicates: Array[Predicate]): WriteBuilder = {
-    request = request.copy(mode = "overwrite", predicates = predicates.toSeq.map(Json.expression))
+    request = request.copy(mode = Requests.WriteMode.overwrite, predicates = predicates.toSeq.map(Json.expression))
     this
   }
   override def truncate(): WriteBuilder = overwrite(Array.empty)
   override def overwriteDynamicPartitions(): WriteBuilder = {
-    request = request.copy(mode = "overwrite dynamic", predicates = Nil)
+    request = request.copy(mode = Requests.WriteMode.overwriteDynamic, predicates = Nil)
     this
   }
   private def streaming: StreamingWrite =
-    new ManagedStreamingWrite(info.queryId, request.mode != "append", options, reference)
+    new ManagedStreamingWrite(info.queryId, request.mode != Requests.WriteMode.append, options, reference)
   override def build(): Write = ManagedWrite(table, request, Some(streaming))
 }
 
@@ -75,7 +74,8 @@ class ManagedDeltaWriteBuilder(
     extends DeltaWriteBuilder {
   override def build(): DeltaWrite = ManagedWrite(table,
     Requests.Write(
-      reference, "delta", options = info.options.asCaseSensitiveMap.asScala.toMap, command = Some(command)))
+      reference, Requests.WriteMode.delta, options = info.options.asCaseSensitiveMap.asScala.toMap,
+      command = Some(command)))
 }
 
 @nowarn("msg=WriteToDataSourceV2 in package v2 is deprecated") // Spark plans micro-batches with it
@@ -201,7 +201,6 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
 case class WriteExec(table: String, request: Requests.Write, query: LogicalPlan, upserts: Option[LogicalPlan],
     target: LogicalPlan)
     extends V2CommandExec with LeafV2CommandExec {
-  import Json.formats
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"TableStoreWrite $table"
 
@@ -220,6 +219,6 @@ case class WriteExec(table: String, request: Requests.Write, query: LogicalPlan,
           .recacheTableOrView(active, catalog.name +: ident.namespace.toSeq :+ ident.name, includeTimeTravel = false)
       case other => active.sharedState.cacheManager.recacheByPlan(active, other)
     }
-    answer.extract[Long]
+    answer
   }
 }

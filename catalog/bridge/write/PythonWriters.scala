@@ -23,7 +23,8 @@ object PythonWriters {
     val rowsMax = if (conf.arrowMaxRecordsPerBatch > 0) conf.arrowMaxRecordsPerBatch else Int.MaxValue
     val bytesMax = if (conf.arrowMaxBytesPerBatch > 0) conf.arrowMaxBytesPerBatch else Long.MaxValue
     val writers = new WriterTask(
-      frame.schema, PythonTask(Json.parse(task), PythonTask.settings(session)), rowsMax, bytesMax)
+      frame.schema, PythonTask(new Answers.PythonTask(Json.parse(task)), PythonTask.settings(session)), rowsMax,
+      bytesMax)
     SQLExecution.withNewExecutionId(frame.queryExecution) {
       compact(JArray(frame.queryExecution.toRdd.mapPartitionsInternal(writers.run).collect().map {
         case (message, error) => JArray(List(text(message), text(error)))

@@ -1,0 +1,250 @@
+package org.apache.spark.sql.tablestore
+
+import java.lang.reflect.InvocationTargetException
+
+import scala.annotation.implicitNotFound
+import scala.reflect.ClassTag
+
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.json4s._
+
+/** How JSON stands for values of a type. */
+@implicitNotFound("no JSON stands for a ${T}")
+trait Form[T] {
+  def read(json: JValue): T
+}
+
+/** An object in JSON whose keys are the names of the members. */
+abstract class Answer(json: JValue) {
+
+  /** The value of a key; one that should be there and is not is a mistake at the border, as is one of another type. */
+  protected def member[T](key: String)(implicit form: Form[T]): T =
+    try form.read(json \ key)
+    catch { case wrong: Form.Wrong => throw wrong.of(s"${getClass.getSimpleName}.$key") }
+}
+
+object Form {
+
+  /** JSON that is not what the planner should answer; tells no values. */
+  class Wrong(expected: String, path: String = "") extends IllegalStateException(s"$path: expected $expected".trim) {
+    def of(key: String): Wrong = new Wrong(expected, s"$key $path".trim)
+  }
+  private def of[T](expected: String)(read: PartialFunction[JValue, T]): Form[T] = json =>
+    read.applyOrElse(json, (_: JValue) => throw new Wrong(expected))
+
+  /** One of several, which says by `kind` which it is. */
+  private def oneOf[T](kinds: (String, Form[_ <: T])*): Form[T] = {
+    val forms = kinds.toMap
+    json =>
+      json \ "kind" match {
+        case JString(kind) if forms.contains(kind) => forms(kind).read(json)
+        case _ => throw new Wrong(forms.keys.mkString(" or "))
+      }
+  }
+  private def kind[T <: Answer](implicit tag: ClassTag[T]): (String, Form[T]) =
+    tag.runtimeClass.getSimpleName -> answer[T]
+
+  implicit val json: Form[JValue] = value => value
+  implicit val unit: Form[Unit] = _ => ()
+  implicit val string: Form[String] = of("a string") { case JString(text) => text }
+  implicit val boolean: Form[Boolean] = of("a boolean") { case JBool(value) => value }
+  implicit val long: Form[Long] = of("an integer") { case JInt(number) => number.toLong; case JLong(number) => number }
+  implicit val int: Form[Int] = value => long.read(value).toInt
+  implicit val struct: Form[StructType] = value => DataType.fromJson(string.read(value)).asInstanceOf[StructType]
+  implicit def option[T](implicit form: Form[T]): Form[Option[T]] = value => value.toOption.map(form.read)
+  implicit def seq[T](implicit form: Form[T]): Form[Seq[T]] = of("an array") { case JArray(values) =>
+    values.map(form.read)
+  }
+  implicit def map[T](implicit form: Form[T]): Form[Map[String, T]] = of("an object") { case JObject(fields) =>
+    fields.map { case (key, value) => key -> form.read(value) }.toMap
+  }
+
+  /** What a constructor makes of the object. */
+  implicit def answer[T <: Answer](implicit tag: ClassTag[T]): Form[T] = {
+    val make = tag.runtimeClass.getConstructor(classOf[JValue])
+    json =>
+      try make.newInstance(json).asInstanceOf[T]
+      catch { case failed: InvocationTargetException => throw failed.getCause }
+  }
+
+  import Answers._
+  implicit val loadedTable: Form[LoadedTable] =
+    oneOf(kind[DescribedTable], kind[ForeignDefinition])
+  implicit val loadedRelation: Form[LoadedRelation] =
+    oneOf(kind[DescribedTable], kind[ForeignDefinition], kind[ViewDefinition])
+  implicit val createdTable: Form[CreatedTable] = oneOf(kind[DescribedTable], kind[ForeignPlace])
+  implicit val plannedRead: Form[PlannedRead] = oneOf(kind[PlannedScan], kind[ArrowRows])
+  implicit val parsedStatement: Form[ParsedStatement] = oneOf(kind[SparkStatement], kind[PlannedCommand])
+}
+
+/** What the planner answers. `catalog/planner/protocol` has the same values in Python, and a test compares both. */
+object Answers {
+
+  // One of several
+
+  sealed trait LoadedRelation
+  sealed trait LoadedTable extends LoadedRelation
+  sealed trait CreatedTable
+  sealed trait PlannedRead
+  sealed trait ParsedStatement
+
+  // Rows and tasks
+
+  class ArrowRows(json: JValue) extends Answer(json) with PlannedRead {
+    val arrow = member[Seq[String]]("arrow")
+    val isCompressed = member[Boolean]("isCompressed")
+  }
+  class PythonTask(json: JValue) extends Answer(json) {
+    val python = member[String]("python")
+    val pythonVersion = member[String]("pythonVersion")
+    val environment = member[Map[String, String]]("environment")
+    val function = member[String]("function")
+  }
+
+  // Tables
+
+  class KeyConstraint(json: JValue) extends Answer(json) {
+    val name = member[String]("name")
+    val columns = member[Seq[String]]("columns")
+  }
+  class MetadataColumn(json: JValue) extends Answer(json) {
+    val name = member[String]("name")
+    val `type` = member[String]("type")
+    val nullable = member[Boolean]("nullable")
+  }
+
+  /** `handle` goes back with every request about the table, and nobody here understands it. */
+  class DescribedTable(json: JValue) extends Answer(json) with LoadedTable with CreatedTable {
+    val name = member[String]("name")
+    val version = member[Option[String]]("version")
+    val columns = member[StructType]("columns")
+    val computed = member[StructType]("computed")
+    val partitions = member[Seq[String]]("partitions")
+    val properties = member[Map[String, String]]("properties")
+    val constraints = member[Seq[KeyConstraint]]("constraints")
+    val capabilities = member[Seq[String]]("capabilities")
+    val metadataColumns = member[Seq[MetadataColumn]]("metadataColumns")
+    val rowId = member[Seq[String]]("rowId")
+    val updateAsDeleteAndInsert = member[Boolean]("updateAsDeleteAndInsert")
+    val handle = member[JValue]("handle")
+  }
+  class ForeignDefinition(json: JValue) extends Answer(json) with LoadedTable {
+    val provider = member[String]("provider")
+    val columns = member[String]("columns")
+    val partitionColumns = member[Seq[String]]("partitionColumns")
+    val location = member[Option[String]]("location")
+    val comment = member[Option[String]]("comment")
+    val properties = member[Map[String, String]]("properties")
+  }
+  class ForeignPlace(json: JValue) extends Answer(json) with CreatedTable {
+    val folder = member[String]("folder")
+    val replaced = member[Option[ForeignDefinition]]("replaced")
+  }
+  class ViewDefinition(json: JValue) extends Answer(json) with LoadedRelation {
+    val queryText = member[String]("queryText")
+    val currentCatalog = member[Option[String]]("currentCatalog")
+    val currentNamespace = member[Seq[String]]("currentNamespace")
+    val sqlConfigs = member[Map[String, String]]("sqlConfigs")
+    val schemaMode = member[Option[String]]("schemaMode")
+    val queryColumnNames = member[Seq[String]]("queryColumnNames")
+    val columns = member[String]("columns")
+    val properties = member[Map[String, String]]("properties")
+  }
+  class MirroredRelation(json: JValue) extends Answer(json) {
+    val name = member[String]("name")
+    val isView = member[Boolean]("isView")
+    val columns = member[StructType]("columns")
+    val comment = member[Option[String]]("comment")
+  }
+  class MirroredNamespace(json: JValue) extends Answer(json) {
+    val name = member[String]("name")
+    val relations = member[Seq[MirroredRelation]]("relations")
+  }
+  class MirroredCatalog(json: JValue) extends Answer(json) {
+    val catalog = member[String]("catalog")
+    val namespaces = member[Seq[MirroredNamespace]]("namespaces")
+  }
+
+  // Procedures
+
+  class ProcedureNames(json: JValue) extends Answer(json) {
+    val namespace = member[String]("namespace")
+    val names = member[Seq[String]]("names")
+  }
+  class ProcedureParameter(json: JValue) extends Answer(json) {
+    val name = member[String]("name")
+    val `type` = member[String]("type")
+    val default = member[Option[String]]("default")
+    val description = member[String]("description")
+  }
+  class DescribedProcedure(json: JValue) extends Answer(json) {
+    val description = member[String]("description")
+    val parameters = member[Seq[ProcedureParameter]]("parameters")
+  }
+  class ProcedureResult(json: JValue) extends Answer(json) {
+    val schema = member[StructType]("schema")
+    val rows = member[ArrowRows]("rows")
+  }
+
+  // Reading
+
+  class Changelog(json: JValue) extends Answer(json) {
+    val name = member[String]("name")
+    val columns = member[StructType]("columns")
+    val handle = member[JValue]("handle")
+  }
+  class AggregateRow(json: JValue) extends Answer(json) {
+    val schema = member[StructType]("schema")
+    val rows = member[ArrowRows]("rows")
+  }
+  class RawSplits(json: JValue) extends Answer(json) {
+    val root = member[String]("root")
+    val parts = member[ArrowRows]("parts")
+  }
+  class WorkerSplit(json: JValue) extends Answer(json) {
+    val bucket = member[Int]("bucket")
+    val payload = member[String]("payload")
+    val live = member[Option[String]]("live")
+  }
+  class BucketedBy(json: JValue) extends Answer(json) {
+    val column = member[String]("column")
+    val buckets = member[Int]("buckets")
+  }
+  class LiveRows(json: JValue) extends Answer(json) {
+    val atFirst = member[Boolean]("atFirst")
+    val task = member[PythonTask]("task")
+  }
+  class PlannedScan(json: JValue) extends Answer(json) with PlannedRead {
+    val snapshot = member[Option[Long]]("snapshot")
+    val raw = member[Option[RawSplits]]("raw")
+    val splits = member[Seq[WorkerSplit]]("splits")
+    val files = member[Int]("files")
+    val rows = member[Long]("rows")
+    val sizeBytes = member[Long]("sizeBytes")
+    val bucketedBy = member[Option[BucketedBy]]("bucketedBy")
+    val live = member[Option[LiveRows]]("live")
+    val task = member[Option[PythonTask]]("task")
+  }
+  class ReachedOffsets(json: JValue) extends Answer(json) {
+    val latest = member[String]("latest")
+    val end = member[Option[String]]("end")
+  }
+
+  // Statements
+
+  class SparkStatement(json: JValue) extends Answer(json) with ParsedStatement {
+    val sql = member[String]("sql")
+    val mirror = member[Option[MirroredCatalog]]("mirror")
+  }
+  class PlannedCommand(json: JValue) extends Answer(json) with ParsedStatement {
+    val name = member[String]("name")
+    val command = member[JValue]("command")
+    val schema = member[StructType]("schema")
+    val before = member[Option[String]]("before")
+  }
+  class Failure(json: JValue) extends Answer(json) {
+    val condition = member[String]("condition")
+    val message = member[String]("message")
+    val sqlState = member[String]("sqlState")
+  }
+}
