@@ -54,6 +54,19 @@ def test_data_files(shell: StockShell, tables: dict[str, Path], name: str) -> No
     assert shell.ok(f"{QUERY} {name}") == whole
 
 
+def test_a_file_system_that_cannot_be_asked(shell: StockShell, tables: dict[str, Path]) -> None:
+    """Nothing is said against a file that nobody could look at."""
+    whole = shell.ok(f"{QUERY} raw")
+    shell.ok("SET fs.file.impl.disable.cache=true")
+    shell.ok("SET fs.file.impl=no.such.FileSystem")
+    said = shell.run(f"{QUERY} raw").error
+    shell.ok("RESET fs.file.impl")
+    shell.ok("RESET fs.file.impl.disable.cache")
+    assert said.startswith("[TABLE_STORE_FILE_ACCESS] File '"), said
+    assert "no.such.FileSystem" in said
+    assert shell.ok(f"{QUERY} raw") == whole
+
+
 def test_page_headers(shell: StockShell, tables: dict[str, Path]) -> None:
     """Arrow says over several lines what is wrong with one; a user reads one line, and no trace."""
     shell.ok("CREATE TABLE pages (a INT, b STRING, PRIMARY KEY (a) NOT ENFORCED)")

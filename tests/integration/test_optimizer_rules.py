@@ -1,7 +1,7 @@
 """Goal: each Catalyst rule of the bridge changes the plans that it is for, and leaves others alone.
 
-Rules are applied to plans that no statement runs. Of MergeUpserts and ViewSchemas the plans are
-looked at by test_merge_upserts.py and test_view_schemas.py.
+Rules are applied to plans that no statement runs. The plans of MergeUpserts are looked at by
+test_merge_upserts.py.
 """
 
 from __future__ import annotations
@@ -181,3 +181,24 @@ def test_only_streams_to_managed_tables_ask_for_their_table(
     sink = source.option("checkpointLocation", str(tmp_path)).toTable("streamed")
     sink.awaitTermination()
     assert asked.getOrDefault("start_stream_write", 0) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "columns"),
+    [
+        ("EVOLUTION", "struct<a:bigint,b:int>"),
+        ("TYPE EVOLUTION", "struct<a:bigint>"),
+        ("COMPENSATION", "struct<a:int>"),
+    ],
+)
+def test_a_view_has_the_columns_that_its_mode_allows(
+    spark: SparkSession, mode: str, columns: str
+) -> None:
+    spark.sql("CREATE OR REPLACE TABLE grown (a INT)")
+    star = "*" if mode == "EVOLUTION" else "a"
+    spark.sql(f"CREATE OR REPLACE VIEW seen WITH SCHEMA {mode} AS SELECT {star} FROM grown")
+    spark.sql("CREATE OR REPLACE TABLE grown (a BIGINT, b INT)")
+    plan = execution(spark, "SELECT * FROM seen").analyzed()
+    while plan.getClass().getSimpleName() != "View":
+        plan = plan.children().head()
+    assert plan.desc().schema().simpleString() == columns

@@ -86,15 +86,15 @@ def test_two_sessions(running: Running) -> None:
     with running.server.connect() as other:
         other.run("CREATE TEMPORARY VIEW mine_alone AS SELECT 1 AS x")
         other.run("SET spark.sql.shuffle.partitions = 3")
-        other.run("CREATE SCHEMA s2")
-        other.run("USE s2")
+        other.run("CREATE SCHEMA of_thrift")
+        other.run("USE of_thrift")
         other.run("CREATE TABLE two (a INT)")
-        assert other.run("SELECT current_schema()") == [("s2",)]
+        assert other.run("SELECT current_schema()") == [("of_thrift",)]
         assert running.session.run("SELECT current_schema()") == [("default",)]
         assert "42P01" in running.session.error("SELECT * FROM mine_alone")
         assert running.session.run("SET spark.sql.shuffle.partitions")[0][1] == "2"
-        assert running.session.run("SELECT count(*) FROM s2.two") == [(0,)]
-    with running.server.connect(database="s2") as third:
+        assert running.session.run("SELECT count(*) FROM of_thrift.two") == [(0,)]
+    with running.server.connect(database="of_thrift") as third:
         assert third.run("SELECT count(*) FROM two") == [(0,)]
 
 

@@ -1,7 +1,11 @@
 package org.apache.spark.sql.tablestore
 
-import java.io.File
+import java.io.{File, FileNotFoundException, InterruptedIOException}
+import java.net.{SocketException, UnknownHostException}
+import java.nio.file.AccessDeniedException
 
+import org.apache.hadoop.fs.UnsupportedFileSystemException
+import org.apache.hadoop.security.AccessControlException
 import org.apache.spark.QueryContext
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis._
@@ -68,23 +72,31 @@ object Errors {
         found.group(2)): Throwable)
       .getOrElse(error)
 
-  /** A data file that Spark's Parquet reader could not read. */
+  /** A data file that Spark's Parquet reader could not read: it is gone, cannot be reached, or is damaged. */
   def unreadable(path: String, snapshot: Option[Long], cause: Throwable): Throwable = {
     val causes = Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(10).toSeq
-    val (condition, state, what) =
-      if (causes.exists(_.isInstanceOf[java.io.FileNotFoundException])) {
-        ("TABLE_STORE_MISSING_FILE", "KD001", "does not exist")
-      } else {
-        val reason = String.valueOf(causes.last.getMessage).linesIterator.nextOption().getOrElse("")
-        ("TABLE_STORE_CORRUPT_FILE", "KD001", s"is damaged: $reason")
-      }
-    new TableStoreException(
-      s"[$condition] File '$path'${snapshot.map(id => s" of snapshot $id").getOrElse("")} $what. " +
-        "Restore the file from a copy, or read an older snapshot with VERSION AS OF and roll back to it with " +
-        s"CALL sys.rollback. SQLSTATE: $state",
-      condition,
-      state
-    )
+    val reason = String.valueOf(causes.last.getMessage).linesIterator.nextOption().getOrElse("")
+    val file = s"File '$path'${snapshot.map(id => s" of snapshot $id").getOrElse("")}"
+    val remedy =
+      "Restore the file from a copy, or read an older snapshot with VERSION AS OF and roll back to it with " +
+        "CALL sys.rollback."
+    val (condition, state, text) =
+      if (causes.exists(isOfAccess)) ("TABLE_STORE_FILE_ACCESS", "58030",
+        s"$file could not be read: $reason. See to the file system (class path, credentials, permissions, network) " +
+          "and run the query again.")
+      else if (causes.exists(_.isInstanceOf[FileNotFoundException]))
+        ("TABLE_STORE_MISSING_FILE", "KD001", s"$file does not exist. $remedy")
+      else ("TABLE_STORE_CORRUPT_FILE", "KD001", s"$file is damaged: $reason. $remedy")
+    new TableStoreException(s"[$condition] $text SQLSTATE: $state", condition, state)
+  }
+
+  /** Whether the file system refused or could not be asked, which says nothing about the file. */
+  private def isOfAccess(cause: Throwable): Boolean = cause match {
+    case _: ClassNotFoundException | _: UnsupportedFileSystemException => true
+    case _: AccessDeniedException | _: AccessControlException => true
+    case _: SocketException | _: UnknownHostException | _: InterruptedIOException => true
+    case local: FileNotFoundException => String.valueOf(local.getMessage).contains("(Permission denied)")
+    case _ => false
   }
 
   def plannerFailed(python: String, log: File): Throwable = new TableStoreException(

@@ -9,4 +9,8 @@ object StatementFilter {
 
   def maybeOurs(sql: String): Boolean = pattern.matcher(sql).find() ||
     (beginsSession.matcher(sql).find() && SessionCatalogMirror.isAskedFor)
+
+  /** Whether it may have `CHANGES FROM` or `CHANGES BETWEEN`. */
+  def asksForChanges(sql: String): Boolean = changes.matcher(sql).find()
+  private val changes = java.util.regex.Pattern.compile("""(?i)\bCHANGES\b""")
 }

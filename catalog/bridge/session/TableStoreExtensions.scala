@@ -35,15 +35,12 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
 /** Asks the planner about statements that may be ours; everything else goes straight to Spark's parser. */
 class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends ParserInterface {
   private def parsed(sql: String)(read: String => LogicalPlan): LogicalPlan = Redaction.ofStatement(context) {
-    // Spark's own parser stops at an assertion where the time of CHANGES is no literal, and only the trace of the
-    // assertion tells which one it was.
+    // Spark's parser stops at an assertion where the time of CHANGES is no literal.
     def spark(text: String): LogicalPlan =
       try read(text)
       catch {
-        case error: AssertionError if error.getStackTrace.exists(_.getClassName.contains("TimeTravelSpec")) =>
-          throw Errors.unreadableTime
-        case error: ParseException if error.getCondition == Errors.invalidTimeTravel =>
-          throw Errors.unreadableTime
+        case _: AssertionError if StatementFilter.asksForChanges(text) => throw Errors.unreadableTime
+        case error: ParseException if error.getCondition == Errors.invalidTimeTravel => throw Errors.unreadableTime
       }
     if (!StatementFilter.maybeOurs(sql)) spark(sql)
     else PlannerProcess.ask(Requests.Parse(sql)) match {

@@ -34,6 +34,7 @@ PART_BYTES_MIN: Final = 32 << 20
 
 _SAMPLE_ROWS: Final = 20_000
 _SAMPLE_ROWS_MIN: Final = 8
+_SAMPLE_ROWS_ENOUGH: Final = 500
 _SAMPLED_PARTITIONS: Final = 16
 _ROW_BYTES: Final = 20
 # Others have no literals that come back as they were collected.
@@ -95,7 +96,12 @@ def _sample(keys: DataFrame, query: Any, read_bytes: int) -> list[tuple[Any, ...
         keys = DataFrame(query.everyNth(keys._jdf, step), keys.sparkSession)
     fraction = min(1.0, _SAMPLE_ROWS * _ROW_BYTES * step / read_bytes)
     sample = keys.dropna().sample(fraction, seed=1).collect()
-    return [tuple(row) for row in sample] if len(sample) >= _SAMPLE_ROWS_MIN else []
+    if len(sample) < _SAMPLE_ROWS_MIN:
+        return []
+    if len(sample) < _SAMPLE_ROWS_ENOUGH and fraction < 1:  # the rows are wider than estimated
+        fraction = min(1.0, 2 * fraction * _SAMPLE_ROWS_ENOUGH / len(sample))
+        sample = keys.dropna().sample(fraction, seed=1).collect()
+    return [tuple(row) for row in sample]
 
 
 def _cut_columns(schema: TableSchema) -> tuple[str, ...]:

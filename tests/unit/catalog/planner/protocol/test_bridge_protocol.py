@@ -7,6 +7,7 @@ whose members are; their source is compared with the types that the planner's fu
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import types
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ from table_store.catalog.planner.protocol.json_form import (
     writer_of,
 )
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
+from table_store.catalog.planner.read.live_rows_task import LIVE_ROWS
 from table_store.catalog.planner.requests import REQUESTS
 from table_store.sql_ext.statement_requests import STATEMENT_REQUESTS
 from tests.checkout import REPOSITORY
@@ -254,3 +256,12 @@ def test_each_of_several_answers_is_known_by_its_kind() -> None:
     """Else the bridge refuses an answer that its type allows."""
     forms = re.findall(r"Form\[(\w+)\] =\s*oneOf\((.*)\)", ANSWERS_SOURCE)
     assert {frozenset(re.findall(r"kind\[(\w+)\]", kinds)): t for t, kinds in forms} == UNIONS
+
+
+def test_the_same_columns_of_live_rows() -> None:
+    source = (BRIDGE.parent / "read" / "LiveRows.scala").read_text()
+    read = re.findall(r'\.add\("(\w+)", (\w+)Type\)', source)
+    written = json.loads(LIVE_ROWS)["fields"]
+    assert [(name, kind.lower()) for name, kind in read] == [
+        (f["name"], f["type"]) for f in written
+    ]
