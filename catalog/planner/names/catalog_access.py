@@ -35,7 +35,7 @@ _opened: list[Warehouse] = []
 
 @dataclass(frozen=True, slots=True)
 class CatalogAccess:
-    """What requests about names work with; holds nothing that another process may change."""
+    """The objects that requests about names use; none caches state that other processes change."""
 
     name: str
     warehouse: Warehouse
@@ -66,10 +66,10 @@ class CatalogAccess:
 
 
 def require_identifier(relation: RelationReference) -> Identifier:
-    """The table or view that a name to be taken stands for.
+    """The identifier of a table or view that is to be created or renamed.
 
     Raises:
-        NamespaceNotFoundError: its namespace has several levels, which no namespace has.
+        NamespaceNotFoundError: the name has several namespace levels, and namespaces have one.
     """
     identifier = relation.identifier
     if identifier is None:
@@ -89,7 +89,7 @@ def remove_temporary_tables(session: PlannerSession) -> None:
 
 
 def end_sessions() -> None:
-    """Remove the temporary tables of all sessions, for the JVM ends."""
+    """Remove the temporary tables of all sessions, because the JVM ends."""
     for warehouse in _opened:
         try:
             remove_sessions_of(jvm_process(), warehouse, all_listeners())
@@ -119,5 +119,5 @@ def _warehouse(root: str, allowed_roots: str) -> Warehouse:
 
 @lru_cache(maxsize=1)
 def jvm_process() -> ProcessIdentity:
-    """Return the JVM of the sessions, which started this process."""
+    """Return the identity of the JVM that started this process and runs the sessions."""
     return identity_of(os.getppid())

@@ -1,4 +1,4 @@
-"""Which of our catalogs a name in a statement means, in a session."""
+"""Resolves a name in a statement to one of our catalogs, as the session would."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PREFIX = "spark.sql.catalog."
 def managed_relation(session: PlannerSession, parts: Sequence[str]) -> RelationReference | None:
     """Catalog, namespace and name as the bridge sends them; None if the catalog is not ours.
 
-    `parts` are the one to three parts of a name, resolved as Spark does: the session's current
-    catalog and namespace stand in for what is missing, and a first part that is the name of a
-    catalog is one.
+    `parts` are the one to three parts of a name, resolved as in Spark: the session's current
+    catalog and namespace replace missing parts, and a first part that names a catalog is taken
+    as the catalog.
     """
     catalog, namespace = session.current()
     left = list(parts)
@@ -41,7 +41,7 @@ def managed_relation(session: PlannerSession, parts: Sequence[str]) -> RelationR
 
 
 def require_managed(session: PlannerSession, parts: Sequence[str]) -> RelationReference:
-    """Like `managed_relation`, for a statement that only a managed table can have.
+    """Like `managed_relation`, for a statement that exists only for managed tables.
 
     Raises:
         NotFoundError: the catalog is not one of ours.
@@ -55,7 +55,7 @@ def require_managed(session: PlannerSession, parts: Sequence[str]) -> RelationRe
 def catalog_reference(session: PlannerSession, catalog: str) -> CatalogReference:
     """A catalog as the bridge's `initialize` describes it.
 
-    Where tables may lie besides the warehouse is the application's to say, never a session's.
+    Only the application's configuration, never a session's, allows folders besides the warehouse.
     """
     prefix = f"{_PREFIX}{catalog}."
     options = {key[len(prefix) :]: value for key, value in session.confs(prefix).items()}

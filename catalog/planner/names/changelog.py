@@ -1,4 +1,4 @@
-"""Changes of a table as the JVM is told of them: columns, and a handle that pins the range."""
+"""The description of changes that the JVM receives: columns, and a handle that pins the range."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def describe_changes(
     has_end: bool = False,
     unavailable: tuple[str, str] | None = None,
 ) -> Changelog:
-    """What the JVM is told of the changes that `scan` reads, with its columns."""
+    """The description of the changes that `scan` reads, with its columns."""
     handle = ChangelogHandle(
         path=path,
         schema_id=scan.schema.id,

@@ -1,6 +1,6 @@
 """Requests about foreign tables: those `USING delta`, `parquet`, …, which Spark reads and writes.
 
-The catalog keeps their definition and, where the user names no LOCATION, chooses their folder.
+The catalog keeps their definition, and chooses their folder if the user names no LOCATION.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.errors import AlreadyExistsError, PathNotAllowedError
 
 MANAGED_PROVIDERS: Final = frozenset({"tablestore", "org.apache.spark.sql.tablestore"})
-"""What `USING` says, where it says anything, for a managed table.
+"""The providers of managed tables; a CREATE TABLE without `USING` makes a managed table, too.
 
 The second is the shipped `spark.sql.sources.default`, which `saveAsTable` fills in.
 """
 
 _IS_OWN_FOLDER: Final = "is_managed_location"
-# Long names are cut before the part that makes the folder unique.
+# Longer table names are truncated in folder names; a unique suffix follows.
 _PLAIN_NAME_LENGTH_MAX: Final = 180
 
 
 def is_foreign(properties: Mapping[str, str]) -> bool:
-    """Whether CREATE TABLE names a format of Spark's."""
+    """Whether CREATE TABLE names one of Spark's formats."""
     return "provider" in properties and properties["provider"].lower() not in MANAGED_PROVIDERS
 
 
 def place_of_foreign(
     access: CatalogAccess, relation: RelationReference, mode: StagingMode
 ) -> ForeignPlace:
-    """What the bridge needs to make a foreign table.
+    """The place at which the bridge is to make a foreign table.
 
-    `folder` is one that no other table ever has: Delta and Spark remember things by path.
+    No other table ever has this `folder`, because Delta and Spark cache state by path.
 
     Raises:
         NamespaceNotFoundError: its namespace does not exist.
-        AlreadyExistsError: there is a table or view, and `mode` replaces none.
-        RelationNotFoundError: there is none to replace.
+        AlreadyExistsError: the name is taken, and `mode` does not replace.
+        RelationNotFoundError: there is no table to replace.
         WrongRelationKindError: a managed table or a view would be replaced.
     """
     identifier = require_identifier(relation)
@@ -78,7 +78,7 @@ def place_of_foreign(
 
 
 def loaded_foreign(access: CatalogAccess, record: NameRecord) -> ForeignDefinition:
-    """A foreign table as the bridge takes it, its folder as an absolute path."""
+    """A foreign table in the form that the bridge needs, with its folder as an absolute path."""
     definition = record.target
     assert isinstance(definition, ForeignDefinition), "the caller looked"
     location = definition.location
@@ -90,13 +90,14 @@ def loaded_foreign(access: CatalogAccess, record: NameRecord) -> ForeignDefiniti
 def foreign_to_alter(
     access: CatalogAccess, record: NameRecord, changes: Sequence[SparkChange]
 ) -> ForeignDefinition:
-    """A foreign table as the bridge takes it to make `changes`, which may say another LOCATION.
+    """The foreign table to which the bridge is to apply `changes`, one of which may set a LOCATION.
 
-    Where the user names the LOCATION it may be anywhere, as in CREATE TABLE.
+    A table with a LOCATION of the user's may get any other LOCATION, as in CREATE TABLE.
 
     Raises:
-        PathNotAllowedError: the table's folder is the catalog's: its files would be lost, and DROP
-            TABLE would take a folder that is not; or the LOCATION is relative.
+        PathNotAllowedError: the new LOCATION is relative, or the catalog chose the table's folder:
+            with another one, its files would be lost, and DROP TABLE would delete a folder that
+            the catalog did not choose.
     """
     assert isinstance(record.target, ForeignDefinition), "the caller looked"
     for change in changes:
@@ -113,12 +114,12 @@ def foreign_to_alter(
 
 
 def record_foreign(session: PlannerSession, request: RecordForeign) -> None:
-    """Remember the definition of a table that Spark has made, altered or replaced.
+    """Store the definition of a table that Spark has made, altered or replaced.
 
-    The folder of a table that was replaced goes, where the catalog chose it.
+    The folder of a replaced table is deleted if the catalog chose it.
 
     Raises:
-        AlreadyExistsError: somebody made another one meanwhile.
+        AlreadyExistsError: the name was taken meanwhile.
         NamespaceNotFoundError: the namespace was dropped meanwhile.
     """
     access = CatalogAccess.of(session, request.relation.catalog)
@@ -148,11 +149,10 @@ def record_foreign(session: PlannerSession, request: RecordForeign) -> None:
 
 
 def drop_foreign(access: CatalogAccess, identifier: Identifier) -> bool:
-    """Forget a foreign table, and remove its folder where the catalog chose it.
+    """Remove a foreign table's name, and its folder if the catalog chose it.
 
-    The name goes first: nobody finds a table without its files. A crash in between leaves a
-    folder that no later table is given. A folder that lies elsewhere than the catalog chooses any
-    stays.
+    The name is removed first, so that nobody finds a table without its files. A crash in between
+    leaves a folder that no later table uses. A folder below none of the catalog's roots stays.
     """
     record = access.warehouse.require(identifier, RelationKind.FOREIGN)
     definition = record.target

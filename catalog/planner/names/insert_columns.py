@@ -1,4 +1,4 @@
-"""Which columns of a table the query of an INSERT gives, and in which order."""
+"""Which columns of a table the query of an INSERT provides, and in which order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from table_store.storage.kernel.types import parse_type
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
 CHANGE_TYPE_SEPARATOR: Final = shared_name("change-type-separator")
-"""Between a table's name and JSON of what an INSERT adds to its columns; the bridge writes it."""
+"""The bridge appends this and the JSON of a `ChangeType` to the name of an INSERT's table."""
 
 _PLACEHOLDERS: Final[Mapping[str, str]] = {
     "STRING": "''",
@@ -31,9 +31,10 @@ _INSERT: Final = (frozenset({"INSERT"}), frozenset({"INSERT", "DELETE"}))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeType:
-    """The column of an INSERT's query that says what each row is.
+    """The column of an INSERT's query that holds each row's change type.
 
-    `at` is its place among the columns that are not given by `static` partition terms.
+    `at` is its position among the query's columns; these exclude the `static` columns, whose
+    values PARTITION (column = value) gives.
     """
 
     column: str
@@ -42,14 +43,14 @@ class ChangeType:
 
 
 def split_change_type(relation: RelationReference) -> tuple[RelationReference, ChangeType | None]:
-    """The table's own name, and what the bridge put behind it."""
+    """The table's own name, and the change type that the bridge has appended to it."""
     name, separator, rest = relation.name.partition(CHANGE_TYPE_SEPARATOR)
     if not separator:
         return relation, None
     try:
         change_type = from_json(ChangeType, json.loads(rest))
     except (ValueError, ProtocolError):
-        return relation, None  # a user wrote it: a name like any other, of no table
+        return relation, None  # a user wrote it: an ordinary name, which no table has
     return replace(relation, name=name), change_type
 
 
@@ -63,10 +64,10 @@ def seen_columns(
 
 
 def inserted_columns(schema: TableSchema, change_type: ChangeType | None) -> list[Field]:
-    """The columns that an INSERT writes: no computed ones, the change type in its place.
+    """The columns that an INSERT provides: no computed ones, and the change type at its position.
 
     Raises:
-        InvalidOptionError: the table stores a column of that name.
+        InvalidOptionError: the table has a column with the name of the change type.
     """
     columns = [field for field in schema.fields if field.generated is None]
     if change_type is None:
@@ -87,10 +88,10 @@ def inserted_columns(schema: TableSchema, change_type: ChangeType | None) -> lis
 
 
 def row_level_columns(schema: TableSchema) -> list[Field]:
-    """The columns that MERGE and UPDATE see; of a computed one they may leave the value out.
+    """The columns that MERGE and UPDATE see; they may omit the value of a computed column.
 
-    Spark then takes the default; a column that is not NOT NULL has NULL for one, and others get
-    a placeholder here, for the value is computed again in any case.
+    Spark then takes the column's default: NULL for a nullable column. A NOT NULL column gets a
+    placeholder as its default here, because the value is computed again in any case.
     """
     return [
         replace(field, default=_placeholder(field), generated=None)

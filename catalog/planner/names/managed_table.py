@@ -1,4 +1,4 @@
-"""A managed table as the bridge's `ManagedTable` takes it."""
+"""The description of a managed table from which the bridge makes its `ManagedTable`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.arrow_types import from_arrow
 
 ROW_COLUMN: Final = "_row"
-"""Metadata column of a table without key: the whole row, by which a delete names its row."""
+"""Metadata column of a table without key: the whole row, by which a delete identifies its row."""
 
 _CAPABILITIES = (
     "BATCH_READ",
@@ -42,10 +42,10 @@ def describe_table(
     handle: TableHandle,
     columns: Sequence[Field] | None = None,
 ) -> DescribedTable:
-    """What the JVM is told of a table at one snapshot.
+    """The description of a table at one snapshot that the JVM receives.
 
-    `columns` are those that the statement sees, None for all of the table; an INSERT gives them
-    in this order. They are added to `handle`.
+    `columns` are those that the statement sees (None: all columns of the table), in the order in
+    which an INSERT provides them. Their names are added to `handle`.
     """
     fields = schema.fields if columns is None else columns
     names = tuple(field.name for field in fields)

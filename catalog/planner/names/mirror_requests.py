@@ -1,4 +1,4 @@
-"""What JDBC metadata shows: our tables and views as entries for the v1 session catalog."""
+"""Our tables and views as entries of the v1 session catalog, which JDBC metadata shows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ALL_KINDS: Final = tuple(RelationKind)
 
 
 def mirror_when_asked(session: PlannerSession, sql: str) -> MirroredCatalog | None:
-    """All entries of the default catalog, where `sql` is how JDBC sessions begin; else None.
+    """All entries of the default catalog if `sql` is a USE, which begins a JDBC session; else None.
 
     Costs a read of every name and its schema.
     """
@@ -52,7 +52,7 @@ def mirror_when_asked(session: PlannerSession, sql: str) -> MirroredCatalog | No
 
 
 def mirror_entry(session: PlannerSession, request: MirrorEntry) -> MirroredRelation | None:
-    """The entry of one name; None where it stands for nothing any more."""
+    """The entry of one name; None if no table or view has this name any more."""
     access = CatalogAccess.of(session, request.relation.catalog)
     identifier = request.relation.identifier
     record = None if identifier is None else access.warehouse.find(identifier)
@@ -70,7 +70,7 @@ def _entry(access: CatalogAccess, record: NameRecord) -> MirroredRelation | None
             try:
                 schema = access.lifecycle.load(record.identifier).schema
             except TableStoreError:
-                return None  # dropped meanwhile, or damaged: reading it will say what is wrong
+                return None  # dropped meanwhile, or damaged, which a query of the table reports
             columns, comment = columns_to_spark(schema.fields), schema.comment
         case ViewDefinition(columns=columns, properties=properties):
             comment = properties.get("comment")

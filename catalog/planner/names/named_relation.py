@@ -18,11 +18,11 @@ def find_relation(
     identifier: Identifier,
     catalog: CatalogReference,
 ) -> TableLifecycle | NameRecord | ViewDefinition | None:
-    """What a name stands for; of a managed table the statements that work on it.
+    """What a name stands for; for a managed table, the `TableLifecycle` that operates on it.
 
-    A record is that of a foreign table. A temporary table of the session hides what the current
+    A `NameRecord` is returned for a foreign table. A temporary table hides what the current
     namespace has under its name, as temporary views do; a name in another namespace never means
-    it. CREATE TEMPORARY TABLE asks for temporary tables alone.
+    a temporary table. CREATE TEMPORARY TABLE looks for temporary tables only.
     """
     temporary = access.temporary.lifecycle()
     if temporary.warehouse.find(temporary_identifier(identifier)) is not None and (
@@ -42,22 +42,23 @@ def find_relation(
 
 
 def is_current(session: PlannerSession, access: CatalogAccess, identifier: Identifier) -> bool:
-    """Whether a name may have been written alone, without a namespace.
+    """Whether a name may have been written without a namespace.
 
-    While another catalog is the current one, no name of this one can: then all of them may be.
+    While another catalog is current, no name of this catalog can be written so. Temporary tables
+    then have to be found by a qualified name, so this is True for every name.
     """
     catalog, namespace = session.current()
     return catalog != access.name or [identifier.namespace] == (namespace or [DEFAULT_NAMESPACE])
 
 
 def temporary_identifier(identifier: Identifier) -> Identifier:
-    """The name in the session's own warehouse."""
+    """The identifier of a temporary table in the session's own warehouse."""
     return replace(identifier, namespace=DEFAULT_NAMESPACE)
 
 
 def own_identifier(
     access: CatalogAccess, lifecycle: TableLifecycle, identifier: Identifier
 ) -> Identifier:
-    """The name as the warehouse of `lifecycle` has it."""
+    """The identifier in the warehouse of `lifecycle`."""
     is_temporary = lifecycle is not access.lifecycle
     return temporary_identifier(identifier) if is_temporary else identifier

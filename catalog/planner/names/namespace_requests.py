@@ -39,7 +39,7 @@ def create_namespace(session: PlannerSession, request: CreateNamespace) -> None:
     """Make a namespace.
 
     Raises:
-        NamespaceAlreadyExistsError: it was there.
+        NamespaceAlreadyExistsError: the namespace exists.
     """
     CatalogAccess.of(session, request.catalog).warehouse.create_namespace(
         _one_level(request.namespace), request.properties
@@ -54,10 +54,10 @@ def alter_namespace(session: PlannerSession, request: AlterNamespace) -> None:
 
 
 def drop_namespace(session: PlannerSession, request: DropNamespace) -> bool:
-    """Whether it was there.
+    """Drop a namespace; return whether it existed.
 
     Raises:
-        NamespaceNotEmptyError: something is in it, and CASCADE was not said.
+        NamespaceNotEmptyError: the namespace is not empty, and CASCADE is not given.
     """
     name = _one_level(request.namespace)
     try:

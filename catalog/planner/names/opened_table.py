@@ -26,7 +26,7 @@ def opened_table(reference: TableReference) -> OpenedTable:
     handle = reference.table_handle
     table = open_logged(handle.path)
     if handle.staged is not None:
-        table = replace(table, listener=NO_LISTENER)  # a table in the making has no topic yet
+        table = replace(table, listener=NO_LISTENER)  # a staged table has no topic yet
     return OpenedTable(
         table=table,
         schema=table.schema_store.get(handle.schema_id),

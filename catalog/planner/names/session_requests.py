@@ -8,5 +8,5 @@ from table_store.catalog.planner.protocol.sessions import EndSession
 
 
 def end_session(session: PlannerSession, request: EndSession) -> None:
-    """Remove what a session that has ended leaves, while its process goes on."""
+    """Remove the temporary tables of a session that has ended while its JVM goes on."""
     remove_temporary_tables(session)

@@ -1,4 +1,4 @@
-"""What Spark says of a table in CREATE and ALTER, as the catalog's values."""
+"""Conversion between Spark's description of a table and the catalog's values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from table_store.storage.options.log_options import LOG_KAFKA_TOPIC
 TEMPORARY: Final = shared_name("temporary-table")
 """Property by which CREATE TEMPORARY TABLE reaches the catalog."""
 
-# Properties of a table which say nothing about one that is made like it.
+# Properties of the source that CREATE TABLE LIKE does not copy.
 _OF_THE_SOURCE = frozenset(
     (
         "comment",
@@ -46,16 +46,17 @@ def definition_of(
     like: LikeSource | None = None,
     source_options: Mapping[str, str] | None = None,
 ) -> TableDefinition:
-    """The definition in a CREATE or REPLACE TABLE; with LIKE also what the source's adds.
+    """The definition in a CREATE or REPLACE TABLE; with LIKE, merged with the source's.
 
-    `source_options` are those of a managed source, of which Spark's properties hide the secrets.
+    `source_options` are the options of a managed source with the secrets, which Spark's
+    properties redact.
 
     Raises:
         InvalidSchemaError: a partition transform or constraint that is not supported.
         InvalidOptionError: a property that a managed table cannot have, such as LOCATION.
     """
     given = dict(declared.properties)
-    for own in (TEMPORARY, "provider"):  # which say that the table is temporary, and managed
+    for own in (TEMPORARY, "provider"):  # not stored: they say that it is temporary, and managed
         given.pop(own, None)
     source: Mapping[str, str] = {
         **(like.properties if like else {}),

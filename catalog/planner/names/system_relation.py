@@ -1,4 +1,4 @@
-"""System tables as relations: `t$snapshots`, and those that are changes, `t$audit_log`."""
+"""System tables as relations: `t$snapshots`, and tables of changes, such as `t$audit_log`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from table_store.storage.log_store.logged_table import open_logged
 CHANGE_TABLES: Final[Mapping[str, tuple[str, ...]]] = FrozenMap(
     {"audit_log": (ROW_KIND,), "changes": CHANGE_LABELS}
 )
-"""Every change that the history still tells, with which labels: Paimon's come first, ours last."""
+"""Tables of every change in the history, and their label columns.
+
+`audit_log` is Paimon's and begins with the label column; `changes` is ours and ends with them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class SystemTableName:
 def system_table_name(
     session: PlannerSession, access: CatalogAccess, relation: RelationReference
 ) -> SystemTableName | None:
-    """What ``t$snapshots`` or ``t.snapshots`` names; None where it is an ordinary name."""
+    """The table that ``t$snapshots`` or ``t.snapshots`` names; None for an ordinary name."""
     namespace, name = relation.namespace, relation.name
     base, separator, system = name.rpartition(SYSTEM_TABLE_SEPARATOR)
     if separator and base and _is_system(system):
@@ -65,7 +68,7 @@ def system_table_name(
 def describe_system_table(
     managed: ManagedTable, name: SystemTableName, *, catalog: str
 ) -> DescribedTable:
-    """What the JVM is told of a system table."""
+    """The description of a system table that the JVM receives."""
     shown = f"{catalog}.{name}"
     if name.system in CHANGE_TABLES:
         changes = _changes(managed, name.system, shown)

@@ -89,14 +89,14 @@ from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
 Found: TypeAlias = TableLifecycle | NameRecord | ViewDefinition | None
-"""What a name stands for, as `find_relation` tells it."""
+"""What a name stands for, as `find_relation` returns it."""
 
 
 def load_table(session: PlannerSession, request: LoadTable) -> LoadedTable:
     """A table as of now, a version or a time; a foreign table's definition; a system table.
 
     Raises:
-        RelationNotFoundError: there is none.
+        RelationNotFoundError: there is no such table.
     """
     access = CatalogAccess.of(session, request.relation.catalog)
     relation, change_type = split_change_type(request.relation)
@@ -127,7 +127,7 @@ def load_relation(session: PlannerSession, request: LoadRelation) -> LoadedTable
 
 
 def table_exists(session: PlannerSession, request: TableExists) -> bool:
-    """Whether a table has the name, be it damaged: then it can still be dropped."""
+    """Whether a table of this name exists; a damaged table counts, so that it can be dropped."""
     access = CatalogAccess.of(session, request.relation.catalog)
     if system_table_name(session, access, request.relation) is not None:
         return True
@@ -162,7 +162,7 @@ def listed(
 
 
 def create_table(session: PlannerSession, request: CreateTable) -> DescribedTable | ForeignPlace:
-    """Make a table; a place where Spark is to make it.
+    """Make a managed table; for a foreign table, return the place where Spark is to make it.
 
     Raises:
         NamespaceNotFoundError: its namespace does not exist.
@@ -183,13 +183,13 @@ def stage_table(session: PlannerSession, request: StageTable) -> DescribedTable 
 
     Raises:
         NamespaceNotFoundError, AlreadyExistsError: as `create_table`.
-        NotFoundError: there is none that it could replace.
+        NotFoundError: there is no table to replace.
     """
     return _staged(session, request.relation, request.definition, request.mode)
 
 
 def commit_staged(session: PlannerSession, request: CommitStaged) -> None:
-    """Let a staged table be seen."""
+    """Make a staged table visible."""
     lifecycle = _lifecycle(session, request.table)
     managed = lifecycle.commit_staged(_staged_table(request.table))
     options = TABLE_OPTIONS.parse(managed.schema.options, OptionScope.TABLE)
@@ -207,7 +207,7 @@ def abort_staged(session: PlannerSession, request: AbortStaged) -> None:
 
 
 def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
-    """Publish all changes as one new schema; the definition of a foreign table.
+    """Publish all changes as one new schema; of a foreign table, only return the definition.
 
     Raises:
         RelationNotFoundError: there is no table of this name.
@@ -226,9 +226,9 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
 
 
 def can_alter(session: PlannerSession, request: CanAlter) -> bool:
-    """Whether a write WITH SCHEMA EVOLUTION may make this change of a column; else it does without.
+    """Whether a write WITH SCHEMA EVOLUTION may make this change of a column; else it is skipped.
 
-    A computed column stays as its expression is.
+    A computed column keeps the type of its expression.
     """
     _, managed = managed_table(session, request.table.relation)
     try:
@@ -242,7 +242,7 @@ def can_alter(session: PlannerSession, request: CanAlter) -> bool:
 
 
 def drop_table(session: PlannerSession, request: DropTable) -> bool:
-    """Whether there was a table to drop."""
+    """Drop a table; return whether there was one."""
     access = CatalogAccess.of(session, request.relation.catalog)
     identifier = request.relation.identifier
     found = _find(session, access, request.relation)
@@ -257,7 +257,7 @@ def drop_temporary(session: PlannerSession, relation: RelationReference, if_exis
     """Remove a temporary table of the session.
 
     Raises:
-        NotFoundError: there is none of that name, and not `if_exists`.
+        NotFoundError: there is no such table, and `if_exists` is False.
     """
     access = CatalogAccess.of(session, relation.catalog)
     identifier = relation.identifier
@@ -272,7 +272,7 @@ def rename_table(session: PlannerSession, request: RenameTable) -> None:
     """Give a table another name.
 
     Raises:
-        NotFoundError: there is none of the old name.
+        NotFoundError: no table has the old name.
         NamespaceNotFoundError: there is no such namespace for the new one.
         AlreadyExistsError: the new name is taken.
     """
@@ -428,7 +428,7 @@ def _staged(
 
 
 def _options_of_source(access: CatalogAccess, like: LikeSource | None) -> Mapping[str, str]:
-    """With LIKE the options of a managed source, where Spark's properties hide a secret of them."""
+    """The options of LIKE's managed source, if Spark's properties redact a secret among them."""
     if like is None or REDACTED not in like.properties.values():
         return {}
     handle = like.handle

@@ -31,12 +31,12 @@ def list_views(session: PlannerSession, request: ListViews) -> tuple[str, ...]:
 
 
 def define_view(session: PlannerSession, request: DefineView) -> None:
-    """Make a view, or put it in the place of one.
+    """Create or replace a view.
 
     Raises:
         NamespaceNotFoundError: its namespace does not exist.
         AlreadyExistsError: its name is taken.
-        NotFoundError: there is none to replace.
+        NotFoundError: there is no view to replace.
     """
     access = CatalogAccess.of(session, request.relation.catalog)
     identifier = require_identifier(request.relation)
@@ -44,7 +44,7 @@ def define_view(session: PlannerSession, request: DefineView) -> None:
 
 
 def note_view_columns(session: PlannerSession, request: NoteViewColumns) -> None:
-    """Give a view the columns that its query has now; not one that was redefined meanwhile."""
+    """Record the columns that a view's query has now, unless the view was redefined meanwhile."""
     access = CatalogAccess.of(session, request.relation.catalog)
     identifier = request.relation.identifier
     record = None if identifier is None else access.warehouse.find(identifier)
@@ -58,7 +58,7 @@ def note_view_columns(session: PlannerSession, request: NoteViewColumns) -> None
 
 
 def drop_view(session: PlannerSession, request: DropView) -> bool:
-    """Whether there was a view to drop."""
+    """Drop a view; return whether there was one."""
     access = CatalogAccess.of(session, request.relation.catalog)
     identifier = request.relation.identifier
     record = None if identifier is None else access.warehouse.find(identifier)
@@ -72,7 +72,7 @@ def rename_view(session: PlannerSession, request: RenameView) -> None:
     """Give a view another name.
 
     Raises:
-        NotFoundError: there is none of the old name.
+        NotFoundError: no view has the old name.
         NamespaceNotFoundError: there is no such namespace for the new one.
         AlreadyExistsError: the new name is taken.
     """

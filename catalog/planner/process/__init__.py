@@ -1,4 +1,4 @@
-"""The planner's own life: its process, connection and sessions, and the Python workers of Spark.
+"""The planner process with its connection to the JVM, its sessions, and Spark's Python workers.
 
 May import: `protocol`, `catalog/errors.py`, `storage/kernel`.
 Start with `process.py`, `endpoint.py`.

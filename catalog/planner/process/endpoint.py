@@ -29,12 +29,12 @@ _log = logging.getLogger(__name__)
 class PlannerEndpoint:
     """Implements the JVM's `Planner`: one request is one function.
 
-    Here JSON becomes the values of `protocol`, and back. Requests of different sessions arrive on
+    It converts JSON to the values of `protocol`, and back. Requests of different sessions arrive on
     different threads; handlers share no mutable state.
     """
 
     class Java:
-        """What py4j looks for."""
+        """py4j reads from this class which Java interface the object implements."""
 
         implements = ["org.apache.spark.sql.tablestore.Planner"]  # noqa: RUF012 - py4j's form
 
@@ -49,7 +49,7 @@ class PlannerEndpoint:
     def bind(self, gateway: ClientServer, log: str) -> None:
         """Set the connection back to the JVM, once, before the first call.
 
-        `log` is where standard error goes, to be named in internal errors.
+        `log` is the file that standard error goes to; internal errors name it.
         """
         self._gateway = gateway
         self._log = log
@@ -67,10 +67,11 @@ class PlannerEndpoint:
         self._keep_default_session(self._context)
 
     def _keep_default_session(self, context: SparkContext) -> None:
-        """Attach to the JVM's default session, which PySpark would take another one for.
+        """Attach to the JVM's default session before any other session.
 
-        It makes the first session that it sees the default one: threads of the JVM without a
-        session, which serve all of them, would use the settings of some client's.
+        PySpark makes the first session that it attaches to the JVM's default session. If that were
+        a client's session, JVM threads without a session, which serve all clients, would use this
+        client's settings.
         """
         sessions = SparkSession._get_j_spark_session_module(context._jvm)
         default, active = sessions.getDefaultSession(), sessions.getActiveSession()
@@ -82,9 +83,9 @@ class PlannerEndpoint:
     def handle(
         self, java_session: Any, session_id: str, request: str, argument: str, data: Any, reply: Any
     ) -> str:
-        """The answer as JSON: {"value": …}, or {"error": …} for an error of ours.
+        """The answer as JSON: {"value": …}, or {"error": …} for a `TableStoreError`.
 
-        An exception of the JVM goes back to the JVM as it is, through `reply`.
+        An exception that the JVM raised is passed back to it unchanged, through `reply`.
         """
         try:
             session = self._session(session_id, java_session)

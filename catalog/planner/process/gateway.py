@@ -1,4 +1,4 @@
-"""The planner's end of the connection with its JVM, py4j's, which shows first whose end it is."""
+"""The planner's end of its py4j connection with the JVM, which proves its identity first."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from py4j.clientserver import (
 )
 
 CHALLENGE_BYTES: Final = 32
-"""With which every connection of the JVM begins: random, so that no old answer fits."""
+"""Length of the challenge at the start of each connection; random, so no old answer fits."""
 
 
 class PlannerGateway(ClientServer):  # type: ignore[misc] # py4j has no types
     """Listens on a port of the loopback address that the system chose: `listening_port`.
 
-    Calls into the JVM need its port: `connect_to` comes first. Both directions show the token.
-    A client shows it only to who proves to know it (PlannerSockets.scala): when this process is
-    gone, anybody may listen at its port.
+    Calls into the JVM need the JVM's port, so call `connect_to` first. Clients of both directions
+    send the token. The JVM sends it only to a server that proves to know it (PlannerSockets.scala),
+    because after this process has ended any other process may listen at its port.
     """
 
     def __init__(self, token: str, entry_point: object) -> None:
@@ -36,11 +36,11 @@ class PlannerGateway(ClientServer):  # type: ignore[misc] # py4j has no types
 
     @property
     def listening_port(self) -> int:
-        """Where the JVM finds this process."""
+        """The port at which the JVM connects to this process."""
         return int(self.get_callback_server().get_listening_port())
 
     def connect_to(self, java_port: int) -> None:
-        """Set where the JVM listens."""
+        """Set the port at which the JVM listens."""
         self.java_parameters.port = java_port
 
     def _create_callback_server(self, parameters: PythonParameters) -> PythonServer:
@@ -64,7 +64,7 @@ class _ProvingServer(PythonServer):  # type: ignore[misc] # py4j has no types
 
 class _ProvingConnection(ClientServerConnection):  # type: ignore[misc] # py4j has no types
     def run(self) -> None:
-        """In the connection's own thread, so that who never sends a challenge delays nobody."""
+        """Prove in the connection's own thread: a silent client then delays no other client."""
         challenge = self.stream.read(CHALLENGE_BYTES)
         if len(challenge) < CHALLENGE_BYTES:
             self.close()
@@ -74,5 +74,5 @@ class _ProvingConnection(ClientServerConnection):  # type: ignore[misc] # py4j h
 
 
 def proof(token: str, challenge: bytes) -> bytes:
-    """What shows that one knows the token without telling it: HMAC-SHA256 of the challenge."""
+    """Return the proof of knowing the token without sending it: HMAC-SHA256 of the challenge."""
     return hmac.digest(token.encode(), challenge, "sha256")

@@ -1,4 +1,4 @@
-"""A function that answers a request, with what turns JSON into its parameter and its answer."""
+"""A function that answers a request, with the JSON conversion of its parameter and answer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from table_store.catalog.planner.protocol.json_form import from_json, request_na
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """One function; those that `takes_data` are given a value of the JVM's beside the request.
+    """One function; if it `takes_data`, it is also given a JVM object that comes with the request.
 
-    What its types need is worked out at the first request: the planner starts without that.
+    JSON readers and writers of its types are built at the first request, so that the planner
+    starts sooner.
     """
 
     function: Callable[..., Any]
@@ -29,10 +30,10 @@ class Handler:
         return cls(function, hints["request"], hints["return"], "data" in hints)
 
     def answer(self, session: PlannerSession, request: Any, data: Any) -> Any:
-        """Return the answer, as JSON, to a request, which is JSON.
+        """Return the answer to a request; both are parsed JSON.
 
         Raises:
-            ProtocolError: the request is not what this function takes.
+            ProtocolError: the request does not have the type of the function's parameter.
         """
         value, write = from_json(self.request, request), writer_of(self.answers)
         if self.takes_data:
@@ -41,6 +42,6 @@ class Handler:
 
 
 def handlers(functions: Iterable[Callable[..., Any]]) -> Mapping[str, Handler]:
-    """Return the handlers of functions by the names of the requests that they answer."""
+    """Return a handler for each function, by the name of the request that it answers."""
     made = map(Handler.of, functions)
     return {request_name(handler.request): handler for handler in made}

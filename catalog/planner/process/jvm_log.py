@@ -1,4 +1,4 @@
-"""What users should know is said where Spark says such things, too."""
+"""Forwards messages that users should see to the log of Spark's JVM."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import logging
 from typing import Any, Final
 
 JVM_LOGGER: Final = "org.apache.spark.sql.tablestore.TableStore"
-"""The name under which the configuration of Spark's log knows it."""
+"""The logger's name in the configuration of Spark's log."""
 
 
 class JvmLog(logging.Handler):
-    """Repeats the messages of a logger as warnings of the JVM, without tracebacks."""
+    """Repeats the messages of a Python logger as warnings in the JVM's log, without tracebacks."""
 
     def __init__(self, jvm: Any) -> None:
         super().__init__(logging.WARNING)

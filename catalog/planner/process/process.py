@@ -1,4 +1,4 @@
-"""The planner process: its life is that of the JVM that started it."""
+"""The planner process, which ends when the JVM that started it ends."""
 
 from __future__ import annotations
 
@@ -34,15 +34,19 @@ _IMPORTS = (
 
 
 def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
-    """Answer the JVM until it closes this process's standard input, which it does by ending.
+    """Answer the JVM until this process's standard input is closed, which happens as the JVM ends.
 
-    Then, or when the JVM says so by SIGTERM, call `on_end` and exit.
+    Then, or when the JVM sends SIGTERM, call `on_end` and exit.
 
-    Standard input carries what no command line or environment variable may, which every user of
-    the machine sees: first, as JSON, the token that both directions must show. The port that
-    this process then listens on is a line of standard output; the JVM's port and the name
-    of the log are the second line of standard input. "ready" is the last of standard
-    output; all else that is printed goes to standard error, the log.
+    The handshake runs over the standard streams, because every user of the machine can see command
+    lines and environment variables:
+
+    1. standard input: the token that both directions must send, as JSON;
+    2. standard output: the port on which this process listens;
+    3. standard input: the JVM's port and the name of the log file, as JSON;
+    4. standard output: "ready".
+
+    Everything else that this process prints goes to standard error, which is the log.
     """
     answer = os.dup(1)
     os.dup2(2, 1)
@@ -54,11 +58,11 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
-    # What it says is in the errors of the statements; each failure would be here many times.
+    # Errors of statements contain these messages; here each failure would be logged many times.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     for name in _IMPORTS:
         java_import(gateway.jvm, name)
-    # Storage warns of what a statement that succeeds leaves behind or undone.
+    # Storage warns if a successful statement has left something behind or undone.
     logging.getLogger("table_store.storage").addHandler(JvmLog(gateway.jvm))
     endpoint.bind(gateway, hello["log"])
     os.write(answer, b"ready\n")
@@ -68,7 +72,8 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
         sys.stdin.read()
     except SystemExit:
         pass
-    # Who listens at the JVM's port from now on may be shown the token, which then opens nothing.
+    # From now on another process may listen at the JVM's port and receive the token. Without this
+    # server the token gives access to nothing.
     gateway.shutdown_callback_server()
     on_end()
     os._exit(0)

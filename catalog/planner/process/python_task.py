@@ -1,4 +1,4 @@
-"""What Spark needs to run a task in a Python worker, and what it is to answer with."""
+"""Describes a task for Spark's Python workers: the process, the pickled function, its result."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from table_store.catalog.planner.process.worker_process import WORKER_ENVIRONMEN
 from table_store.catalog.planner.protocol.python_tasks import PythonTask
 
 Task: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""A function of batches to batches; an object of a class of ours, pickled by name."""
+"""A function from batches to batches: an object of one of our classes, pickled by reference."""
 
 
 def python_task(task: Task, struct_json: str) -> PythonTask:
-    """The task as the bridge takes it: its process, and the function with its result type."""
+    """The description that the bridge needs: process, and function with its result type."""
     return PythonTask(
         python=sys.executable,
         python_version=f"{sys.version_info.major}.{sys.version_info.minor}",
@@ -30,7 +30,7 @@ def python_task(task: Task, struct_json: str) -> PythonTask:
 
 
 def _command(task: Task, struct_json: str) -> str:
-    """The task as Spark's Python worker takes it: pickled together with its result type."""
+    """The task as Spark's Python worker reads it: pickled together with its result type."""
     result = StructType.fromJson(json.loads(struct_json))
     pickled = CloudPickleSerializer().dumps((task, result))  # type: ignore[no-untyped-call]
     return base64.b64encode(pickled).decode()

@@ -21,7 +21,7 @@ class PlannerSession:
 
     @property
     def spark(self) -> SparkSession:
-        """The session, whose calls run on the JVM thread that asked."""
+        """The session; calls to it run on the JVM thread that sent the request."""
         if self._spark is None:
             self._spark = self._attach()
         return self._spark
@@ -32,7 +32,7 @@ class PlannerSession:
         return str(value.get()) if value.isDefined() else None
 
     def application_conf(self, key: str) -> str | None:
-        """The value with which the application was started; no session can change it."""
+        """The value of `key` with which the application was started; no session can change it."""
         value = self.spark._jsparkSession.sparkContext().conf().getOption(key)
         return str(value.get()) if value.isDefined() else None
 
@@ -44,7 +44,7 @@ class PlannerSession:
         }
 
     def set_conf(self, key: str, value: str | None) -> None:
-        """Set a key of the session, or take it back to its default (None)."""
+        """Set a key of the session; None resets it to its default."""
         conf = self.spark._jsparkSession.conf()
         if value is None:
             conf.unset(key)

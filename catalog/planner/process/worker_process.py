@@ -1,4 +1,4 @@
-"""The Python processes of Spark in which tasks of this package run."""
+"""Set-up of Spark's Python worker processes in which tasks of this package run."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Final
 WORKER_ENVIRONMENT: Final = {
     "PYTHONHASHSEED": "0",
     "TABLE_STORE_WORKER": "1",
-    # Arrow's default (mimalloc) asks for huge pages: on a virtual machine, their first touch cost a
-    # new worker more time than its work on a million rows.
+    # Arrow's default (mimalloc) allocates huge pages: on a virtual machine, touching them first
+    # took a new worker longer than its work on a million rows.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-"""Spark reuses a process for functions of the same environment: none of a user's runs in ours."""
+"""Spark reuses a worker only for functions with this environment: users' run in other workers."""
 
 
 _frozen_modules = 0
 
 
 def begin_task() -> None:
-    """Make this process ready for a task of ours; each one begins with it.
+    """Prepare this process for a task of this package; each task calls this first.
 
-    A task that fails closes the connection to its worker, which PySpark's daemon takes for a
-    failure of its own and prints the trace of, between the lines of the user's one error: so the
-    process ends without a word when it writes to a task that has ended.
+    A Spark task that fails closes the connection to its worker. PySpark's daemon treats the broken
+    pipe as its own failure and prints a stack trace between the lines of the user's error. With
+    the default SIGPIPE, a worker that writes to an ended task ends silently instead.
 
-    After each task PySpark collects garbage among all objects. Those of loaded modules stay, and
-    took it longer than small tasks take: it no longer looks at them.
+    After each task PySpark's garbage collection visits all objects. Those of loaded modules are
+    never garbage, and visiting them took longer than a small task, so they are frozen.
     """
     global _frozen_modules
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

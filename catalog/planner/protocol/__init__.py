@@ -1,4 +1,4 @@
-"""What goes over the border between Scala and Python: a value for each request, handle and answer.
+"""The messages between Scala and Python: a value for each request, handle and answer.
 
 May import: values of `catalog` and `storage`; nothing else of the planner.
 Start with `json_form.py`, which turns JSON into these values and back; then `scans.py`, an example.

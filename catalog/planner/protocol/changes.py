@@ -1,4 +1,4 @@
-"""Requests about the changes of a table, and changes as the JVM is told of them."""
+"""Requests about the changes of a table, and the description of changes that the JVM receives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from table_store.storage.file_store.changes.change_split import Deduplication
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedBound:
-    """An end of a range as the user said it: a version, or a time."""
+    """A bound of a range as the user stated it: a version or a time."""
 
     version: str | None = None
     timestamp_us: int | None = None
@@ -21,7 +21,7 @@ class StatedBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadChangelog:
-    """`CHANGES FROM … TO …`: the range, and how changes are to be told."""
+    """`CHANGES FROM … TO …`: the range, and the form of the changes."""
 
     relation: RelationReference
     start: StatedBound | None = None

@@ -1,4 +1,4 @@
-"""The one form of an error on its way to who asked."""
+"""The form in which every error is sent to the requester."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from table_store.storage.kernel.errors import TableStoreError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """An error of ours: a stable condition, its whole text, and the SQLSTATE."""
+    """A `TableStoreError`: its stable condition, its whole text, and the SQLSTATE."""
 
     condition: str
     message: str
@@ -17,5 +17,5 @@ class Failure:
 
     @classmethod
     def of(cls, error: TableStoreError) -> Failure:
-        """Return an error as it is told."""
+        """Return the form in which `error` is sent."""
         return cls(condition=error.condition, message=str(error), sql_state=error.sql_state)

@@ -1,4 +1,4 @@
-"""What the JVM keeps of a table that it has loaded, and sends with every request about it."""
+"""Handles: the JVM keeps one for a loaded table and sends it with every request about the table."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class TableHandle:
     """A managed table at a snapshot.
 
     Attributes:
-        path: of the table.
-        schema_id: with which it is read and written.
-        snapshot_id: None where it has none.
-        written: the columns that a statement gives, in this order.
-        change_type_column: which of them says what a row is; None where all are inserted.
-        staged: how a table that nobody sees yet is committed: the text of a `StagedTable`.
-        is_temporary: whether a staged table is one of the session alone.
+        path: the table's location.
+        schema_id: the schema with which the table is read and written.
+        snapshot_id: None before the first snapshot.
+        written: names of the columns that a writing statement provides, in this order.
+        change_type_column: the one of them with the change type; None if all rows are inserts.
+        staged: JSON of the `StagedTable` from which a table that nobody sees yet is committed.
+        is_temporary: whether a staged table is a temporary table of the session.
     """
 
     path: str
@@ -36,7 +36,7 @@ class TableHandle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemTableHandle:
-    """A system table whose rows the planner has at once."""
+    """A system table, whose rows the planner returns directly."""
 
     path: str
     system: str
@@ -46,8 +46,8 @@ class SystemTableHandle:
 class ChangelogHandle:
     """The changes of a table in a range.
 
-    `unavailable` says (what, what there is instead) where the history does not reach the range:
-    that refuses a query, but not a stream that began with it and is far beyond.
+    `unavailable` is (what was asked for, what is available) if the history no longer covers the
+    range. Queries and new streams are then refused; a stream that has read further goes on.
     """
 
     path: str
@@ -60,10 +60,10 @@ class ChangelogHandle:
     unavailable: tuple[str, str] | None = None
 
     def check_available(self, table: str) -> None:
-        """Return quietly if the range can be read from its start.
+        """Check that the range can be read from its start.
 
         Raises:
-            ChangesNotAvailableError: it cannot.
+            ChangesNotAvailableError: the history no longer covers the range.
         """
         if self.unavailable is not None:
             asked, available = self.unavailable
@@ -75,13 +75,13 @@ Handle: TypeAlias = TableHandle | SystemTableHandle | ChangelogHandle
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableReference:
-    """A loaded table: its name, and what is behind it."""
+    """A loaded table: its name and its handle."""
 
     relation: RelationReference
     handle: Handle
 
     @property
     def table_handle(self) -> TableHandle:
-        """The handle where only a managed table can be meant: Spark writes nothing else."""
+        """The handle of a managed table, for requests that Spark sends about no other kind."""
         assert isinstance(self.handle, TableHandle), "it has no other capability than to be read"
         return self.handle

@@ -1,9 +1,9 @@
 """Dataclasses as JSON: an object whose keys are the names of the fields in camelCase.
 
-Read strictly: an unknown key, a missing one and a value of another type are errors, so that a
-mistake at the border is found at the first request. None is a key that is not there, and what has
-a default may be left out, too. A value of a union of dataclasses says by `kind` which of them it
-is. What a type needs is worked out once; a request then costs microseconds.
+Reading is strict: an unknown key, a missing key and a value of another type are errors, so that a
+mismatch between Scala and Python is found at the first request. None is written as an absent key;
+a field with a default may be absent, too. For a union of dataclasses the key `kind` names the
+member. The reader and writer of a type are built once; a request then costs microseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any, NewType, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 KIND = "kind"
-"""The key that tells the members of a union apart."""
+"""The key that names the member of a union."""
 
 Reader: TypeAlias = Callable[[Any], Any]
 Writer: TypeAlias = Callable[[Any], Any]
@@ -36,22 +36,22 @@ class ProtocolError(Exception):
         super().__init__(f"{'.'.join(path)}: {reason}" if path else reason)
 
     def within(self, key: str) -> ProtocolError:
-        """Return the same error as seen from the object that has the value at `key`."""
+        """Return the same error with `key` in front of its path."""
         return ProtocolError(self.reason, (key, *self.path))
 
 
 def from_json(kind: Callable[..., T], value: Any) -> T:
-    """Return the value of type `kind` that parsed JSON stands for.
+    """Return the value of type `kind` that parsed JSON represents.
 
     Raises:
-        ProtocolError: it stands for none.
+        ProtocolError: the JSON does not represent a value of this type.
     """
     read: T = reader_of(kind)(value)
     return read
 
 
 def to_json(value: Any) -> Any:
-    """Return a dataclass as what `json.dumps` takes; `from_json` is its inverse."""
+    """Return a dataclass in the form that `json.dumps` takes; `from_json` is the inverse."""
     kind: Any = type(value)
     return writer_of(kind)(value)
 
@@ -63,12 +63,12 @@ def key_of(field_name: str) -> str:
 
 
 def request_name(kind: type[Any]) -> str:
-    """Return the name under which a request of this type comes: `LoadTable` is `load_table`."""
+    """Return the name under which a request of this type is sent: `LoadTable` is `load_table`."""
     return _WORD_START.sub("_", kind.__name__).lower()
 
 
 def fields_of(kind: type[Any]) -> Mapping[str, bool]:
-    """Return the keys of a dataclass, and whether each must be there."""
+    """Return the keys of a dataclass, and whether each is required."""
     hints = get_type_hints(kind)
     return {
         key_of(field.name): not _has_default(field) and not _is_optional(hints[field.name])
@@ -78,10 +78,10 @@ def fields_of(kind: type[Any]) -> Mapping[str, bool]:
 
 @cache
 def reader_of(kind: Any) -> Reader:
-    """Return what makes a value of type `kind` of parsed JSON.
+    """Return a function from parsed JSON to a value of type `kind`.
 
     Raises:
-        TypeError: no JSON stands for such a type.
+        TypeError: JSON cannot represent such a type.
     """
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
@@ -105,10 +105,10 @@ def reader_of(kind: Any) -> Reader:
 
 @cache
 def writer_of(kind: Any) -> Writer:
-    """Return what makes JSON of a value of type `kind`.
+    """Return a function from a value of type `kind` to JSON.
 
     Raises:
-        TypeError: no JSON stands for such a type.
+        TypeError: JSON cannot represent such a type.
     """
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any or kind in _PLAIN or kind is type(None):

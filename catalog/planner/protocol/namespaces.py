@@ -10,7 +10,7 @@ from table_store.catalog.planner.protocol.relations import CatalogReference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListNamespaces:
-    """All names of namespaces."""
+    """The names of all namespaces."""
 
     catalog: CatalogReference
 

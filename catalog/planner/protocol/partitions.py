@@ -1,4 +1,4 @@
-"""Requests about partitions; their values come as texts of Spark's internal ones."""
+"""Requests about partitions; partition values are texts of Spark's internal values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ListPartitions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadPartition:
-    """What is known of one partition."""
+    """The statistics of one partition."""
 
     table: TableReference
     partition: Mapping[str, str | None]

@@ -19,14 +19,14 @@ class ListProcedures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadProcedure:
-    """What a procedure takes."""
+    """The description and parameters of a procedure."""
 
     procedure: RelationReference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallProcedure:
-    """CALL; values come as texts, None for NULL."""
+    """CALL; arguments are texts, None for NULL."""
 
     procedure: RelationReference
     arguments: Mapping[str, str | None]
@@ -34,7 +34,7 @@ class CallProcedure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcedureNames:
-    """Procedures, and the namespace that they are in."""
+    """The names of procedures, and their namespace."""
 
     namespace: str
     names: tuple[str, ...]

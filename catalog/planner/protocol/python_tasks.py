@@ -1,4 +1,4 @@
-"""What the JVM needs to run a task of ours in Python workers."""
+"""The description with which the JVM runs a task of this package in Python workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonTask:
-    """The process of the workers, and `function`: base64 of what Spark's workers unpickle."""
+    """How to start the workers, and `function`: base64 of the pickle that Spark's workers load."""
 
     python: str
     python_version: str

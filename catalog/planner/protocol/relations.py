@@ -1,4 +1,4 @@
-"""Which catalog a request is sent for, and what in it."""
+"""The catalog that a request is about, and a name in it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogReference:
-    """A catalog as the session has it configured.
+    """A catalog with its configuration in the session.
 
     Attributes:
-        name: by which it is configured.
-        options: of its configuration, and the session's folder of warehouses.
-        allowed_roots: where tables may lie besides the warehouse, separated by commas; of the
-            application's configuration alone.
-        only_temporary: whether temporary tables alone are asked for.
+        name: the name under which the catalog is configured.
+        options: the catalog's configuration, and the session's default warehouse folder.
+        allowed_roots: folders besides the warehouse in which tables may lie, separated by commas;
+            only the application's configuration can set them.
+        only_temporary: whether only temporary tables are to be found.
     """
 
     name: str
@@ -28,7 +28,7 @@ class CatalogReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationReference:
-    """A name in a catalog, whatever it stands for; also one with another number of levels."""
+    """A name in a catalog, of any kind of object and with any number of namespace levels."""
 
     catalog: CatalogReference
     namespace: tuple[str, ...]
@@ -36,17 +36,17 @@ class RelationReference:
 
     @property
     def identifier(self) -> Identifier | None:
-        """The table or view that it can be the name of; None for a namespace of several levels."""
+        """The identifier of a table or view; None if the namespace has several levels."""
         namespace = one_level(self.namespace)
         return None if namespace is None else Identifier(namespace, self.name)
 
     @property
     def text(self) -> str:
-        """The name as messages have it, without the catalog."""
+        """The name as messages show it, without the catalog."""
         return ".".join([*self.namespace, self.name])
 
 
 def one_level(namespace: tuple[str, ...]) -> str | None:
-    """Return the name of a namespace, the default one for none; None where it has several."""
+    """Return the one level of a namespace, the default one if empty; None for several levels."""
     levels = namespace or (DEFAULT_NAMESPACE,)
     return levels[0] if len(levels) == 1 else None

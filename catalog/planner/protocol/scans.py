@@ -13,15 +13,15 @@ from table_store.catalog.planner.protocol.spark_values import SparkColumns, Spar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedScan:
-    """What a query reads of a table.
+    """What a query reads from a table.
 
     Attributes:
-        table: which one.
-        columns: names of those to read.
-        schema: the same with their types.
-        predicates: what rows must satisfy, all of them; Spark looks again.
+        table: the table that is read.
+        columns: names of the columns to read.
+        schema: the same columns with their types.
+        predicates: conditions that a row must all satisfy; Spark evaluates them again.
         limit: how many rows are enough.
-        options: those of this read.
+        options: the options of this read.
         parallelism: how many tasks Spark runs at once.
     """
 
@@ -36,7 +36,7 @@ class AskedScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanScan:
-    """Which splits a scan has."""
+    """Asks for the splits of a scan."""
 
     scan: AskedScan
 
@@ -69,8 +69,8 @@ class AggregateRow:
 class RawSplits:
     """Splits of files that Spark's own reader reads.
 
-    A row of `parts` is a part of a file that one task reads: split, bucket, path below `root`,
-    start, length and size of the file.
+    Each row of `parts` describes a part of a file that one task reads: split, bucket, path below
+    `root`, start of the part, its length, and the size of the file.
     """
 
     root: str
@@ -79,9 +79,9 @@ class RawSplits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSplit:
-    """A split for a Python worker: `payload` is base64 of what only that understands.
+    """A split for a Python worker; `payload` is base64 that only the worker can interpret.
 
-    `live` names its live rows, where Spark can read these one file after the other.
+    `live` identifies the split's live rows, if Spark can read these file by file instead.
     """
 
     bucket: int
@@ -91,7 +91,7 @@ class WorkerSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketedBy:
-    """Splits are buckets by this key column, of that many."""
+    """The splits are buckets, by hash of this key column; `buckets` is their number."""
 
     column: str
     buckets: int
@@ -99,7 +99,7 @@ class BucketedBy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRows:
-    """What finds the live rows of a split, and whether that pays the first time it is read."""
+    """The task that finds a split's live rows; `at_first`: whether it pays at the first read."""
 
     at_first: bool
     task: PythonTask
@@ -107,9 +107,9 @@ class LiveRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedScan:
-    """The splits of a scan; `files`, `rows` and `size_bytes` are what its tasks meet.
+    """The splits of a scan; `files`, `rows` and `size_bytes` are totals over its tasks.
 
-    `task` is what reads `splits`, and None where there are none.
+    `task` is the one that reads `splits`; None if there are none.
     """
 
     snapshot: int | None = None

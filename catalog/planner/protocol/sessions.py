@@ -7,4 +7,4 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndSession:
-    """The session has ended; its process goes on."""
+    """The session has ended, while its JVM goes on."""

@@ -1,4 +1,4 @@
-"""What comes of Spark as it is: JSON that the border hands on, and others understand."""
+"""Spark's values that the protocol passes on unparsed: JSON that other modules interpret."""
 
 from __future__ import annotations
 

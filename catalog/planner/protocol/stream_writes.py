@@ -10,7 +10,7 @@ from table_store.catalog.planner.protocol.handles import TableReference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningQuery:
-    """A streaming query: its id, that of its run, and all ids of queries that run now."""
+    """A streaming query: its id, the id of its run, and the ids of all queries that run now."""
 
     query: str
     run: str
@@ -19,7 +19,7 @@ class RunningQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamBatch:
-    """A micro-batch; `offsets` are entries of the checkpoint's log by number of the batch."""
+    """A micro-batch; `offsets` are entries of the checkpoint's offset log, by batch number."""
 
     query: RunningQuery
     batch: int
@@ -31,9 +31,9 @@ class StartStreamWrite:
     """A query is about to start.
 
     Attributes:
-        table: that it writes.
-        query: its id; None where its checkpoint has none yet.
-        last_offset: the newest batch in the checkpoint's log of offsets; -1 for none.
+        table: the table that the query writes.
+        query: the query's id; None if its checkpoint has none yet.
+        last_offset: number of the newest batch in the checkpoint's offset log; -1 for none.
         running: ids of the queries that run now.
         output_mode: Append, Update or Complete.
     """
@@ -57,7 +57,7 @@ class BeginStreamBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenewStreamWrite:
-    """A query that may have nothing to write still runs."""
+    """A query still runs, though it may have nothing to write."""
 
     table: TableReference
     query: RunningQuery

@@ -1,4 +1,4 @@
-"""Requests of a running stream that reads a table; offsets are texts that Spark keeps."""
+"""Requests of a running stream that reads a table; Spark stores the offsets as texts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from table_store.catalog.planner.protocol.scans import AskedScan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamStart:
-    """The offset before the first batch of a new stream."""
+    """Asks for the offset at which a new stream starts."""
 
     scan: AskedScan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamLatest:
-    """Where a batch that begins at `start` ends; `bound` is an offset that it does not pass.
+    """Asks where a batch that begins at `start` ends; the batch does not read past `bound`.
 
-    Without `start` only the newest offset is asked for.
+    Without `start`, asks only for the newest offset.
     """
 
     scan: AskedScan
@@ -29,7 +29,7 @@ class StreamLatest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStream:
-    """Which splits the batch between two offsets has."""
+    """Asks for the splits of the batch between two offsets."""
 
     scan: AskedScan
     start: str
@@ -39,14 +39,14 @@ class PlanStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamTask:
-    """What reads the splits of every batch."""
+    """Asks for the task that reads the splits of every batch."""
 
     scan: AskedScan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamLag:
-    """How far a stream that has read up to `start` is behind the table."""
+    """Asks how far a stream that has read up to `start` is behind the table."""
 
     scan: AskedScan
     start: str
@@ -54,7 +54,7 @@ class StreamLag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReachedOffsets:
-    """The newest offset there is, and the end of the batch that was asked about."""
+    """The newest offset of the table, and the end of the batch that was asked about."""
 
     latest: str
     end: str | None = None

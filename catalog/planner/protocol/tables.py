@@ -1,4 +1,4 @@
-"""Requests about tables by name, and a table as the JVM is told of it."""
+"""Requests about tables by name, and the description of a table that the JVM receives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class KeyConstraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataColumn:
-    """A column that only a query sees which names it; `type` is JSON of Spark's type."""
+    """A column that a query sees only if it names the column; `type` is JSON of Spark's type."""
 
     name: str
     type: str
@@ -37,18 +37,18 @@ class DescribedTable:
     """A table or system table at one snapshot.
 
     Attributes:
-        name: as messages and plans show it.
+        name: the table's name as messages and plans show it.
         version: the snapshot's number; None before the first one.
-        columns: those that the statement sees.
-        computed: those that are computed.
+        columns: the columns that the statement sees.
+        computed: the table's computed columns.
         partitions: names of the partition columns among `columns`.
-        properties: without secrets.
+        properties: the table's properties without secrets.
         constraints: the primary key, if there is one.
         capabilities: names of Spark's `TableCapability`.
-        metadata_columns: what can be read besides `columns`.
-        row_id: columns that tell rows apart in UPDATE, DELETE and MERGE.
-        update_as_delete_and_insert: whether these give an updated row so.
-        handle: what every request about the table is to carry.
+        metadata_columns: columns that can be read besides `columns`.
+        row_id: columns that identify a row in UPDATE, DELETE and MERGE.
+        update_as_delete_and_insert: whether Spark passes an updated row as a delete and an insert.
+        handle: sent back with every request about the table.
     """
 
     name: str
@@ -67,9 +67,9 @@ class DescribedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignPlace:
-    """Where Spark is to make a table of another format; no other table ever has this folder.
+    """Where Spark is to create a foreign table; no other table ever has this folder.
 
-    `replaced` is the foreign table whose place it takes.
+    `replaced` is the foreign table that the new one replaces.
     """
 
     folder: str
@@ -83,7 +83,7 @@ LoadedTable: TypeAlias = DescribedTable | ForeignDefinition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableExists:
-    """Whether a table has the name."""
+    """Asks whether a table of this name exists."""
 
     relation: RelationReference
 
@@ -124,7 +124,7 @@ class DeclaredConstraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredTable:
-    """What CREATE or REPLACE TABLE says."""
+    """The definition in CREATE or REPLACE TABLE."""
 
     columns: SparkColumns
     partitions: tuple[PartitionTransform, ...]
@@ -161,7 +161,7 @@ class StageTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitStaged:
-    """Let a staged table be seen."""
+    """Make a staged table visible."""
 
     table: TableReference
 
@@ -183,7 +183,7 @@ class AlterTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanAlter:
-    """Whether a write WITH SCHEMA EVOLUTION may make a change of a column."""
+    """Asks whether a write WITH SCHEMA EVOLUTION may make a change of a column."""
 
     table: TableReference
     change: SparkChange
@@ -206,7 +206,7 @@ class RenameTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredForeign:
-    """A foreign table as Spark has made it; provider, location and comment are properties."""
+    """A foreign table that Spark has made; provider, location and comment are properties."""
 
     columns: SparkColumns
     partition_columns: tuple[str, ...]

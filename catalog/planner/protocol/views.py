@@ -21,7 +21,7 @@ class DefineView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteViewColumns:
-    """The columns that a view's query has now, if it still is `query_text`."""
+    """Record the columns that a view's query has now, if the query still is `query_text`."""
 
     relation: RelationReference
     query_text: str

@@ -12,7 +12,7 @@ from table_store.catalog.planner.protocol.stream_writes import StreamBatch
 
 
 class WriteMode(Enum):
-    """What becomes of the rows that are there."""
+    """What a write does to the rows that the table already has."""
 
     APPEND = "append"
     OVERWRITE = "overwrite"
@@ -22,18 +22,18 @@ class WriteMode(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """A statement that writes the rows of a query, which comes beside it.
+    """A statement that writes the rows of a query; the query is sent beside this request.
 
     Attributes:
         table: the target.
-        mode: DELTA where a row of the query says what happens to a row of the table.
-        predicates: of the rows that an OVERWRITE replaces; none for all rows.
-        options: those of this write.
+        mode: in DELTA each row of the query tells how to change one row of the table.
+        predicates: conditions on the rows that an OVERWRITE replaces; none for all rows.
+        options: the options of this write.
         command: UPDATE, DELETE or MERGE; None for an INSERT.
-        row: of a DELTA, where the query has the table's columns; None for a DELETE.
-        row_id: of a DELTA, where the query has what tells a row of the table.
+        row: for DELTA, positions of the table's columns in the query; None for a DELETE.
+        row_id: for DELTA, positions of the columns that identify a row of the table.
         upserts: whether a MERGE can be tried without reading its target.
-        stream: the micro-batch that the rows are.
+        stream: the micro-batch whose rows are written; None for a statement.
     """
 
     table: TableReference
@@ -49,7 +49,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanDeleteWhere:
-    """Whether a DELETE can be done by dropping whole partitions."""
+    """Asks whether a DELETE can be done by dropping whole partitions."""
 
     table: TableReference
     predicates: tuple[SparkExpression, ...]

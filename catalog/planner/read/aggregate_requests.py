@@ -25,10 +25,10 @@ from table_store.storage.kernel.values import Value
 
 
 def exact_aggregates(session: PlannerSession, request: ExactAggregates) -> AggregateRow | None:
-    """The one row of COUNT(*), MIN and MAX over a whole table; None where only reading can tell.
+    """The one row of COUNT(*), MIN and MAX over a whole table; None if data files must be read.
 
-    An aggregate without any function has a row, too, which without columns nobody could see: there
-    is no answer to it here.
+    An aggregation without functions gets None, too: its row has no columns, and an answer without
+    columns would lose the row.
     """
     if not request.functions or not isinstance(request.table.handle, TableHandle):
         return None
@@ -53,7 +53,7 @@ def exact_aggregates(session: PlannerSession, request: ExactAggregates) -> Aggre
 def _aggregate(
     live: LiveFiles, function: AggregateFunction, answer: Field
 ) -> tuple[Field, Value] | None:
-    """The column that answers (`answer` with the right type) and its value."""
+    """The result column (`answer` with its actual type) and its value; None if it is unknown."""
     path = function.column
     if function.name == "count":
         count = exact_row_count(live)
@@ -61,7 +61,7 @@ def _aggregate(
     if path is None or len(path) != 1 or path[0] not in live.schema.column_names:
         return None
     asked = live.schema.field_named(path[0])
-    # Bounds are in the order of bytes, which a collation is not.
+    # Bounds follow the order of bytes, which differs from the order of a collation.
     is_in_order = is_orderable(asked.type) and all(key != COLLATIONS for key, _ in asked.metadata)
     bounds = exact_bounds(live, asked.name) if is_in_order else None
     if bounds is None:

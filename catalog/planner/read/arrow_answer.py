@@ -24,9 +24,9 @@ def arrow_answer(rows: pa.Table) -> ArrowRows:
 def arrow_streams(
     schema: pa.Schema, batches: Iterable[pa.RecordBatch], *, is_compressed: bool
 ) -> ArrowRows:
-    """Batches as `arrow_answer` has rows, a stream for each; never all in memory at once.
+    """Each batch as an Arrow IPC stream in base64; the batches are never all in memory at once.
 
-    To compress a large answer costs less than to send it as it is.
+    Compressing a large answer costs less than sending it uncompressed.
     """
     streams = [_stream(schema, batch, is_compressed=is_compressed) for batch in batches]
     if not streams:

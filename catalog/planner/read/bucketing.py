@@ -8,11 +8,11 @@ from table_store.storage.file_store.scan.scan import Scan
 
 
 def bucketed_by(scan: Scan, parallelism: int) -> BucketedBy | None:
-    """The key column and the number of buckets; None where the splits are better shuffled.
+    """The key column and the number of buckets; None if Spark had better shuffle.
 
-    A bucket becomes one task then. That must not leave most cores idle: there are at least half
-    as many buckets as cores, or a bucket is no more than a task of a plain scan.
-    Spark has no words for buckets by several columns.
+    With this answer each bucket is one task. To keep enough cores busy, there must be at least
+    half as many buckets as cores, or a bucket must be no larger than a task of a plain scan.
+    Spark cannot express buckets by several columns.
     """
     schema = scan.schema
     count = StorageSettings.of(schema).bucket_count

@@ -1,4 +1,4 @@
-"""The scan of a range of changes: which splits it has, and what reads them."""
+"""The plan of a scan of changes: its splits, and the task that reads them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan:
 
 
 def payloads(splits: Sequence[ChangeSplit]) -> tuple[WorkerSplit, ...]:
-    """Splits as the bridge takes them."""
+    """Splits in the form that the bridge needs."""
     return tuple(
         WorkerSplit(bucket=split.bucket, payload=base64.b64encode(split.to_bytes()).decode())
         for split in splits
@@ -62,7 +62,7 @@ def payloads(splits: Sequence[ChangeSplit]) -> tuple[WorkerSplit, ...]:
 
 
 def change_task(scan: ChangeScan, asked: AskedScan) -> PythonTask:
-    """What a Python worker needs to read the splits of a scan of changes."""
+    """The task with which Python workers read the splits of a scan of changes."""
     task = ReadTask(
         reader=scan.reader(),
         stored=scan.columns,

@@ -20,7 +20,7 @@ from table_store.storage.log_store.logged_table import open_logged
 def load_changelog(session: PlannerSession, request: LoadChangelog) -> Changelog:
     """The changes of a managed table in a range, pinned to versions.
 
-    That the history does not reach the range is noted in the handle.
+    If the history does not cover the range, no error is raised; the handle notes it.
 
     Raises:
         RelationNotFoundError: there is no table of this name.

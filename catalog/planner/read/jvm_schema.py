@@ -1,4 +1,4 @@
-"""Arrow schemas as the JVM reads them: where Spark's Arrow differs from the storage's."""
+"""Arrow schemas as the JVM expects them: for times and variants they differ from storage's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from table_store.storage.kernel.types import (
     to_arrow,
 )
 
-# ArrowUtils of Spark 4.2 knows a variant from a struct by this mark at its second field.
+# ArrowUtils of Spark 4.2 recognizes a variant by this metadata of the struct's second field.
 _VARIANT = pa.struct(
     [
         pa.field("value", pa.binary(), nullable=False),
@@ -28,19 +28,19 @@ _VARIANT = pa.struct(
 
 
 def jvm_schema(columns: Sequence[Field]) -> pa.Schema:
-    """The Arrow schema in which the JVM takes rows of these columns."""
+    """The Arrow schema in which the JVM expects rows of these columns."""
     return pa.schema([pa.field(c.name, _jvm_type(c.type), nullable=c.nullable) for c in columns])
 
 
 def jvm_rows(rows: pa.Table, columns: Sequence[Field]) -> pa.Table:
-    """`columns` of the storage's rows in that schema."""
+    """`columns` of storage's rows, cast to the schema that `jvm_schema` returns."""
     schema = jvm_schema(columns)
     arrays = [recast_column(rows[field.name], field.type) for field in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _jvm_type(data_type: DataType) -> pa.DataType:
-    """Times are in nanoseconds, the only unit of time that Spark takes; variants are marked."""
+    """Times are in nanoseconds, the only unit that Spark accepts; variants carry their mark."""
     match data_type:
         case TimeType():
             return pa.time64("ns")

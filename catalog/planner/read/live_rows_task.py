@@ -1,4 +1,4 @@
-"""What a Python worker does so that Spark's own reader can read a split that needs a merge."""
+"""The task that finds live rows, so that Spark's own reader can read a split that needs a merge."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _COLUMNS: Final = [
 ]
 _ANSWER: Final = jvm_schema(_COLUMNS)
 LIVE_ROWS: Final = columns_to_spark(_COLUMNS)
-"""The same as Spark's result type."""
+"""The columns of `_ANSWER` as JSON of Spark's StructType, the task's result type."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRowsTask:
-    """Merges the keys of the splits it is given; answers one row per row group with live rows."""
+    """Merges the keys of the splits it gets; answers a row for each row group with live rows."""
 
     reader: LiveRowsReader
 
     def __call__(self, splits: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """A batch for each split, in the form that the bridge knows."""
+        """Yield a batch for each split, with the columns that the bridge's `LiveRows` reads."""
         begin_task()
         for batch in splits:
             for payload in batch.column(0).to_pylist():

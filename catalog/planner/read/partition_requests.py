@@ -38,7 +38,7 @@ def list_partitions(session: PlannerSession, request: ListPartitions) -> ArrowRo
 
 
 def load_partition(session: PlannerSession, request: LoadPartition) -> Mapping[str, str]:
-    """What is known of one partition."""
+    """The statistics of one partition; empty if it has no rows."""
     opened = opened_table(request.table)
     found = _summaries(opened, Scope(spec=_values(opened, request.partition)))
     if not found:
@@ -54,7 +54,7 @@ def load_partition(session: PlannerSession, request: LoadPartition) -> Mapping[s
 
 
 def drop_partitions(session: PlannerSession, request: DropPartitions) -> bool:
-    """Remove all rows of the partitions in one commit; whether there were any."""
+    """Remove all rows of the partitions in one commit; return whether there were any."""
     opened = opened_table(request.table)
     names = opened.schema.partition_keys
     specs = [_values(opened, spec) for spec in request.partitions]

@@ -1,4 +1,4 @@
-"""Values of a `PARTITION (…)`, the very ones that Spark's own statements about partitions take."""
+"""Values of a `PARTITION (…)` clause, parsed and cast as in Spark's own partition statements."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def stated_partition(
 ) -> dict[str, Value]:
     """Return the values that `PARTITION (column = constant, …)` states, by partition column.
 
-    Spark itself reads the constants and casts them, as for DROP PARTITION: in the session's time
-    zone, CHAR padded. It runs nothing for that.
+    Spark itself parses the constants and casts them, as for DROP PARTITION: in the session's time
+    zone, with CHAR padded. No query is run.
 
     Args:
-        session: whose settings count.
+        session: the session whose settings apply.
         table: catalog, namespace and name of a managed table.
         schema: of the table.
         constants: (column, SQL text of its constant); none for the whole table.
@@ -59,9 +59,9 @@ def stated_partition(
 def internal_value(text: str | None, data_type: DataType) -> Value:
     """Return the partition value that Spark's internal rows hold as `text`; None is null.
 
-    There dates are days and timestamps microseconds since 1970, times nanoseconds since midnight,
-    and binary values come in hexadecimal. Dates and timestamps beyond the years of Python stay
-    numbers, as in manifests.
+    In these texts dates are days and timestamps microseconds since 1970, times are nanoseconds
+    since midnight, and binary values are hexadecimal. Dates and timestamps outside Python's range
+    of years stay numbers, as in manifests.
     """
     if text is None:
         return None
@@ -102,7 +102,7 @@ def _instant(microseconds: int) -> dt.datetime | int:
 
 
 def _text(value: Any) -> str | None:
-    """The form in which the bridge sends the values of partitions, too."""
+    """The text of a partition value, in the form that the bridge sends, too."""
     match value:
         case None:
             return None

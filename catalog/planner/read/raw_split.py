@@ -1,4 +1,4 @@
-"""Which files Spark's own Parquet reader can read, without a Python worker, and in which parts."""
+"""Which files Spark's own Parquet reader can read without a Python worker, and in which parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _UNCOMPRESSED_PARTS_MAX: Final = 512
 
 
 class StoredColumns:
-    """Decides for one scan; a schema that files were written with is judged once."""
+    """Decides which files Spark can read in one scan; checks each schema of the files once."""
 
     def __init__(self, table: FileStoreTable, schema: TableSchema, columns: Sequence[str]) -> None:
         self._table = table
@@ -45,16 +45,16 @@ class StoredColumns:
         self._judged: dict[int, bool] = {}
 
     def can_read(self, split: Split) -> bool:
-        """Whether Spark finds the columns asked for in the split's files as they are.
+        """Whether Spark can read the requested columns from the split's files as they are.
 
-        Of a split that needs a merge Spark must be told which rows of the files are live.
+        For a split that needs a merge, Spark must also be told which rows of the files are live.
         """
         return self._are_stored and all(
             file.format == "parquet" and self._readable(file.schema_id) for file in split.files
         )
 
     def readable(self, live: LiveFiles) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """In which of the files Spark finds them."""
+        """For each file, whether Spark can read the requested columns from it."""
         schemas = [i for i in live.schema_ids if self._are_stored and self._readable(i)]
         entries = live.entries
         mask: np.ndarray[tuple[int], np.dtype[np.bool_]] = pc.and_(
@@ -81,14 +81,14 @@ def raw_answer(
     pack_bytes: int,
     by_bucket: bool,
 ) -> RawSplits:
-    """Raw splits as the bridge takes them, a row for each part of a file that one task reads.
+    """Raw splits as the bridge needs them, with a row for each part of a file that one task reads.
 
     Args:
-        live: the files of a table, of which some are raw.
-        rows: these, in the order in which tasks read them.
-        table_path: of the table.
-        part_bytes: a larger file is cut.
-        pack_bytes: of one split.
+        live: the files of a table, some of which are raw.
+        rows: row numbers of the raw files in `live`, in the order in which tasks read them.
+        table_path: the table's location.
+        part_bytes: a larger file is cut into parts.
+        pack_bytes: target size of a split.
         by_bucket: whether a split has files of one bucket only.
     """
     parts = _parts(live, rows, part_bytes, pack_bytes, by_bucket=by_bucket)
@@ -103,9 +103,9 @@ def raw_answer(
 def _parts(
     live: LiveFiles, rows: Integers, part_bytes: int, pack_bytes: int, *, by_bucket: bool
 ) -> pa.Table:
-    """What a row of the answer is: its split, its file's place in `rows`, which part of how many.
+    """For each row of the answer: its split, its file's index in `rows`, part number and count.
 
-    Of a million files no more than this is in memory before the answer is.
+    Before the answer, only these numbers are in memory, even for a million files.
     """
     sizes, row_counts, buckets = (
         live.entries[name].to_numpy()[rows] for name in ("size_bytes", "row_count", "bucket")
@@ -120,12 +120,12 @@ def _parts(
 
 
 def _bounds(size: Integers, part: Integers, of: Integers) -> tuple[Integers, Integers]:
-    """Where parts of files begin and end."""
+    """The offsets at which parts of files begin and end."""
     return size * part // of, size * (part + 1) // of
 
 
 def _described(parts: pa.RecordBatch, live: LiveFiles, rows: Integers) -> pa.RecordBatch:
-    """The rows of the answer for some of `_parts`, whose files ascend."""
+    """The rows of the answer for a batch of `_parts`, which is ordered by file."""
     place = parts["file"].to_numpy()
     first = int(place[0])
     some = rows[first : int(place[-1]) + 1]
@@ -139,17 +139,17 @@ def _described(parts: pa.RecordBatch, live: LiveFiles, rows: Integers) -> pa.Rec
 
 
 def _part_counts(row_counts: Integers, sizes: Integers, part_bytes: int) -> Integers:
-    """In how many parts several tasks read each file.
+    """The number of parts into which each file is cut, so that several tasks can read it.
 
-    Spark's reader takes the row groups whose middle lies in its part: there are no more parts
-    than full row groups.
+    Spark's reader reads the row groups whose midpoint lies in its part, so there are at most as
+    many parts as full row groups.
     """
     groups = -(-row_counts // ROW_GROUP_ROWS_MAX)
     return np.maximum(1, np.minimum(groups, -(-sizes // max(1, part_bytes))))
 
 
 def _is_same_column(written: TableSchema, schema: TableSchema, name: str) -> bool:
-    """Whether matching by name, as Spark does, finds what matching by id would."""
+    """Whether matching columns by name, as Spark does, finds the same column as matching by id."""
     field = schema.field_named(name)
     old = written.field_with_id(field.id)
     if old is None:

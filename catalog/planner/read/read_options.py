@@ -16,7 +16,7 @@ from table_store.storage.options.stream_options import (
 from table_store.storage.options.table_option_rules import parse_read_options
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
-# What Spark's own sources call them, in small letters.
+# Names of these options in Spark's own sources, in lower case.
 _SPARK_S_NAMES: Final = {
     "maxfilespertrigger": STREAM_MAX_FILES_PER_TRIGGER.key,
     "maxrowspertrigger": STREAM_MAX_ROWS_PER_TRIGGER.key,
@@ -32,9 +32,9 @@ _SPARK_S_OWN: Final = frozenset(
 
 
 def read_options(stated: Mapping[str, str], schema: TableSchema | None = None) -> OptionValues:
-    """What `SELECT … FROM t WITH (…)` says, without what `spark.read` itself adds or looks at.
+    """The options in `SELECT … FROM t WITH (…)`, without those that `spark.read` adds or evaluates.
 
-    With `schema` also what the table's own options say of a read that does not say it itself.
+    With `schema`, the table's options are used for options that the read itself does not state.
 
     Raises:
         UnknownOptionError: a key is no option.
@@ -47,5 +47,5 @@ def read_options(stated: Mapping[str, str], schema: TableSchema | None = None) -
     }
     own = {} if schema is None else {k: v for k, v in schema.options.items() if k in _OF_READS}
     if LOG_SCAN.key in given:
-        own.pop(LOG_SCAN_TIMESTAMP_MILLS.key, None)  # it belongs to the table's own scan
+        own.pop(LOG_SCAN_TIMESTAMP_MILLS.key, None)  # it belongs to the table's `log.scan`
     return parse_read_options({**own, **given})

@@ -1,4 +1,4 @@
-"""What a Python worker does with a split that Spark's own reader cannot read."""
+"""The task of a Python worker for splits that Spark's own reader cannot read."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from table_store.storage.kernel.predicate import Predicate
 
 @dataclass(frozen=True, slots=True)
 class ReadTask:
-    """Reads the splits it is given as Arrow batches of exactly `schema`.
+    """Reads the splits it receives as Arrow batches of exactly `schema`.
 
     Pickled once per scan; each worker gets its splits as rows of one binary column. `stored`
-    are the columns to read, which are all of the table's where `columns` has the whole row.
+    are the columns to read from storage: all of the table's if `columns` has the whole row.
     """
 
     reader: SplitReader | ChangeReader
@@ -33,7 +33,7 @@ class ReadTask:
     limit: int | None
 
     def __call__(self, splits: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches of the splits' merged rows or changes, in no particular order."""
+        """Yield batches of the splits' merged rows or changes, in no particular order."""
         begin_task()
         for batch in splits:
             for payload in batch.column(0).to_pylist():
@@ -58,7 +58,7 @@ class ReadTask:
 
     def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if not self.columns:
-            # A struct without fields still has a length; that is all a COUNT(*) needs.
+            # A struct without fields still has a length, which is all that COUNT(*) needs.
             return pa.RecordBatch.from_struct_array(
                 pa.StructArray.from_buffers(pa.struct([]), batch.num_rows, [None])
             )

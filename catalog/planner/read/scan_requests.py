@@ -1,4 +1,4 @@
-"""Requests about reading: which splits a scan has, and what a Python worker needs to read them."""
+"""Requests about scans: their splits, and the task with which Python workers read them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from table_store.storage.options.table_options import SOURCE_SPLIT_TARGET_SIZE
 def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | ArrowRows:
     """The splits of a scan: raw ones as files for Spark's reader, others for a Python worker.
 
-    Or its rows, where they are few and the planner has them at once.
+    If the planner can read the rows itself and they are few, the answer is the rows instead.
     """
     asked = request.scan
     match asked.table.handle:
@@ -103,13 +103,13 @@ def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | Arrow
         **_amounts(plan),
         bucketed_by=by,
         live=_live_rows(scan, asked) if any(part.live for part in parts) else None,
-        # Pickling it costs as much as all of a small plan.
+        # Pickling the task costs as much as the rest of a small plan.
         task=python_task(task, asked.schema) if parts else None,
     )
 
 
 def _amounts(plan: ScanPlan) -> dict[str, int]:
-    """Files, stored rows and bytes that the tasks of a plan meet."""
+    """The numbers of files, stored rows and bytes that the tasks of a plan read."""
     rows, sizes = (
         int(plan.live.entries[name].to_numpy()[plan.raw].sum())
         for name in ("row_count", "size_bytes")
@@ -122,9 +122,9 @@ def _amounts(plan: ScanPlan) -> dict[str, int]:
 
 
 def _with_split_sizes(scan: Scan, asked: AskedScan) -> tuple[Scan, int]:
-    """The scan with the size of its splits, and that of splits of whole files.
+    """The scan with the size of its splits, and the size of splits of whole files.
 
-    Of the latter opening the files counts, too: many small ones are few splits.
+    The latter includes the cost of opening each file, so that many small files are few splits.
     """
     options = read_options(asked.options)
     if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
@@ -139,10 +139,10 @@ def _with_split_sizes(scan: Scan, asked: AskedScan) -> tuple[Scan, int]:
 
 
 def _live_rows(scan: Scan, asked: AskedScan) -> LiveRows:
-    """What finds the live rows of a split, and whether that is worth it the first time.
+    """The task that finds live rows, and whether it pays off when a split is read the first time.
 
-    A condition on the key within a partition, or a limit, reads less by merging the few rows that
-    it leaves. One on the partition alone leaves whole buckets.
+    It does not with a limit or a condition on the key within a partition: merging the few rows
+    that are left reads less. A condition on partition columns alone leaves whole buckets.
     """
     task = LiveRowsTask(LiveRowsReader(scan.files, scan.schema))
     key, partition = set(scan.schema.primary_key), set(scan.schema.partition_keys)
@@ -159,7 +159,7 @@ def _system_rows(handle: SystemTableHandle, asked: AskedScan) -> ArrowRows:
 
 
 def _part(split: Split, stored: StoredColumns, opened: OpenedTable) -> WorkerSplit:
-    """A split for Python workers as the bridge takes it."""
+    """A split for Python workers in the form that the bridge needs."""
     is_merge = split.kind is SplitKind.MERGE and bool(opened.schema.primary_key)
     can_spark = is_merge and stored.can_read(split)
     return WorkerSplit(

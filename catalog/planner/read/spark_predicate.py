@@ -1,4 +1,4 @@
-"""Spark's pushed-down predicates as the storage's."""
+"""Converts Spark's pushed-down predicates to storage's predicates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _VALUES: dict[str, Callable[[str], Any]] = {
 
 
 def _since(epoch: datetime.date, unit: str, count: int) -> datetime.date | int:
-    """The day or instant; the count itself beyond the years of Python, as storage has it."""
+    """The day or instant; outside Python's range of years the count itself, as in storage."""
     try:
         return epoch + datetime.timedelta(**{unit: count})
     except OverflowError:
@@ -52,10 +52,10 @@ def _since(epoch: datetime.date, unit: str, count: int) -> datetime.date | int:
 
 
 def necessary(predicates: Sequence[SparkExpression]) -> Predicate | None:
-    """The storage predicate that every row which satisfies all `predicates` satisfies.
+    """A storage predicate that holds for every row that satisfies all `predicates`.
 
-    What cannot be expressed is left out, so the answer is a necessary condition only; Spark
-    evaluates the whole again. None means no condition.
+    Parts that storage cannot express are left out, so this is only a necessary condition; Spark
+    evaluates all `predicates` again. None means no condition.
     """
     parts = [part for part in map(_necessary, predicates) if part is not None]
     return conjunction(parts)
@@ -123,7 +123,7 @@ def _column(expression: SparkExpression) -> str | None:
 
 
 def _literal(expression: SparkExpression) -> tuple[bool, Any]:
-    """(whether the literal is one that storage can compare, its value)."""
+    """(whether the expression is a literal that storage can compare, its value)."""
     if "literal" not in expression:
         return False, None
     text, kind = expression["literal"], json.loads(expression["type"])

@@ -1,4 +1,4 @@
-"""Requests of running streams, those that read a table and those that write one.
+"""Requests of running streams: of streams that read a table and of streams that write one.
 
 May import: `write`, `read`, `names`, `process`, `protocol`, `catalog`, `storage`.
 Start with `stream_source.py`, `stream_requests.py`.

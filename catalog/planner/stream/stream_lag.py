@@ -12,17 +12,17 @@ _SNAPSHOTS: Final = "snapshotsBehindLatest"
 _ROWS: Final = "rowsBehindLatest"
 _TIME: Final = "millisecondsBehindLatest"
 _COUNTED_MAX: Final = 256
-"""Snapshots that are looked at for each progress; a stream further behind is told no rows."""
+"""Most snapshots read for one progress report; a stream further behind gets no row count."""
 
 
 def lag_of(table: FileStoreTable, read: StreamOffset, latest: int) -> dict[str, str]:
     """Snapshots, rows and milliseconds between `read` and snapshot `latest`.
 
-    Rows are those by which the commits made the table larger. The time is that since the oldest
-    commit which the stream has not read: 0 where it has read all.
+    Rows: how many rows the unread commits added to the table. Milliseconds: the age of the oldest
+    unread commit; 0 if the stream has read everything.
 
     Raises:
-        SnapshotNotFoundError: what the stream has not read has expired.
+        SnapshotNotFoundError: a snapshot that the stream has not read has expired.
     """
     is_begun = not read.is_before_all and read.parts is None
     if latest == 0 or (is_begun and read.version >= latest):

@@ -1,4 +1,4 @@
-"""How much one micro-batch may read: pure."""
+"""How much one micro-batch may read; pure functions without I/O."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from table_store.storage.options.stream_options import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """What there is to read."""
+    """An amount of data to read."""
 
     files: int = 0
     rows: int = 0
     size_bytes: int = 0
 
     def __add__(self, other: Amount) -> Amount:
-        """Return both together."""
+        """Return the sum of both amounts."""
         return Amount(
             files=self.files + other.files,
             rows=self.rows + other.rows,
@@ -32,7 +32,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLimits:
-    """What a batch stops at; None is no limit."""
+    """The limits of one batch; None is no limit."""
 
     files: int | None = None
     rows: int | None = None
@@ -53,9 +53,9 @@ class ReadLimits:
         return self.files is None and self.rows is None and self.size_bytes is None
 
     def fitting(self, amounts: Iterable[Amount]) -> int:
-        """Return how many of the amounts a batch takes, from the first on: one at least.
+        """Return how many of the first `amounts` fit into a batch; at least one is taken.
 
-        Amounts behind those are not asked for.
+        Iteration stops at the first amount that does not fit.
         """
         taken, total = 0, Amount()
         for amount in amounts:
@@ -66,7 +66,7 @@ class ReadLimits:
         return taken
 
     def part_bytes(self, whole: Amount, limit_bytes: int) -> int:
-        """Return the bytes of parts of `whole` of which at least one fits into a batch."""
+        """Return a part size in bytes such that at least one part of `whole` fits into a batch."""
         found = [limit_bytes]
         if self.size_bytes is not None:
             found.append(self.size_bytes)

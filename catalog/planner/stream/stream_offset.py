@@ -1,4 +1,4 @@
-"""How far a stream has read a table: what Spark keeps in the stream's checkpoint."""
+"""How far a stream has read a table; Spark stores this offset in the stream's checkpoint."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class StreamOffset:
     """Everything up to snapshot `version` is delivered.
 
     Attributes:
-        table: identity of the table: another one of the same name has another history.
+        table: identity of the table, because another table of the same name has another history.
         version: 0 before the first snapshot.
-        is_before_all: whether nothing is delivered yet, so that a whole snapshot comes first and
-            not the changes since `version`.
-        parts: where the whole snapshot `version` is delivered in several batches, how many parts
-            of it are; None once it is.
-        part_bytes: size of these parts, which settles what each of them holds.
+        is_before_all: whether nothing is delivered yet, so that the stream begins with a whole
+            snapshot and not with the changes since `version`.
+        parts: while the whole snapshot `version` is delivered in several batches, the number of
+            its parts that are delivered; else None.
+        part_bytes: size of these parts, which determines what each part holds.
     """
 
     table: int
@@ -40,10 +40,10 @@ class StreamOffset:
 
     @classmethod
     def from_text(cls, text: str) -> StreamOffset:
-        """Return what `to_text` wrote.
+        """Return the offset that `to_text` wrote.
 
         Raises:
-            StreamSourceChangedError: it is no offset of this source.
+            StreamSourceChangedError: the text is not an offset of this source.
         """
         try:
             item = json.loads(text)
@@ -62,5 +62,5 @@ class StreamOffset:
 
 
 def identity_of(table: FileStoreTable) -> int:
-    """Return a number that another table under the same name does not have: when it was made."""
+    """Return the table's creation time, which differs from that of another table of this name."""
     return table.schema_store.get(0).time_ms

@@ -1,4 +1,4 @@
-"""Requests of a running stream: where it starts, what is new, and what a batch reads."""
+"""Requests of a stream that reads a table: its start, its newest offset, its batches' splits."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 
 
 def stream_start(session: PlannerSession, request: StreamStart) -> str:
-    """The offset before the first batch of a new stream, which the bridge keeps."""
+    """The offset before the first batch of a new stream; the bridge stores it."""
     source = StreamSource.of(request.scan)
     begins = source.start()
     return source.offset(begins or 0, is_before_all=begins is None).to_text()
 
 
 def stream_latest(session: PlannerSession, request: StreamLatest) -> ReachedOffsets:
-    """The offset at which a batch that begins at `start` is to end, and the newest there is.
+    """The newest offset of the table, and the offset at which a batch from `start` is to end.
 
-    The end is `start` where nothing is new. `bound` is an offset behind which nothing is read.
+    The end is `start` if nothing is new. The batch does not read past the offset `bound`.
     """
     source = StreamSource.of(request.scan)
     latest = source.latest_version()
@@ -68,11 +68,11 @@ def stream_lag(session: PlannerSession, request: StreamLag) -> Mapping[str, str]
         start = StreamOffset.from_text(request.start)
         return lag_of(source.table, start, source.latest_version())
     except SnapshotNotFoundError:
-        return {}  # the stream is about to end with an error that says so
+        return {}  # the stream is about to fail with an error that tells the reason
 
 
 def stream_task(session: PlannerSession, request: StreamTask) -> PythonTask:
-    """What reads the splits of every batch."""
+    """The task that reads the splits of every batch."""
     source = StreamSource.of(request.scan)
     nothing = source.offset(0)
     return change_task(source.scan(nothing, nothing, 1), request.scan)

@@ -44,7 +44,7 @@ from table_store.storage.options.stream_options import CONSUMER_ID, STREAM_RETRA
 class StreamSource:
     """A table that a stream reads, as one request sees it.
 
-    `columns` are those of the query, which Spark asks for with all metadata columns or none.
+    `columns` are those of the query; Spark adds either all metadata columns to them or none.
     """
 
     table: FileStoreTable
@@ -71,13 +71,13 @@ class StreamSource:
         )
 
     def offset(self, version: int, *, is_before_all: bool = False) -> StreamOffset:
-        """Return the position behind snapshot `version`, or before everything."""
+        """Return the offset after snapshot `version`, or before everything."""
         return StreamOffset(
             table=identity_of(self.table), version=version, is_before_all=is_before_all
         )
 
     def start(self) -> int | None:
-        """The snapshot behind which a new stream begins; None where it begins with a whole one."""
+        """The snapshot after which a new stream begins; None if it begins with a whole snapshot."""
         if self.changes is not None:
             self.changes.check_available(self.name)
             return self.changes.range.first_id - 1 if self.changes.has_start else None
@@ -97,7 +97,7 @@ class StreamSource:
         return history.resolve(ChangeBound(timestamp_us=time_ms * 1000), None).first_id - 1
 
     def mode(self) -> ChangeMode:
-        """Return how changes are told: as the query looks at their kind, or not."""
+        """Return the form of the changes, which depends on whether the query reads their type."""
         if self.changes is not None:
             return self.changes.mode
         if CHANGE_TYPE in self.columns:
@@ -105,7 +105,7 @@ class StreamSource:
         return ChangeMode(retractions=Retractions(self.options.get(STREAM_RETRACTIONS)))
 
     def note_progress(self, start: StreamOffset, end: StreamOffset) -> None:
-        """Keep what a batch from `start` to `end` and all later ones need from expiring."""
+        """Protect from expiry the snapshots that this batch and all later batches need."""
         name = self.options.get(CONSUMER_ID)
         if name is None or end.version == 0:
             return
@@ -120,7 +120,7 @@ class StreamSource:
         return latest
 
     def end(self, start: StreamOffset, latest: int, limits: ReadLimits) -> StreamOffset:
-        """Where a batch ends that begins at `start` and reads at most up to snapshot `latest`.
+        """The end of a batch that begins at `start` and reads at most up to snapshot `latest`.
 
         Raises:
             StreamSourceChangedError: the table is another one.
@@ -143,7 +143,7 @@ class StreamSource:
     def splits(
         self, start: StreamOffset, end: StreamOffset, parallelism: int
     ) -> tuple[ChangeSplit, ...]:
-        """What the tasks of the batch between two offsets read."""
+        """The splits that the tasks of the batch between two offsets read."""
         part_bytes = end.part_bytes or start.part_bytes
         if part_bytes is None:
             return self.scan(start, end, parallelism).splits()
@@ -161,7 +161,7 @@ class StreamSource:
         return replace(start, parts=start.parts + taken)
 
     def _parts(self, version: int, part_bytes: int) -> tuple[ChangeSplit, ...]:
-        """A whole snapshot, always cut in the same way."""
+        """The parts of a whole snapshot; every call cuts it in the same way."""
         try:
             return replace(self._whole(version), target_bytes=part_bytes).splits()
         except SnapshotNotFoundError as error:
@@ -180,13 +180,13 @@ class StreamSource:
         try:
             snapshot = self.table.history(self.name).get(version)
         except SnapshotNotFoundError:
-            return Amount()  # the batch will say so
+            return Amount()  # planning the batch raises the error
         if snapshot.commit_kind is CommitKind.COMPACT:
             return Amount()
         return _amount_of(read_delta(self.table.metadata, snapshot, self.schema))
 
     def scan(self, start: StreamOffset, end: StreamOffset, parallelism: int) -> ChangeScan:
-        """Return a read of all that lies between two offsets.
+        """Return a scan of everything between two offsets.
 
         Raises:
             ChangesNotAvailableError: snapshots that the stream has not read yet have expired.
@@ -214,7 +214,7 @@ class StreamSource:
         return replace(scan, range=found, begins_with_snapshot=begins, parallelism=parallelism)
 
     def _stored(self) -> tuple[str, ...]:
-        """The columns to read, which are all of the table's where the query has the whole row."""
+        """The columns to read from storage: all of the table's if the query has the whole row."""
         if ROW_COLUMN not in self.columns:
             return self.columns
         return (*self.schema.column_names, *(c for c in self.columns if c in CHANGE_LABELS))
@@ -252,7 +252,7 @@ class StreamSource:
 
 
 def _read_alike(schema: TableSchema) -> list[Field]:
-    """The columns without what no reader of rows sees."""
+    """The columns without comments and defaults, which do not affect the rows that are read."""
     return [replace(field, comment=None, default=None) for field in schema.fields]
 
 

@@ -1,4 +1,4 @@
-"""Requests of a stream that writes a table: its start, what goes before a micro-batch, its end."""
+"""Requests of a stream that writes a table: at its start, before each micro-batch, at its end."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
 
 def start_stream_write(session: PlannerSession, request: StartStreamWrite) -> Mapping[str, str]:
-    """Entries that the checkpoint of a query has lost, by number of the batch.
+    """The entries of the offset log that a query's checkpoint has lost, by batch number.
 
-    A checkpoint that lost its newest entries would read other rows under numbers of batches that
-    are committed already; the table knows what they had read.
+    If a checkpoint has lost its newest entries, the query would read other rows under batch numbers
+    that are already committed. The table's snapshots keep these entries, too.
 
     Raises:
-        InvalidOptionError: the table has no key by which to update.
+        InvalidOptionError: output mode 'update', and the table has no key.
         StreamWriterExistsError: another query writes the table.
-        StreamCheckpointLostError: the table does not know either.
+        StreamCheckpointLostError: the table's snapshots do not have the entries any more.
     """
     opened, query = opened_table(request.table), request.query
     if request.output_mode == "Update" and not opened.schema.primary_key:
@@ -65,10 +65,10 @@ def start_stream_write(session: PlannerSession, request: StartStreamWrite) -> Ma
 
 
 def begin_stream_batch(session: PlannerSession, request: BeginStreamBatch) -> bool:
-    """Whether the rows of a micro-batch are in the table already: then it must not be written.
+    """Whether a micro-batch is committed already; then it must not be written again.
 
     Raises:
-        UnknownOptionError, InvalidOptionError: of the stream's options.
+        UnknownOptionError, InvalidOptionError: the stream's options are wrong.
         StreamWriterExistsError: another query writes the table.
     """
     opened, query = opened_table(request.table), request.stream.query
@@ -86,13 +86,13 @@ def begin_stream_batch(session: PlannerSession, request: BeginStreamBatch) -> bo
 
 
 def renew_stream_write(session: PlannerSession, request: RenewStreamWrite) -> None:
-    """Say that a query which may have nothing to write still runs."""
+    """Renew the claim of a query that still runs, though it may have nothing to write."""
     query = request.query
     _claim(opened_table(request.table)).take(_writer(query.query, query.run), query.running)
 
 
 def end_stream_write(session: PlannerSession, request: EndStreamWrite) -> None:
-    """Let another query write the table that this one, which has ended, wrote."""
+    """Give back the claim of a query that has ended, so that another query may write the table."""
     query = request.query
     _claim(opened_table(request.table)).give_back(_writer(query.query, query.run))
 

@@ -1,4 +1,4 @@
-"""Snapshots expire after a commit, on a thread of their own: no statement waits for it."""
+"""Expires snapshots after a commit, on a background thread, so that no statement waits for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BackgroundExpiry:
         self._lock = Lock()
 
     def after_commit(self, table: FileStoreTable, schema: TableSchema) -> None:
-        """Let the table's snapshots expire soon; a `write-only` table leaves it to others."""
+        """Schedule the expiry of the table's snapshots; for a `write-only` table, do nothing."""
         if StorageSettings.of(schema).is_write_only:
             return
         with self._lock:
@@ -33,7 +33,7 @@ class BackgroundExpiry:
         self._threads.submit(self._expire, table)
 
     def finish(self) -> None:
-        """Return when the table in hand is done; the others are left to the next commit."""
+        """Wait for the expiry that runs; queued tables are left to their next commit."""
         self._threads.shutdown(cancel_futures=True)
 
     def _expire(self, table: FileStoreTable) -> None:
@@ -47,4 +47,4 @@ class BackgroundExpiry:
 
 
 EXPIRY = BackgroundExpiry()
-"""That of this planner process."""
+"""The instance of this planner process."""

@@ -1,8 +1,8 @@
-"""Ranges of the key for the tasks that write one bucket side by side in a large INSERT.
+"""Ranges of the key for tasks that write one bucket in parallel in a large INSERT.
 
-A bucket with key has one writer, so that a table of few buckets would leave cores without work.
-Its rows are cut by bounds on the key, found in a sample: tasks then write runs that share no key,
-which are read like one.
+In a table with key each bucket has one writer, so a table of few buckets would leave cores idle.
+Therefore the rows of a bucket are cut at bounds on the key, which come from a sample: the tasks
+then write sorted runs with disjoint keys, which are read like a single run.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from table_store.storage.kernel.types import (
 )
 
 PART_BYTES_MIN: Final = 32 << 20
-"""What a task should at least write; smaller files would only be compacted the sooner."""
+"""The least that a task should write; smaller files would only be compacted sooner."""
 
 _SAMPLE_ROWS: Final = 20_000
 _SAMPLE_ROWS_MIN: Final = 8
 _SAMPLE_ROWS_ENOUGH: Final = 500
 _SAMPLED_PARTITIONS: Final = 16
 _ROW_BYTES: Final = 20
-# Others have no literals that come back as they were collected.
+# Only values of these types (and decimals) become equal SQL literals after Python collected them.
 _CUT_BY: Final = (BYTE, SHORT, INTEGER, LONG, STRING, BINARY, DATE)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyParts:
-    """Ascending bounds, each a value for every one of `columns`; none is one part."""
+    """Ascending bounds, each with one value per column of `columns`; no bounds make one part."""
 
     columns: tuple[str, ...] = ()
     bounds: tuple[tuple[Any, ...], ...] = ()
@@ -54,7 +54,7 @@ class KeyParts:
         return len(self.bounds) + 1
 
     def number(self, types: dict[str, DataType]) -> Column:
-        """The part of a row, from 0 on: equal keys are in one, greater keys never before it."""
+        """A row's part, counted from 0: equal keys share a part, greater keys never precede it."""
         number = F.lit(0)
         for bound in self.bounds:
             cut = [_comparable(name, types[name]) for name in self.columns]
@@ -65,11 +65,11 @@ class KeyParts:
 def cut_by_key(
     rows: DataFrame, schema: TableSchema, query: Any, *, buckets: int, parallelism: int
 ) -> tuple[DataFrame, KeyParts]:
-    """The rows, and bounds that cut each of the buckets into about equal parts, one for each core.
+    """The rows, and bounds that cut each bucket into about equal parts, so that every core has one.
 
-    Costs a job that reads the key columns of `rows`, only where there is so much of them that it
-    is worth it. What the query shuffles or broadcasts is not computed again for that: the rows
-    that are returned, and the sample, are read from there. `query` is the JVM's `WriteQuery`.
+    Costs a job that reads the key columns of `rows`; small inputs skip it. The query's shuffles
+    and broadcasts are not computed twice: the sample and the returned rows both read their
+    results. `query` is the JVM's `WriteQuery`.
     """
     wanted = -(-parallelism // buckets)
     part_bytes = buckets * PART_BYTES_MIN
@@ -87,9 +87,9 @@ def cut_by_key(
 
 
 def _sample(keys: DataFrame, query: Any, read_bytes: int) -> list[tuple[Any, ...]]:
-    """Some of the keys; none where a condition has left so few that one writer is enough.
+    """A sample of the keys; empty if a condition has left so few that one writer is enough.
 
-    They come from partitions at even distances: the rows may be in the order of the key.
+    It is taken from evenly spaced partitions, because the rows may be in the order of the key.
     """
     step = max(1, query.partitionCount(keys._jdf) // _SAMPLED_PARTITIONS)
     if step > 1:
@@ -105,7 +105,7 @@ def _sample(keys: DataFrame, query: Any, read_bytes: int) -> list[tuple[Any, ...
 
 
 def _cut_columns(schema: TableSchema) -> tuple[str, ...]:
-    """The first key columns that bounds can be made of."""
+    """The leading key columns whose types can be cut by bounds."""
     names: list[str] = []
     for name in range_columns(schema):
         kind = schema.field_named(name).type
@@ -126,9 +126,9 @@ def _quantiles(sample: Sequence[tuple[Any, ...]], count: int) -> tuple[tuple[Any
 
 
 def _comparable(name: str, kind: DataType) -> Column:
-    """Text is compared by its bytes, whatever its collation; days by their number.
+    """The column as it is compared: text by its bytes, whatever its collation; dates as numbers.
 
-    Python has no dates for all of them.
+    Python's dates do not cover all of Spark's.
     """
     column = F.col(quoted(name))
     if kind == DATE:

@@ -1,4 +1,4 @@
-"""Compaction as Spark jobs: on demand, and by the writer after its commit."""
+"""Compaction, as Spark jobs if it is large: on demand, and by the writer after its commit."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from table_store.storage.kernel.values import Value
 
 _log = logging.getLogger(__name__)
 
-# Smaller compactions are done by the planner itself: a Spark job costs more than they do.
+# The planner itself runs compactions up to this size: a Spark job would cost more.
 _LOCAL_BYTES_MAX = 32 << 20
 
 
@@ -57,9 +57,9 @@ def compact_table(
     schema: TableSchema,
     partition: Mapping[str, Value],
 ) -> dict[str, int]:
-    """Merge all files of each bucket into one run; files and bytes before and after.
+    """Merge all files of each bucket into one run; return files and bytes before and after.
 
-    `partition` has some or all partition columns, none of them for the whole table.
+    `partition` has values of some or all partition columns; if empty, it is the whole table.
 
     Raises:
         CommitConflictError: another commit replaced the same files; a retry is safe.
@@ -82,9 +82,9 @@ def compact_after_write(
 ) -> None:
     """Compact the buckets just written where one of the three triggers asks for it.
 
-    Without key that is for streams alone, which never stop to add small files. The rows are
-    committed already, so whatever fails here is no failure of the statement, which nobody may
-    run again: the next write tries to compact.
+    A table without key is compacted only after a stream's write, because streams keep adding
+    small files. The rows are committed already, so an error here must not fail the statement,
+    which the user would run again. The next write tries to compact again.
     """
     settings = StorageSettings.of(opened.schema)
     has_key = bool(opened.schema.primary_key)
@@ -140,10 +140,10 @@ def _run_in_spark(
 
 
 class CompactionWork:
-    """What a worker does: run the pickled tasks of the rows, answer with their messages."""
+    """A worker's task: run pickled compaction tasks, one in each row; answer their messages."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """A message for each task, or its error."""
+        """Yield the commit message of each compaction task, or its error."""
         for batch in batches:
             for payload in batch.column(0).to_pylist():
                 task: CompactionTask = pickle.loads(payload)

@@ -1,4 +1,4 @@
-"""Which files an overwrite replaces, and how when no set of whole partitions says it."""
+"""Which files an overwrite replaces, and how it replaces rows that are not whole partitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from table_store.storage.kernel.values import Value
 
 
 def overwrite_scope(schema: TableSchema, predicates: Sequence[SparkExpression]) -> Scope | None:
-    """The scope that `predicates` (all of them) describe; None if it is not whole partitions."""
+    """The scope that all `predicates` together describe; None if it is not whole partitions."""
     if not _real(predicates):
         return WHOLE_TABLE
     condition = exact(_real(predicates))
@@ -47,10 +47,10 @@ def overwrite_scope(schema: TableSchema, predicates: Sequence[SparkExpression]) 
 def replace_condition(
     schema: TableSchema, predicates: Sequence[SparkExpression]
 ) -> Predicate | None:
-    """What the rows satisfy that an overwrite replaces and writes; None where it is all rows.
+    """The condition on rows that an overwrite replaces and writes; None for all rows.
 
     Raises:
-        ReplaceConditionError: storage cannot evaluate it exactly.
+        ReplaceConditionError: storage cannot evaluate the condition exactly.
     """
     if not _real(predicates):
         return None
@@ -69,9 +69,9 @@ def replaced_rows(
     condition: Predicate,
     written: Sequence[CommitMessage],
 ) -> tuple[CommitMessage, ...]:
-    """`written` after deletions of all rows that satisfy `condition`.
+    """Deletions of all rows that satisfy `condition`, followed by `written`.
 
-    Where these cannot be written, what was `written` is deleted.
+    If the deletions cannot be written, the files of `written` are deleted.
     """
     version = opened.snapshot_id
     try:
@@ -84,7 +84,7 @@ def replaced_rows(
     except TableStoreError:
         delete_files(context, written)
         raise
-    # What the statement writes comes after what it deletes, also within a bucket.
+    # Within each bucket, too, the written rows must be newer than the deletions.
     after = 1 + max((f.max_sequence for m in deleted for f in m.added), default=0)
     shifted = [
         replace(message, added=tuple(file.shifted(after) for file in message.added))

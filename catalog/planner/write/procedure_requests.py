@@ -33,7 +33,7 @@ from table_store.storage.log_store.logged_table import open_logged
 
 
 def list_procedures(session: PlannerSession, request: ListProcedures) -> ProcedureNames:
-    """The procedures: all are in one namespace, and asking for any other shows them, too."""
+    """All procedures, whichever namespace the user asks for; they are in one namespace."""
     return ProcedureNames(namespace=PROCEDURE_NAMESPACE, names=tuple(PROCEDURES))
 
 
@@ -59,7 +59,7 @@ def load_procedure(session: PlannerSession, request: LoadProcedure) -> Described
 
 
 def call_procedure(session: PlannerSession, request: CallProcedure) -> ProcedureResult:
-    """Run a procedure; its result rows, and their columns."""
+    """Run a procedure; return its result rows and their columns."""
     procedure = _find(request.procedure)
     access = CatalogAccess.of(session, request.procedure.catalog)
     current_catalog, current_namespace = session.current()

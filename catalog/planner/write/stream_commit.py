@@ -1,4 +1,4 @@
-"""How the commit of a micro-batch is named, and what its snapshot keeps of the stream."""
+"""The name of a micro-batch's commit, and the stream's offsets that its snapshot keeps."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.options.table_options import COMMIT_USER
 
 OFFSETS: Final = "stream.offsets."
-"""Property of a snapshot: entry of the checkpoint's log of offsets, by number of the batch."""
+"""Prefix of snapshot properties with entries of the checkpoint's offset log, by batch number."""
 
-# What `option` tells Spark of the stream itself, in small letters.
+# Options of a stream that Spark itself evaluates, in lower case.
 _SPARK_S_OWN = frozenset({"checkpointlocation", "path"})
 
 
 def stream_write_options(options: Mapping[str, str], stream: StreamBatch | None) -> WriteOptions:
-    """The options of a write; that of a micro-batch is named by its query and number.
+    """The options of a write; a micro-batch's commit is named by its query and batch number.
 
     Raises:
-        UnknownOptionError: a key is none of the closed set.
-        InvalidOptionError: a value is not allowed, or a stream names its commits.
+        UnknownOptionError: a key is not an option of writes.
+        InvalidOptionError: a value is not allowed, or a stream's options name its commits.
     """
     if stream is None:
         return WriteOptions.parse(options)
@@ -40,11 +40,11 @@ def stream_write_options(options: Mapping[str, str], stream: StreamBatch | None)
 
 
 def commit_name(stream: StreamBatch) -> CommitName:
-    """Under which the micro-batch of a query is committed."""
+    """The name under which a query's micro-batch is committed."""
     return CommitName(user=stream.query.query, identifier=stream.batch)
 
 
 def commit_properties(stream: StreamBatch | None) -> dict[str, str]:
-    """What the snapshot of a micro-batch keeps of the query's checkpoint."""
+    """Snapshot properties with the offsets of the query's checkpoint; none without a stream."""
     offsets = {} if stream is None else stream.offsets
     return {f"{OFFSETS}{batch}": text for batch, text in offsets.items()}

@@ -1,6 +1,6 @@
-"""The DataFrame of a write statement: rows with kind and order, at their bucket's writer.
+"""The DataFrame of a write statement: rows with kind and order, shuffled to their bucket's writer.
 
-Columns are SQL: as a text they go to the JVM in one call, where each step of a `Column` is another.
+Columns are SQL texts: a text takes one call to the JVM, a `Column` takes one for every step.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from table_store.storage.file_store.model.schema import Field, TableSchema
 KIND, ORDER, BUCKET = "__kind", "__order", "__bucket"
 
 _ADD, _DELETE = 0, 1
-# The values of RowDeltaUtils in Spark 4.2's catalyst: what WriteDelta's first column says.
+# The values of WriteDelta's first column, as in RowDeltaUtils of Spark 4.2's catalyst.
 _OPERATION_DELETE, _OPERATION_UPDATE = 1, 2
-# Deletes of a statement that moves keys come before all its inserts: `SET id = id + 1` deletes
-# key 2 for one row and writes it for another, and the written row must win.
+# If a statement moves keys, its deletes come before all its inserts: `SET id = id + 1` deletes
+# key 2 for one row and writes key 2 for another row, and the written row must win.
 _DELETE_FIRST = -(1 << 62)
 _ARRIVAL = "monotonically_increasing_id()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaColumns:
-    """Where a row-level statement's query has its columns, by position.
+    """Positions of columns in the query of a row-level statement.
 
-    `row` is None for a DELETE. `row_id` holds the key columns of a table with key; else one
-    struct that is the whole row.
+    `row`: the table's columns; None for a DELETE. `row_id`: the key columns; in a table without
+    key, one struct that is the whole row.
     """
 
     row: tuple[int, ...] | None
@@ -41,10 +41,10 @@ class DeltaColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRows:
-    """The table's columns of the rows that a statement writes, with `KIND` and `ORDER` if needed.
+    """The rows that a statement writes: the table's columns, with `KIND` and `ORDER` if needed.
 
-    `are_deletes`: there are key columns alone, of rows to be deleted. `keep_keys`: each has the
-    key of a row that was read, and no other has.
+    `are_deletes`: the frame has only the key columns, those of rows to be deleted. `keep_keys`:
+    each row has the key of a row that was read, and no two rows have the same key.
     """
 
     frame: DataFrame
@@ -57,10 +57,10 @@ def inserted_rows(
 ) -> PlannedRows:
     """The rows of an INSERT's query, computed columns included.
 
-    `KIND` comes with them where `kind` tells it (else all are adds), and `ORDER` where the table
-    has a key: every further column costs a conversion per row on the way to the worker.
-    `written` are the names of `frame`'s columns by position. Among them may be computed columns,
-    whose values do not count, and columns that are not stored.
+    `KIND` is added only if its SQL, `kind`, is given (else all rows are adds), and `ORDER` only if
+    the table has a key: every column costs a conversion per row on the way to the worker.
+    `written` are the names of `frame`'s columns by position. They may include computed columns,
+    whose values are ignored, and columns that are not stored.
     """
     columns = [
         quoted(f.name) if f.generated is None else _named(_computed(f), f.name)
@@ -76,9 +76,9 @@ def inserted_rows(
 def delta_rows(
     frame: DataFrame, schema: TableSchema, delta: DeltaColumns, *, is_merge: bool
 ) -> PlannedRows:
-    """What UPDATE, DELETE or MERGE writes.
+    """The rows that UPDATE, DELETE or MERGE writes.
 
-    `frame` is the query of Spark's WriteDelta: an operation, then columns named by `delta`.
+    `frame` is the query of Spark's WriteDelta: the operation, then columns located by `delta`.
     """
     source = _by_position(frame)
     is_delete = f"{_at(0)} = {_OPERATION_DELETE}"
@@ -117,7 +117,7 @@ def delta_rows(
 
 
 def upserted_rows(frame: DataFrame, schema: TableSchema, positions: Sequence[int]) -> PlannedRows:
-    """What a MERGE writes of which every row is to be there afterwards, in place of any other.
+    """The rows of a MERGE that only upserts: each one replaces any row with the same key.
 
     `positions` are those of the table's columns in `frame`.
     """
@@ -131,8 +131,8 @@ def at_writers(
 ) -> DataFrame:
     """`rows` with `BUCKET`, shuffled so that each of the `parts` of a bucket has one writer.
 
-    Without key or partitions nothing is shuffled: every task writes files of its own to every
-    bucket, which is what a plain Parquet write does.
+    Without key and partitions nothing is shuffled: as in a plain Parquet write, every task writes
+    files of its own, here to every bucket.
     """
     hashed = ", ".join(quoted(name) for name in bucket_columns(schema))
     bucket = (
@@ -161,9 +161,9 @@ def _new_row(schema: TableSchema, positions: Sequence[int]) -> dict[str, str]:
 
 
 def _moved_key(schema: TableSchema, delta: DeltaColumns, row: dict[str, str]) -> str | None:
-    """Whether an updated row leaves its key; None where the statement assigns no key column.
+    """SQL condition that an update changes the row's key; None if it cannot change any key column.
 
-    A computed key column follows what it is computed from.
+    A computed key column changes with the columns from which it is computed.
     """
     if delta.row is None or not schema.primary_key:
         return None
@@ -177,7 +177,7 @@ def _moved_key(schema: TableSchema, delta: DeltaColumns, row: dict[str, str]) ->
 
 
 def _recomputed(source: DataFrame, schema: TableSchema, row: dict[str, str]) -> DataFrame:
-    """`source` with the computed columns of its new row versions; `row` is told of them."""
+    """`source` with the computed columns of the new rows; `row` is updated to refer to them."""
     generated = [field for field in schema.fields if field.generated is not None]
     if not generated:
         return source
@@ -206,7 +206,7 @@ def _columns(schema: TableSchema, values: dict[str, str]) -> list[str]:
 
 
 def _computed(field: Field) -> str:
-    # The line ends in case the expression does with a comment.
+    # The newline ends a comment with which the expression may end.
     return _cast(f"({field.generated}\n)", field)
 
 

@@ -57,15 +57,15 @@ from table_store.storage.file_store.write.unpublished_files import commit_or_del
 from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
-# A Spark job and its Python worker cost as much as the planner takes for this many rows.
+# Writing this many rows in the planner takes as long as a Spark job and its Python worker.
 _LOCAL_ROWS_MAX: Final = 100_000
 
-# More tasks would leave more small files than a shuffle to a bucket's writer costs.
+# With more tasks, the small files that they write cost more than a shuffle to a bucket's writer.
 _TASKS_OF_CORE_MAX: Final = 2
 
-# Marks the error that Spark raises for a bad value while it evaluates the query.
+# Prefix of the error that Spark raises if the query evaluates to an unknown change type.
 _BAD_CHANGE_TYPE = "table-store change type: "
-# The condition of the errors that `raise_error` makes.
+# The condition of errors from Spark's `raise_error`.
 _RAISED = "USER_RAISED_EXCEPTION"
 _OPERATIONS: Final = {
     WriteMode.APPEND: "INSERT",
@@ -76,9 +76,9 @@ _CHANGE_TYPES = {"insert": 0, "update_postimage": 0, "delete": 1, "update_preima
 
 
 def write(session: PlannerSession, request: Write, data: Any) -> int:
-    """Run a write statement's query and commit what it wrote, as one snapshot.
+    """Run a write statement's query and commit its rows as one snapshot.
 
-    `data` is the JVM's `WriteQuery`. The answer is the number of rows written.
+    `data` is the JVM's `WriteQuery`. Returns the number of rows written.
     """
     opened = opened_table(request.table)
     options = stream_write_options(request.options, request.stream)
@@ -101,10 +101,10 @@ def _written(
     request: Write,
     query: Any,
 ) -> tuple[CommitMessage, ...]:
-    """Write the rows of the query: here where they are known and few, else in a Spark job.
+    """Write the rows of the query: in the planner if they are known and few, else in a Spark job.
 
-    A MERGE that only `upserts` is tried without its target. Where the source has a key twice, the
-    target tells whether it may.
+    A MERGE that only `upserts` is first tried without reading its target. If the source has a key
+    twice, the MERGE is run with its target, which decides whether the duplicate is an error.
     """
     if request.upserts:
         once = replace(context, distinct_keys=True)
@@ -138,13 +138,13 @@ def _written_rows(
             return write_rows(context, known, rows.columns, are_deletes=planned.are_deletes)
         parallelism = session.spark.sparkContext.defaultParallelism
         parts = KeyParts()
-        # Other statements read more than they write: that is not read again for a sample.
+        # UPDATE, DELETE and other MERGEs read more than they write: a sample would read it twice.
         if not is_delta or request.upserts:
             rows, parts = cut_by_key(
                 rows, opened.schema, query, buckets=context.bucket_count, parallelism=parallelism
             )
         tasks_max = max(context.bucket_count, _TASKS_OF_CORE_MAX * parallelism)
-        # No two tasks have a key in common then: each may write what it has read.
+        # With `keep_keys` no two tasks share a key, so each may write its own rows unshuffled.
         if not (planned.keep_keys and 0 < query.taskCount(rows._jdf) <= tasks_max):
             rows = at_writers(rows, context.schema, context.bucket_count, parallelism, parts)
         return _written_by_workers(context, rows, query, are_deletes=planned.are_deletes)
@@ -205,7 +205,7 @@ def _kind(request: Write) -> str | None:
 
 
 def _bad_change_type(session: PlannerSession, error: CapturedException) -> str | None:
-    """The value for which the query raised `_BAD_CHANGE_TYPE`; None where it failed otherwise."""
+    """The value for which the query raised `_BAD_CHANGE_TYPE`; None for any other failure."""
     cause, gateway = error._origin, session.spark.sparkContext._gateway
     while cause is not None:
         is_spark_s = is_instance_of(gateway, cause, "org.apache.spark.SparkThrowable")
@@ -258,8 +258,9 @@ def _commit(
         commit_user=named.user,
         commit_identifier=named.identifier,
         overwrite=overwrite,
-        # An INSERT changes nothing that it read; a MERGE that only inserts has read what is there.
-        # A stream's whole result takes the place of whatever is there.
+        # None: no later commit conflicts. An INSERT changes no rows that it has read. A MERGE
+        # depends on what it has read, even if it only inserts. A stream's batch is not checked,
+        # and its whole result replaces whatever is there.
         read_snapshot_id=None if is_stream or (mode is WriteMode.APPEND and not command) else read,
         since_snapshot_id=read,
         track_changes=options.is_tracked,

@@ -1,4 +1,4 @@
-"""What a Python worker does with the rows of a write statement."""
+"""The task of a Python worker for a write statement: writes rows as data files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WorkerError(TableStoreError):
 
     def __init__(self, text: str) -> None:
         failure = from_json(Failure, json.loads(text))
-        # The worker's, not the class's.
+        # The attributes of the worker's error replace those of this class.
         self.condition = failure.condition  # type: ignore[misc]
         self.sql_state = failure.sql_state  # type: ignore[misc]
         self.message = failure.message
@@ -36,10 +36,11 @@ class WorkerError(TableStoreError):
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """Writes the rows it is given as data files and answers with the commit messages.
+    """Writes the rows it receives as data files and answers with the commit messages.
 
-    `columns` are the names of what comes, by position; of keys alone where rows `are_deletes`. An
-    error of ours is an answer too, so that the user meets its text and no worker's trace.
+    `columns` are the names of the received columns by position; only the key columns if
+    `are_deletes`. A `TableStoreError` is also sent as an answer, so that the user sees its text
+    and not the worker's stack trace.
     """
 
     context: WriterContext
@@ -47,7 +48,7 @@ class WriteTask:
     are_deletes: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """A message for each partition and bucket written, or one error."""
+        """Yield a message for each partition and bucket written, or one error."""
         yield from answers_of(lambda: self._write(batches))
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
@@ -61,10 +62,10 @@ class WriteTask:
 def write_rows(
     context: WriterContext, stream: bytes, columns: Sequence[str], *, are_deletes: bool = False
 ) -> tuple[CommitMessage, ...]:
-    """Write the rows of an Arrow stream, in the order in which the last of a key wins.
+    """Write the rows of an Arrow stream in their order; the last row of a key wins.
 
-    `columns` are their names: the table's, and those of `KIND` and `ORDER` where they are there;
-    those of the key where rows `are_deletes`.
+    `columns` are the names of the stream's columns: the table's, and `KIND` and `ORDER` if
+    present; only the key columns if `are_deletes`.
     """
     with pa.ipc.open_stream(stream) as batches, TableWriter(context) as writer:
         for batch in batches:
@@ -74,7 +75,7 @@ def write_rows(
 
 
 def write_batch(writer: TableWriter, batch: pa.RecordBatch, *, are_deletes: bool) -> None:
-    """Give `writer` a batch with the table's columns and those of `KIND`, `ORDER`, `BUCKET`."""
+    """Pass `writer` a batch with the table's columns and any of `KIND`, `ORDER` and `BUCKET`."""
     known = {
         name: batch.column(name).to_numpy(zero_copy_only=False)
         for name in (KIND, ORDER, BUCKET)
@@ -88,9 +89,9 @@ def write_batch(writer: TableWriter, batch: pa.RecordBatch, *, are_deletes: bool
 
 
 def answers_of(work: Callable[[], tuple[CommitMessage, ...]]) -> Iterator[pa.RecordBatch]:
-    """What a worker answers: the messages that `work` returns, or its error if it is ours.
+    """A worker's answer: the messages that `work` returns, or the `TableStoreError` that it raises.
 
-    No message is no batch: Arrow's Java reader takes no struct of zero rows from a worker.
+    Without messages there is no batch: Arrow's Java reader rejects a worker's struct of zero rows.
     """
     begin_task()
     try:
