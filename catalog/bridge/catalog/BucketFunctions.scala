@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.catalog.{FunctionCatalog, Identifier}
 import org.apache.spark.sql.connector.catalog.functions.{BoundFunction, ScalarFunction, UnboundFunction}
 import org.apache.spark.sql.types.{DataType, IntegerType, StringType, StructType}
 
-/** The function by which Spark knows what bucket a row is in: for plans alone, so no statement finds it by name. */
+/** The function with which Spark computes a row's bucket; it serves plans only, so no statement finds it by name. */
 trait BucketFunctions extends FunctionCatalog {
   override def listFunctions(namespace: Array[String]): Array[Identifier] = Array.empty
   override def functionExists(ident: Identifier): Boolean = false
@@ -26,7 +26,7 @@ private object UnboundBucket extends UnboundFunction {
   }
 }
 
-/** Its name has the type, since the hashes of 1 as INT and as BIGINT differ. */
+/** The canonical name contains the key's type, because the hashes of 1 as INT and as BIGINT differ. */
 private case class Bucket(key: DataType) extends ScalarFunction[Int] {
   override def inputTypes(): Array[DataType] = Array(IntegerType, key)
   override def resultType(): DataType = IntegerType

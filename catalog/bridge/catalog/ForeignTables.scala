@@ -25,13 +25,13 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.Utils
 
-/** A foreign table as the planner keeps it: `USING parquet`, `delta`, …. Spark reads and writes it. */
+/** A foreign table as the planner stores it: `USING parquet`, `delta`, …. Spark reads and writes its rows. */
 case class ForeignDefinition(provider: String, columns: StructType, partitionColumns: Seq[String],
     properties: Map[String, String]) {
   val location: Option[String] = properties.get(TableCatalog.PROP_LOCATION)
   val isDelta: Boolean = provider.equalsIgnoreCase("delta")
 
-  /** What the format itself is told. */
+  /** The options that are passed to the format itself. */
   def options: Map[String, String] = properties.collect {
     case (key, value) if key.startsWith(TableCatalog.OPTION_PREFIX) =>
       key.stripPrefix(TableCatalog.OPTION_PREFIX) -> value
@@ -47,7 +47,7 @@ case class ForeignDefinition(provider: String, columns: StructType, partitionCol
 
 object ForeignDefinition {
 
-  /** As the planner answers. */
+  /** The definition in the planner's answer. */
   def apply(known: Answers.ForeignDefinition): ForeignDefinition = ForeignDefinition(
     known.provider,
     Json.struct(known.columns),
@@ -56,7 +56,7 @@ object ForeignDefinition {
       known.comment.map(TableCatalog.PROP_COMMENT -> _)
   )
 
-  /** Of a CREATE TABLE; `folder` is its place where the statement names none. */
+  /** The definition in a CREATE TABLE; `folder` is used if the statement names no location. */
   def apply(info: TableInfo, folder: String): ForeignDefinition = {
     val stated = info.properties.asScala.toMap
     val place = if (stated.contains(TableCatalog.PROP_LOCATION)) Map.empty
@@ -75,12 +75,12 @@ object ForeignDefinition {
     else throw Errors.foreignPartitioning(transform.describe)
 }
 
-/** Hands tables `USING …` to Spark: Delta's to Delta's catalog by their path, others as Spark 4.2's own table that
-  * "delegates to a data source". Nothing of them is kept in this process. */
+/** Passes tables `USING …` to Spark: Delta's to Delta's catalog by path, others as Spark 4.2's own table that
+  * "delegates to a data source". This process keeps no state of them. */
 class ForeignTables(catalogName: String) {
   private def session = SparkSession.active
 
-  /** Delta's catalog, used for paths alone: no entry is made in the session catalog below it. */
+  /** Delta's catalog, used with paths only, so that it makes no entries in the session catalog below it. */
   private lazy val delta: TableCatalog with StagingTableCatalog = {
     val catalog = Utils.classForName[CatalogExtension]("org.apache.spark.sql.delta.catalog.DeltaCatalog")
       .getConstructor().newInstance()
@@ -97,7 +97,7 @@ class ForeignTables(catalogName: String) {
     } else if (version.nonEmpty || micros.nonEmpty) {
       throw Errors.foreignTimeTravel(ident.toString, definition.provider)
     } else {
-      // Spark remembers the files that it saw; another process may have written since.
+      // Spark caches the list of files; another process may have written files since.
       session.sessionState.catalog.invalidateCachedTable(
         QualifiedTableName(catalogName, ident.namespace.last, ident.name))
       DataSource.lookupDataSourceV2(definition.provider, session.sessionState.conf) match {
@@ -111,13 +111,13 @@ class ForeignTables(catalogName: String) {
       }
     }
 
-  /** Makes what the format keeps of an empty table; the definition as the planner is to know it. */
+  /** Creates an empty table in its format; returns the definition that the planner is to store. */
   def create(definition: ForeignDefinition): ForeignDefinition =
     if (definition.isDelta) ofDelta(definition, delta.createTable(path(definition), deltaInfo(definition)))
     else if (DataSource.lookupDataSourceV2(definition.provider, session.sessionState.conf)
         .exists(!_.isInstanceOf[FileDataSourceV2])) definition
     else {
-      // Spark's own check of CREATE TABLE: can the format hold these columns, and which are there already?
+      // Spark's own check in CREATE TABLE: can the format store these columns? Which columns do existing files have?
       val relation = DataSource(
         session,
         definition.provider,
@@ -133,7 +133,7 @@ class ForeignTables(catalogName: String) {
       }
     }
 
-  /** A table that is filled before it has a name; `recorded` gives it the name. */
+  /** A table that is filled before it has a name; `recorded` gives it its name. */
   def stage(definition: ForeignDefinition, replaced: Option[ForeignDefinition],
       recorded: ForeignDefinition => Unit): StagedTable =
     if (definition.isDelta) {
@@ -166,7 +166,7 @@ class ForeignTables(catalogName: String) {
   private def deltaInfo(definition: ForeignDefinition): TableInfo = definition.copy(properties =
     definition.properties -- Seq(TableCatalog.PROP_LOCATION, TableCatalog.PROP_IS_MANAGED_LOCATION)).info
 
-  /** Delta's log is the truth about its columns; the definition keeps a copy for JDBC metadata. */
+  /** The definition with a copy of the columns for JDBC metadata; Delta's own log stays authoritative. */
   private def ofDelta(definition: ForeignDefinition, table: Table): ForeignDefinition = definition.copy(
     columns = v2ColumnsToStructType(table.columns),
     partitionColumns =
@@ -174,7 +174,7 @@ class ForeignTables(catalogName: String) {
   )
 }
 
-/** A staged table of Delta's that the planner hears of when it is there. */
+/** A staged table of Delta's that is recorded in the planner once Delta has committed it. */
 private class RecordedStagedTable(table: StagedTable with SupportsWrite, recorded: () => Unit)
     extends StagedTable with SupportsWrite {
   override def name(): String = table.name
@@ -187,7 +187,7 @@ private class RecordedStagedTable(table: StagedTable with SupportsWrite, recorde
   override def abortStagedChanges(): Unit = table.abortStagedChanges()
 }
 
-/** Read by Spark as a table of its own; written so too by SQL, and by itself where a DataFrame is given. */
+/** Files that Spark reads, and SQL writes, as one of Spark's own tables; writes of a DataFrame use `FileWrite`. */
 private class ForeignFiles(definition: ForeignDefinition, name: String) extends DelegatingTable(definition.info, name)
     with SupportsWrite {
   override def capabilities(): util.Set[TableCapability] =
@@ -206,14 +206,14 @@ private case class FileWrite(definition: ForeignDefinition, mode: SaveMode, info
       .partitionBy(definition.partitionColumns: _*).save(definition.location.get)
 }
 
-/** Files written into a folder that no table has yet. */
+/** A staged table of files, which are written into a folder that no table uses yet. */
 private class StagedFiles(definition: ForeignDefinition, recorded: () => Unit) extends StagedTable with SupportsWrite {
   override def name(): String = definition.location.getOrElse(definition.provider)
   override def columns(): Array[Column] = definition.info.columns
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {
-    override def truncate(): WriteBuilder = this // of what takes another's place: the folder is new
+    override def truncate(): WriteBuilder = this // nothing to truncate, because the folder is new
     override def build(): Write = FileWrite(definition, SaveMode.ErrorIfExists, info)
   }
   override def commitStagedChanges(): Unit = recorded()

@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
 
-/** A table at one snapshot, as the planner described it; the description goes back with every request. */
+/** A table at one snapshot, as the planner described it; its handle is sent back with every request. */
 class ManagedTable(relation: Requests.RelationReference, definition: Answers.DescribedTable)
     extends Table with SupportsRead with SupportsWrite with SupportsRowLevelOperations with SupportsMetadataColumns
     with SupportsSchemaEvolution {
@@ -28,8 +28,9 @@ class ManagedTable(relation: Requests.RelationReference, definition: Answers.Des
   private val struct: StructType =
     CatalogV2Util.v2ColumnsToStructType(CatalogV2Util.structTypeToV2Columns(definition.columns))
 
-  /** With CHAR and VARCHAR as declared, which Spark makes strings where it reads and writes; but not inside of a struct:
-    * there Spark could not read back what it notes of names with a blank in them. */
+  /** The columns with CHAR and VARCHAR as declared; `schema` has them as strings, as Spark reads and writes them. In a
+    * column with a struct they stay strings here, too: Spark could not parse its own note of the raw type if a field's
+    * name has a blank. */
   override val columns: Array[Column] = CatalogV2Util.structTypeToV2Columns(StructType(
       definition.columns.map(field =>
         if (field.dataType.existsRecursively(_.isInstanceOf[StructType])) field
@@ -105,7 +106,7 @@ class PartitionedManagedTable(relation: Requests.RelationReference, definition: 
     throw Errors.partitionsAreData(name())
 }
 
-/** A table that nobody sees until `commitStagedChanges`: CTAS, REPLACE TABLE, RTAS. */
+/** A table that nobody sees before `commitStagedChanges`: CTAS, REPLACE TABLE, RTAS. */
 class StagedManagedTable(relation: Requests.RelationReference, definition: Answers.DescribedTable)
     extends ManagedTable(relation, definition) with StagedTable {
   override def commitStagedChanges(): Unit = {
@@ -121,7 +122,7 @@ object ManagedTable {
     else new PartitionedManagedTable(relation, definition) with Truncated
 }
 
-/** TRUNCATE, and DELETE that the planner can do by dropping whole partitions. */
+/** TRUNCATE, and those DELETEs that the planner can do by dropping whole partitions. */
 trait Truncated extends SupportsDeleteV2 { self: ManagedTable =>
   private def expressions(where: Array[Predicate]): Seq[JValue] = where.toSeq.map(Json.expression)
   override def canDeleteWhere(where: Array[Predicate]): Boolean =

@@ -24,21 +24,21 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     catalog = Requests.CatalogReference(
       name,
       options.asCaseSensitiveMap.asScala.toMap + (SharedText.name("default-warehouse") -> SQLConf.get.warehousePath),
-      // Of the application's configuration alone: a session may set what it likes.
+      // From the application's configuration only, because a session can set any key of its own.
       allowedRoots = SparkEnv.get.conf.get(s"spark.sql.catalog.$name.${SharedText.name("allowed-roots")}", "")
     )
   }
 
   override def name(): String = catalogName
 
-  /** The name it is configured by. */
+  /** The name under which the catalog is configured. */
   def ownName: String = catalogName
 
-  /** The same catalog, which Spark does not take for its session catalog. */
+  /** The same catalog under a name that Spark does not treat as its session catalog. */
   def underAnotherName: TableStoreCatalog =
     as(new TableStoreCatalog { override def name(): String = "table_store" }, catalog)
 
-  /** The same catalog, in which the session's temporary tables alone are seen. */
+  /** The same catalog, restricted to the session's temporary tables. */
   def ofTemporaryTables: TableStoreCatalog = as(new TableStoreCatalog, catalog.copy(onlyTemporary = true))
   private def as(other: TableStoreCatalog, said: Requests.CatalogReference): TableStoreCatalog = {
     other.catalogName = catalogName
@@ -128,7 +128,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
         case managed: ManagedTable => Some(Requests.LikeSource(
               managed.reference.handle, managed.properties.asScala.toMap,
               managed.constraints.toSeq.map(Json.constraint)))
-        case _ => None // a view's or another format's mean nothing here
+        case _ => None // properties of a view or of another format mean nothing here
       }
     )
 
@@ -179,7 +179,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     builder.withProperties(view.properties.asJava)
     new View(builder) {
 
-      /** As a query is analysed by: with CHAR and VARCHAR as the strings that Spark has made of them below. */
+      /** The columns for the analysis of a query: CHAR and VARCHAR as strings, which the view's query returns. */
       override def columns(): Array[Column] =
         CatalogV2Util.structTypeToV2Columns(CharVarcharUtils.replaceCharVarcharWithStringInSchema(schema()))
     }
@@ -208,7 +208,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def createOrReplaceView(ident: Identifier, view: View): View =
     defined(Requests.DefineMode.createOrReplace, ident, view)
 
-  /** Other columns for a view, unless its query is no longer that text. */
+  /** Records a view's new columns, unless the view's query text has changed. */
   def noteViewColumns(ident: Identifier, query: String, columns: Array[Column]): Unit = {
     ask(Requests.NoteViewColumns(relation(ident), query, Json.columns(columns)))
     SessionCatalogMirror.follow(catalog, ident)

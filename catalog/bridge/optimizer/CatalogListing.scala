@@ -10,9 +10,9 @@ import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.ShowTablesExec
 import org.apache.spark.unsafe.types.UTF8String
 
-/** `spark.catalog.listTables(database)` looks into `spark_catalog` first, and each session has a `default` there. Where
-  * our catalog is the current one, it looks into ours. Only the call of a program has no SQL text: who writes
-  * `SHOW TABLES IN spark_catalog.default` gets just that. */
+/** `spark.catalog.listTables(database)` looks into `spark_catalog` first, and each session has a `default` there. If
+  * our catalog is the current one, this rule makes the call look into ours. The call is recognized by having no SQL
+  * text, so `SHOW TABLES IN spark_catalog.default` is left as it is. */
 class CatalogListing(session: SparkSession) extends Rule[LogicalPlan] {
   private lazy val manager = session.asInstanceOf[classic.SparkSession].sessionState.catalogManager
 
@@ -32,7 +32,7 @@ object CatalogListing {
   def isCall(plan: LogicalPlan): Boolean = plan.origin.sqlText.isEmpty
 }
 
-/** `listTables` also names the temporary views of the session, as it does for `spark_catalog`. */
+/** Makes `listTables` of our catalog also list the session's temporary views, as it does for `spark_catalog`. */
 class CatalogListingStrategy(session: SparkSession) extends classic.Strategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case show @ ShowTables(ResolvedNamespace(catalog: TableStoreCatalog, namespace, _), pattern, output)

@@ -10,12 +10,12 @@ import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogPlugin, Ca
 import org.apache.spark.sql.execution.datasources.{CreateTable => CreateV1Table}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 
-/** What `spark.sql.sources.default` names as shipped, by the name of its package: Spark's own Parquet for files, so that
-  * `load(path)` and `save(path)` do as ever. To our catalog the name means a managed table: it is how `saveAsTable` of a
-  * DataFrame whose writer was told no format can be told from one that was told `parquet`. */
+/** The data source that the shipped `spark.sql.sources.default` names, by its package. For files it is Spark's own
+  * Parquet, so that `load(path)` and `save(path)` work as always. In our catalog the name means a managed table; it
+  * tells a `saveAsTable` without a format from one with the format `parquet`. */
 class DefaultSource extends ParquetFileFormat
 
-/** Keeps that name out of every other catalog: there the default is Parquet, as it is in Spark. */
+/** Replaces that name by `parquet`, Spark's usual default, in statements on other catalogs. */
 class DefaultSourceElsewhere(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   private val state = session.asInstanceOf[classic.SparkSession].sessionState
   override protected lazy val catalogManager: CatalogManager = state.catalogManager
@@ -35,7 +35,7 @@ class DefaultSourceElsewhere(session: SparkSession) extends Rule[LogicalPlan] wi
     case other => other
   }
 
-  /** Where a statement names no format, the session catalog takes the default's. */
+  /** Whether the table would get our default: the session catalog uses the default if a statement names no format. */
   private def becomesDefault(catalog: CatalogPlugin, spec: UnresolvedTableSpec): Boolean = spec.provider match {
     case Some(provider) => isDefault(provider)
     case None =>

@@ -7,13 +7,14 @@ import org.apache.spark.sql.connector.write.RowLevelOperationTable
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 
-/** Leaves out of a MERGE's target, before it is shuffled for the join, the rows that no row of a small source meets.
+/** Filters a MERGE's target, before it is shuffled for the join, to the rows that match a row of a small source.
   *
-  * Spark joins `target RIGHT OUTER source`, or `source LEFT ANTI target` where rows are only inserted. Both could only
-  * broadcast the target, so that all of a large one is shuffled and sorted for a few rows. A semi-join with the
-  * source's keys, which can be broadcast, changes nothing in the result: such joins drop the target's rows without
-  * match. The source is read twice, so what of it may differ between two readings is left out: more keys than the
-  * source has do no harm, as long as nothing is computed of them that might fail. */
+  * Spark joins `target RIGHT OUTER source`, or `source LEFT ANTI target` if rows are only inserted. Both could
+  * broadcast only the target, so a large target is shuffled and sorted as a whole for a few rows of the source. A
+  * semi-join of the target with the source's keys, which can be broadcast, does not change the result, because these
+  * joins drop target rows without match. The source is read twice; parts of its plan that may differ between two
+  * reads, such as limits and non-deterministic filters, are left out. More keys than the source has do no harm,
+  * unless an expression on them may fail. */
 object MergeTargets {
   def narrowed(plan: LogicalPlan, broadcastMax: Long): LogicalPlan = plan.transform {
     case join @ Join(Project(columns, target), source, RightOuter, Some(condition), _) if isTarget(target) =>
@@ -42,7 +43,7 @@ object MergeTargets {
     for {
       keys <- rowsAmong(source, AttributeSet(needed))
       if needed.nonEmpty && !isUnsure(condition) && (keys.isExact || neverFails(condition))
-      // Named anew: no attribute may come from both sides of the join that follows.
+      // With new attribute ids, because no attribute may come from both sides of the following join.
       named = Project(needed.map(column => Alias(column, column.name)()), keys.plan)
       if named.stats.sizeInBytes <= max && target.stats.sizeInBytes > max
     } yield {
@@ -52,17 +53,18 @@ object MergeTargets {
     }
   }
 
-  /** Rows among which those of a plan are, as far as some columns go; there are no others if `isExact`. */
+  /** A plan whose rows include those of another plan, in some of its columns; if `isExact`, it has no other rows. */
   private case class Superset(plan: LogicalPlan, isExact: Boolean) {
     def through(wrap: LogicalPlan => LogicalPlan, computed: Iterable[Expression]): Option[Superset] =
       if (computed.exists(isUnsure) || !(isExact || computed.forall(neverFails))) None else Some(copy(wrap(plan)))
 
-    /** Without something above that leaves rows out: the optimiser may have moved what fails on those below it. */
+    /** The rows without a filter above them. The optimizer may have moved expressions below this filter that fail on
+      * the rows it drops, so plans with expressions that may fail are excluded. */
     def widened: Option[Superset] =
       if (plan.exists(_.expressions.exists(!neverFails(_)))) None else Some(copy(isExact = false))
   }
 
-  /** What yields at least the rows of `plan`, with the columns `needed`, each time it is run. */
+  /** A plan that yields at least the rows of `plan`, with the columns `needed`, each time it is run. */
   private def rowsAmong(plan: LogicalPlan, needed: AttributeSet): Option[Superset] = plan match {
     case _ if !needed.subsetOf(plan.outputSet) => None
     case leaf: LeafNode => if (isSameEachTime(leaf)) Some(Superset(leaf, isExact = true)) else None
@@ -96,7 +98,7 @@ object MergeTargets {
     rowsAmong(child, AttributeSet(kept.flatMap(_.references))).flatMap(_.through(Project(kept, _), kept))
   }
 
-  /** Files that were listed and snapshots; whether other sources give the same rows again, nobody knows. */
+  /** Whether the leaf gives the same rows again: listed files and snapshots do; of other sources it is unknown. */
   def isSameEachTime(leaf: LeafNode): Boolean = leaf match {
     case _: LocalRelation | _: Range => true
     case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
@@ -110,7 +112,7 @@ object MergeTargets {
   private def isUnsure(expression: Expression): Boolean =
     !expression.deterministic || SubqueryExpression.hasSubquery(expression)
 
-  /** Whatever the values: a cast may have stood behind a condition that is left out. */
+  /** Whether the expression cannot fail for any values: a condition that guarded a cast may have been left out. */
   private def neverFails(expression: Expression): Boolean = !expression.exists {
     case _: Attribute | _: Literal | _: Alias | _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull =>
       false

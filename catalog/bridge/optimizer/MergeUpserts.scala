@@ -10,15 +10,15 @@ import org.apache.spark.sql.catalyst.util.WriteDeltaProjections
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.types.{DoubleType, FloatType, StringType}
 
-/** A MERGE by key that writes each row of its source whole, whether the target has the key or not, as `WHEN MATCHED THEN
-  * UPDATE SET * WHEN NOT MATCHED THEN INSERT *` does: the newest row of a key counts, and nothing of the target is read.
+/** A MERGE by key that writes each row of its source as a whole, whether the target has the key or not, such as `WHEN
+  * MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *`. The newest row of a key wins, so the target is not read.
   *
-  * That is so for keys that the source has once. Whether it may have one twice, only the target can tell. */
+  * This holds only if the source has each key once. Whether a duplicate key is allowed depends on the target. */
 object MergeUpserts {
 
-  /** What is to be written, in the columns of the statement's query. */
+  /** The rows to be written, in the columns of the statement's query; None if the MERGE is not of this kind. */
   def rows(query: LogicalPlan, projections: WriteDeltaProjections): Option[LogicalPlan] = query match {
-    // Conditions on the target alone would stand between it and the join.
+    // This pattern excludes conditions on the target alone, which would be between the target and the join.
     case MergeRows(_, _, Seq(Keep(Update, TrueLiteral, updated)), Seq(Keep(Insert, TrueLiteral, inserted)), Seq(), _,
           output,
           Join(Project(_, target: DataSourceV2ScanRelation), source, RightOuter, Some(condition), _)) =>
@@ -30,7 +30,7 @@ object MergeUpserts {
         if key.size == ids.colOrdinals.size && terms.size == key.size && AttributeSet(terms.map(_._1)) == AttributeSet(
           key)
         met = AttributeMap(terms)
-        // Of a row that is met, the key is known from the source.
+        // For a matched row, the key columns can be replaced by the source's expressions.
         isSameRow = row.colOrdinals.forall { i =>
           val value = plain(updated(i)).transform { case part: Attribute => met.getOrElse(part, part) }
           value.references.subsetOf(source.outputSet) && value.semanticEquals(plain(inserted(i)))
@@ -45,7 +45,7 @@ object MergeUpserts {
     case _ => None
   }
 
-  /** What columns of the target are to be equal to; None where the condition says anything else. */
+  /** Columns of the target with the expressions they must equal; None if the condition has any other term. */
   private def equalities(condition: Expression, target: AttributeSet): Option[Seq[(Attribute, Expression)]] =
     condition match {
       case And(left, right) =>
@@ -57,7 +57,7 @@ object MergeUpserts {
 
   private def plain(value: Expression): Expression = value.transform { case AssertNotNull(inner, _) => inner }
 
-  /** Where values that are equal for Spark are one key for storage: not so zeros with a sign, nor collated texts. */
+  /** Whether values that Spark considers equal are the same key for storage; not so signed zeros and collated texts. */
   private def isComparedAsStored(part: Attribute): Boolean = part.dataType match {
     case FloatType | DoubleType => false
     case text: StringType => text.isUTF8BinaryCollation

@@ -11,9 +11,9 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.internal.SQLConf
 
-/** Encrypts the secrets among a table's options while they are part of a plan, under a key that this JVM forgets when
-  * it ends: plans are shown in Spark's page and written to its event log, where not all of them pass its own redaction.
-  * The catalog opens them. */
+/** Encrypts the secrets among a table's options while they are part of a plan, with a key that exists only in this
+  * JVM. Plans are shown in Spark's UI and written to its event log, and Spark's own redaction does not cover all of
+  * them. The catalog decrypts the secrets. */
 object SealedSecrets extends Rule[LogicalPlan] {
   private val prefix = "log.kafka."
   private val mark = "*********(sealed)"
@@ -64,7 +64,7 @@ object SealedSecrets extends Rule[LogicalPlan] {
     mark + Base64.getEncoder.encodeToString(nonce ++ cipher(Cipher.ENCRYPT_MODE, nonce).doFinal(value.getBytes(UTF_8)))
   }
 
-  /** The value that was given. */
+  /** The value before encryption. */
   def opened(value: String): String = if (value == null || !value.startsWith(mark)) value
   else {
     val (nonce, rest) = Base64.getDecoder.decode(value.substring(mark.length)).splitAt(nonceBytes)

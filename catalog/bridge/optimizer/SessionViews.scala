@@ -13,8 +13,9 @@ import org.apache.spark.sql.execution.datasources.v2.{
   ShowV2ViewPropertiesExec
 }
 
-/** Views where our catalog stands in place of `spark_catalog`: by the name alone Spark 4.2 gives statements on views of
-  * that catalog to its v1 commands, which know nothing of it. They are named otherwise before Spark looks. */
+/** Supports views if our catalog replaces `spark_catalog`. Spark 4.2 passes statements on views of any catalog of that
+  * name to its v1 commands, which do not know our catalog. This rule resolves the views under another catalog name
+  * before Spark does. */
 class SessionViews(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   override protected lazy val catalogManager: CatalogManager =
     session.asInstanceOf[classic.SparkSession].sessionState.catalogManager
@@ -65,7 +66,7 @@ class SessionViews(session: SparkSession) extends Rule[LogicalPlan] with LookupC
     show.copy(namespace = ResolvedNamespace(named, namespace))
 }
 
-/** Statements that show the name of a view show the name that its catalog really has. */
+/** Makes statements that show a view's name show the real name of its catalog. */
 object SessionViewStrategy extends classic.Strategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case DescribeRelation(Renamed(catalog, ident, view), isExtended, output) =>

@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamMetadata}
 import org.apache.spark.sql.streaming.StreamingQueryListener
 
-/** Asks the planner about a stream that is about to write a managed table, before Spark starts it. */
+/** Asks the planner to check a stream that is about to write a managed table, before Spark starts the stream. */
 class StreamWriters(session: SparkSession) extends Rule[LogicalPlan] {
   private lazy val listens =
     session.asInstanceOf[classic.SparkSession].streams.addListener(new StreamWriterListener(session))
@@ -70,7 +70,7 @@ case class RunningStream(session: SparkSession, write: ManagedStreamingWrite, ex
   }
 }
 
-/** The parts of a query's checkpoint that a table keeps, as files. */
+/** The files of a query's checkpoint of which the table keeps copies. */
 class StreamCheckpoint(root: Path, configuration: Configuration) {
   private val offsets = new Path(root, "offsets")
   private lazy val files = CheckpointFileManager.create(offsets, configuration)
@@ -92,7 +92,7 @@ class StreamCheckpoint(root: Path, configuration: Configuration) {
   }
 }
 
-/** Tells the planner that a query still runs, or has ended. */
+/** Reports to the planner that a query still runs, or that it has ended. */
 class StreamWriterListener(session: SparkSession) extends StreamingQueryListener with Logging {
   import StreamingQueryListener._
   private val pause = 30L * 1000 * 1000 * 1000

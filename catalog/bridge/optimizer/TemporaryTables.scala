@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.{CatalogManager, LookupCatalog}
 
-/** CREATE TEMPORARY TABLE asks only whether the session has a temporary table of the name: it may hide a permanent one. */
+/** Lets CREATE TEMPORARY TABLE see only the session's temporary tables, so that it may hide a permanent table. */
 class TemporaryTables(session: SparkSession) extends Rule[LogicalPlan] with LookupCatalog {
   private val own = session.asInstanceOf[classic.SparkSession]
   SessionEnds.listen(own)
@@ -40,15 +40,15 @@ class TemporaryTables(session: SparkSession) extends Rule[LogicalPlan] with Look
   }
 }
 
-/** Tells the planner when a session of the Thrift server or of Connect that made temporary tables has ended. What a
-  * session in its own process leaves goes with the process. */
+/** Tells the planner when a session of the Thrift server or of Connect that made temporary tables has ended. Temporary
+  * tables of a session with a process of its own are removed when the process ends. */
 object SessionEnds extends SparkListener with Logging {
 
-  /** A session that made temporary tables, by what Spark says of the statement that made them. */
+  /** A session that made temporary tables, with the job group and the job tags of the statement that made them. */
   private case class Maker(session: classic.SparkSession, statement: String, tags: String)
   private val makers = ConcurrentHashMap.newKeySet[Maker]()
 
-  /** Of each statement of the Thrift server that runs, and of those of makers: its session there. */
+  /** The Thrift server's session of each running statement, and of each maker's statement. */
   private val sessionOf = new ConcurrentHashMap[String, String]()
   private var heard: SparkContext = _
 
@@ -57,7 +57,7 @@ object SessionEnds extends SparkListener with Logging {
     makers.add(Maker(session, local("spark.jobGroup.id"), local("spark.job.tags")))
   }
 
-  /** Must hear of a statement before it makes a table. */
+  /** Starts listening; must be called before a statement makes a table, to receive the statement's events. */
   def listen(session: SparkSession): Unit = synchronized {
     if (heard ne session.sparkContext) {
       heard = session.sparkContext
@@ -65,7 +65,7 @@ object SessionEnds extends SparkListener with Logging {
     }
   }
 
-  /** Events of both servers, by their names: neither server need be installed. */
+  /** Matches the events of both servers by class name, because neither server need be installed. */
   override def onOtherEvent(event: SparkListenerEvent): Unit = (event, event.getClass.getSimpleName) match {
     case (started: Product, "SparkListenerThriftServerOperationStart") =>
       sessionOf.put(text(started, 0), text(started, 1))

@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogV2Util, Identifier}
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** Views WITH SCHEMA EVOLUTION or TYPE EVOLUTION get the columns that their query has now. Spark 4.2 checks after this that
-  * they have (ViewSyncSchemaToMetaStore), and would itself note them in its v1 session catalog alone. */
+/** Gives views WITH SCHEMA EVOLUTION or TYPE EVOLUTION the columns that their query has now. Spark 4.2 checks this
+  * afterwards (ViewSyncSchemaToMetaStore); it would itself record new columns in its v1 session catalog only. */
 class ViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
   private lazy val catalogManager: CatalogManager =
     session.asInstanceOf[classic.SparkSession].sessionState.catalogManager
@@ -23,7 +23,7 @@ class ViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
       }
   }
 
-  /** As Spark's check has it: with TYPE EVOLUTION the view keeps names, comments and number of its columns. */
+  /** The view's new schema as Spark's check expects it; TYPE EVOLUTION keeps names, comments and number of columns. */
   private def newSchema(desc: CatalogTable, query: StructType): Option[StructType] = desc.viewSchemaMode match {
     case SchemaEvolution => Some(query).filterNot(now =>
         now.length == desc.schema.length && now.zip(desc.schema).forall {
@@ -40,7 +40,7 @@ class ViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
     case (one, other) => one.dataType == other.dataType && one.nullable == other.nullable
   }
 
-  /** Of one of our views, in our catalog. */
+  /** Records the new schema in our catalog; false if the view is not one of ours. */
   private def isNoted(desc: CatalogTable, schema: StructType): Boolean =
     desc.identifier.catalog.map(catalogManager.catalog) match {
       case Some(catalog: TableStoreCatalog) =>

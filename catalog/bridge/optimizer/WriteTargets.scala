@@ -14,8 +14,8 @@ import org.json4s.jackson.JsonMethods.compact
 
 /** Prepares the targets of write statements before Spark resolves them.
   *
-  * An INSERT sees of its target what it may write: no computed columns, and the column that 'change-type-column' names.
-  * MERGE and UPDATE see every column. The planner tells them apart by their privileges. */
+    * An INSERT sees the columns that it may write: no computed columns, and the one that 'change-type-column' names.
+  * MERGE and UPDATE see every column. The planner distinguishes the statements by their privileges. */
 class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
   private val state = session.asInstanceOf[org.apache.spark.sql.classic.SparkSession].sessionState
   private def same(left: String, right: String): Boolean = state.conf.resolver(left, right)
@@ -74,8 +74,8 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
     computed.find(column => names.exists(same(_, column.name))).foreach(column =>
       throw Errors.computedColumn(column.name, column.generationExpression))
 
-  /** `SET *` and `INSERT *` take every column of the target from the source; what they take for computed ones is
-    * computed again. */
+  /** `SET *` and `INSERT *` take every column of the target from the source; computed columns that the source lacks get
+    * placeholders, which are replaced when the columns are computed. */
   private def withPlaceholders(source: LogicalPlan, computed: Seq[Column]): LogicalPlan = {
     val present = if (computed.isEmpty) Nil else analyzed(source).toSeq.flatMap(_.output).map(_.name)
     val absent = computed.filterNot(column => present.exists(same(_, column.name)))
@@ -84,7 +84,7 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
       source)
   }
 
-  /** A condition on a computed column needs a target that has it; the query is given a value that does not count. */
+  /** A condition on a computed column needs a target with this column; the query gets a placeholder for it. */
   private def replacing(
       replace: OverwriteByExpression, target: UnresolvedRelation, condition: Expression): LogicalPlan = {
     val hidden = computed(target)
@@ -108,7 +108,7 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
   private def changeTypeColumn(option: String): Option[String] = Option(option).filter(_.nonEmpty)
 
   private def position(query: LogicalPlan, column: String): Int = analyzed(query) match {
-    case None => 0 // Spark is about to say what is wrong with the query
+    case None => 0 // Spark will report what is wrong with the query
     case Some(plan) =>
       val names = plan.output.map(_.name)
       names.indexWhere(same(_, column)) match {
@@ -129,6 +129,6 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
 object WriteTargets {
   val option: String = SharedText.name("change-type-column")
 
-  /** Between a table's name and what an INSERT adds to its columns; the planner takes it apart. */
+  /** Separates a table's name from the JSON of the change type that an INSERT adds; the planner splits them. */
   val separator: String = SharedText.name("change-type-separator")
 }

@@ -8,16 +8,16 @@ import scala.reflect.ClassTag
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.json4s._
 
-/** How JSON stands for values of a type. */
+/** Reads values of a type from JSON. */
 @implicitNotFound("no JSON stands for a ${T}")
 trait Form[T] {
   def read(json: JValue): T
 }
 
-/** An object in JSON whose keys are the names of the members. */
+/** A value read from a JSON object; the keys are the names of its members. */
 abstract class Answer(json: JValue) {
 
-  /** The value of a key; one that should be there and is not is a mistake at the border, as is one of another type. */
+  /** The value of a key. A missing value, or one of another type, is a mismatch between Scala and Python. */
   protected def member[T](key: String)(implicit form: Form[T]): T =
     try form.read(json \ key)
     catch { case wrong: Form.Wrong => throw wrong.of(s"${getClass.getSimpleName}.$key") }
@@ -25,14 +25,14 @@ abstract class Answer(json: JValue) {
 
 object Form {
 
-  /** JSON that is not what the planner should answer; tells no values. */
+  /** The planner's JSON does not have the expected form; the message shows no values. */
   class Wrong(expected: String, path: String = "") extends IllegalStateException(s"$path: expected $expected".trim) {
     def of(key: String): Wrong = new Wrong(expected, s"$key $path".trim)
   }
   private def of[T](expected: String)(read: PartialFunction[JValue, T]): Form[T] = json =>
     read.applyOrElse(json, (_: JValue) => throw new Wrong(expected))
 
-  /** One of several, which says by `kind` which it is. */
+  /** One of several types; the key `kind` names it. */
   private def oneOf[T](kinds: (String, Form[_ <: T])*): Form[T] = {
     val forms = kinds.toMap
     json =>
@@ -59,7 +59,7 @@ object Form {
     fields.map { case (key, value) => key -> form.read(value) }.toMap
   }
 
-  /** What a constructor makes of the object. */
+  /** Passes the JSON object to the constructor of `T`. */
   implicit def answer[T <: Answer](implicit tag: ClassTag[T]): Form[T] = {
     val make = tag.runtimeClass.getConstructor(classOf[JValue])
     json =>
@@ -77,10 +77,10 @@ object Form {
   implicit val parsedStatement: Form[ParsedStatement] = oneOf(kind[SparkStatement], kind[PlannedCommand])
 }
 
-/** What the planner answers. `catalog/planner/protocol` has the same values in Python, and a test compares both. */
+/** The planner's answers. `catalog/planner/protocol` has the same values in Python, and a test compares both. */
 object Answers {
 
-  // One of several
+  // Answers that are one of several types
 
   sealed trait LoadedRelation
   sealed trait LoadedTable extends LoadedRelation
@@ -113,7 +113,7 @@ object Answers {
     val nullable = member[Boolean]("nullable")
   }
 
-  /** `handle` goes back with every request about the table, and nobody here understands it. */
+  /** `handle` is sent back with every request about the table, and is opaque to the bridge. */
   class DescribedTable(json: JValue) extends Answer(json) with LoadedTable with CreatedTable {
     val name = member[String]("name")
     val version = member[Option[String]]("version")

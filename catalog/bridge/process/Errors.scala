@@ -11,14 +11,14 @@ import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog.Identifier
 
-/** An error of the planner: its text is complete, "[CONDITION] what, where, what to do. SQLSTATE: …". */
+/** An error of the planner with its complete text: "[CONDITION] what, where, what to do. SQLSTATE: …". */
 class TableStoreException(text: String, condition: String, state: String, cause: Option[Throwable] = None)
     extends AnalysisException(text, None, None, cause, Some(condition), Map.empty[String, String],
       Array.empty[QueryContext]) {
   override def getSqlState: String = state
   override def getMessage: String = text
 
-  /** Whether this is its condition, without what begins the names of all of ours. */
+  /** Whether the error has this condition; `name` is without the prefix `TABLE_STORE_`. */
   def is(name: String): Boolean = condition == s"TABLE_STORE_$name"
 }
 
@@ -26,16 +26,16 @@ object Errors {
   def fromPlanner(error: Answers.Failure): Throwable =
     new TableStoreException(error.message, error.condition, error.sqlState)
 
-  /** Spark's own exceptions where a name stands for nothing: its statements expect them of a catalog. */
+  /** Spark's own exceptions for loading an unknown name: Spark's statements expect them from a catalog. */
   def ofLoading[T](ident: Identifier)(answer: => T): T =
     try answer
     catch { case error: TableStoreException if error.is("RELATION_NOT_FOUND") => throw new NoSuchTableException(ident) }
 
-  /** The same where a name is to stand for something. */
+  /** Spark's own exceptions for creating or replacing a table or view. */
   def ofDefining[T](ident: Identifier, isView: Boolean = false)(answer: => T): T =
     ofRenaming(ident, ident, isView)(answer)
 
-  /** The same where what one name stands for gets another. */
+  /** Spark's own exceptions for renaming a table or view. */
   def ofRenaming[T](from: Identifier, to: Identifier, isView: Boolean = false)(answer: => T): T =
     try answer
     catch {
@@ -47,7 +47,7 @@ object Errors {
         throw (if (isView) new ViewAlreadyExistsException(to) else new TableAlreadyExistsException(to))
     }
 
-  /** The same where it is the name of a namespace. */
+  /** Spark's own exceptions for requests about a namespace. */
   def ofNamespace[T](namespace: Array[String])(answer: => T): T =
     try answer
     catch {
@@ -61,11 +61,11 @@ object Errors {
 
   private val own = """(?s)\[(TABLE_STORE_[A-Z_]+)\] .*? SQLSTATE: (\w{5})""".r.unanchored
 
-  /** Spark 4.2's condition for a time of VERSION or TIMESTAMP AS OF that is none. */
+  /** Spark 4.2's condition for an invalid time in VERSION or TIMESTAMP AS OF. */
   val invalidTimeTravel = "_LEGACY_ERROR_TEMP_0056"
 
-  /** What a Python worker said, on one line, without its trace where the error is one of ours. A worker tells Spark only
-    * the text of its trace, and a reader has no rows in which it could tell more. */
+  /** The error of a Python worker: if it is one of ours, on one line and without the stack trace. A worker passes Spark
+    * only the text of its stack trace, and a reading task's rows have no place for an error. */
   def fromWorker(error: Throwable): Throwable =
     own.findAllMatchIn(String.valueOf(error.getMessage)).toSeq.lastOption.map(found =>
       new TableStoreException(found.matched.linesIterator.map(_.trim).mkString(" "), found.group(1),

@@ -28,10 +28,10 @@ import org.json4s._
 import org.json4s.JsonDSL._
 import org.json4s.jackson.{Json4sScalaModule, JsonMethods}
 
-/** Spark's values as JSON and back, letter by letter: what they mean is for the planner to say. */
+/** Converts Spark's values to JSON and back literally; the planner interprets them. */
 object Json {
 
-  /** The planner is trusted with answers of any length: there are rows that have many MB. */
+  /** The planner's answers may have any length, because rows can have many MB. */
   private val methods = new JsonMethods {
     override lazy val mapper: ObjectMapper = {
       val limits = StreamReadConstraints.builder().maxStringLength(Int.MaxValue).build()
@@ -42,7 +42,7 @@ object Json {
   }
   def parse(answer: String): JValue = methods.parse(answer)
 
-  /** With the expressions of generated columns, which Spark's own conversion leaves out. */
+  /** Columns as JSON, with the expressions of generated columns, which Spark's own conversion leaves out. */
   def columns(columns: Array[Column]): String = StructType(v2ColumnsToStructType(columns).zip(columns).map {
     case (field, column) if column.generationExpression != null =>
       field.copy(metadata = new MetadataBuilder()
@@ -112,16 +112,16 @@ object Json {
     case _ => JString("first")
   }
 
-  /** Rows of an answer, from its Arrow streams. */
+  /** The rows of an answer, decoded from its Arrow streams. */
   def rows(answer: Answers.ArrowRows): Array[InternalRow] = {
     val (rows, schema) = ArrowConverters.fromIPCStream(streams(answer))
-    // A columnar row's own copy fails at a NULL number in a map or an array.
+    // The `copy` of a columnar row fails if a map or an array has a NULL number.
     val unsafe = UnsafeProjection.create(schema)
     try rows.map(row => unsafe(row).copy(): InternalRow).toArray
     finally rows.close()
   }
 
-  /** Each of them, which is gone after the call; one stream is in memory at a time. */
+  /** Calls `use` for each row of an answer; the row is invalid afterwards. One stream is in memory at a time. */
   def eachRow(answer: Answers.ArrowRows)(use: InternalRow => Unit): Unit = {
     val (rows, _) = ArrowConverters.fromIPCStream(streams(answer))
     try rows.foreach(use)

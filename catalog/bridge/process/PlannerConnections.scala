@@ -4,16 +4,16 @@ import java.util.ArrayDeque
 
 import py4j.{ClientServerConnection, PythonClient}
 
-/** Connections to one planner, each lent to one thread while that asks: what the planner calls back comes by the same
-  * connection, and so runs on that thread. Of itself py4j gives every thread one of its own, and the planner a thread to
-  * answer there; both stay when the thread that asked has ended. */
+/** A pool of connections to one planner; each is lent to one thread during its request. The planner's callbacks use
+  * the same connection and so run on that thread. py4j by itself gives every thread a connection of its own, and a
+  * thread of the planner to serve it; both stay after the requesting thread has ended. */
 private class PlannerConnections(client: PythonClient) {
   private val idleMax = 8
   private val idle = new ArrayDeque[ClientServerConnection]
 
-  /** What a request returns that this thread makes meanwhile. */
+  /** Sends a request with a connection lent to this thread, and returns the request's result. */
   def lent[T](request: => T): T =
-    // It has one inside of another request, or when it is there to answer the planner.
+    // The thread has a connection already within another request, or if it serves a callback of the planner.
     if (isOpen(client.getPerThreadConnection)) request
     else {
       client.setPerThreadConnection(idle.synchronized(idle.pollLast()))
@@ -25,7 +25,7 @@ private class PlannerConnections(client: PythonClient) {
       } finally takeBack(isWhole)
     }
 
-  /** One that failed may be in the middle of an answer; of those at rest a few are kept. */
+  /** A connection whose request failed may have unread data, so it is closed; a few idle ones are kept. */
   private def takeBack(isWhole: Boolean): Unit = {
     val used = client.getPerThreadConnection
     client.setPerThreadConnection(null)

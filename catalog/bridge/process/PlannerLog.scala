@@ -10,7 +10,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.SparkConf
 
-/** Where a planner's log goes: a file that this user alone reads, in a folder that nobody else has prepared. */
+/** The log file of a planner: only this user can read it, and no other user has prepared its folder. */
 object PlannerLog {
   private val ownerOnly = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
   private val readByOwner = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
@@ -22,8 +22,8 @@ object PlannerLog {
         Files.createDirectories(Paths.get(given), ownerOnly))
         .getOrElse(folder(System.getProperty("java.io.tmpdir"), System.getProperty("user.name"))))
 
-  /** The user's folder among the temporary ones; another, of a name that nobody knows before, where it is not the
-    * user's own: whoever made it could have put links into it. */
+  /** The user's log folder below the temporary folder; a new one with an unpredictable name if that folder belongs to
+    * another user, who may have put links into it. */
   def folder(temporary: String, user: String): Path = synchronized {
     val usual = Paths.get(temporary, s"table-store-$user")
     try Files.createDirectory(usual, ownerOnly)
@@ -44,7 +44,7 @@ object PlannerLog {
       own
     } catch { case NonFatal(_) | _: LinkageError => false }
 
-  /** The log of this JVM's planners; it is there, and no link. */
+  /** The log file of this JVM's planners, which is created if missing; it is never a symbolic link. */
   def file(folder: Path): File = {
     val path = folder.resolve(s"planner-${ProcessHandle.current().pid()}.log")
     Files.newByteChannel(path,

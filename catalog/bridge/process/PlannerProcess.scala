@@ -15,14 +15,14 @@ import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact
 import py4j.{ClientServer, Py4JException, PythonClient}
 
-/** The Python side of the bridge. One request is one function there; see catalog/planner. */
+/** The Python side of the bridge, which has one function for each request; see catalog/planner. */
 trait Planner {
   def attach(context: AnyRef): Unit
   def handle(session: AnyRef, sessionId: String, request: String, argument: String, data: AnyRef,
       reply: Reply): String
 }
 
-/** Carries a JVM exception that a nested call raised back to the thread that asked. */
+/** Carries a JVM exception that a nested call raised back to the requesting thread. */
 class Reply {
   @volatile var failure: Throwable = _
   def rethrow(cause: Throwable): Unit = failure = cause
@@ -38,18 +38,18 @@ private class PlannerProcess(session: SparkSession) {
   }
   private val log = PlannerLog.of(context.getConf)
   private val process = start()
-  private val stdin = process.getOutputStream // stays open: its end tells the planner that this JVM is gone
+  private val stdin = process.getOutputStream // stays open: end of file tells the planner that this JVM has ended
   private val stdout = new BufferedReader(new InputStreamReader(process.getInputStream, UTF_8))
   private val server = {
     say("token" -> token)
-    // Neither side chooses a port and binds it later, when it may be another's.
+    // Each side binds a free port at once; a port that is chosen first and bound later may be taken meanwhile.
     new ClientServer.ClientServerBuilder()
       .authToken(token).pythonPort(heard(_.toIntOption)).javaPort(0)
       .javaAddress(loopback).pythonAddress(loopback)
       .socketFactory(new PlannerSockets(process, token)).build()
   }
   server.startServer(true)
-  // Whoever takes a port of a dead planner may be shown the token, which then opens nothing.
+  // Another process at the port of a dead planner may receive the token, which is worthless after this.
   process.onExit.thenRun(() => close())
   say(("javaPort" -> server.getJavaServer.getListeningPort) ~ ("log" -> log.getPath))
   heard(Option(_).filter(_ == "ready"))
@@ -58,7 +58,7 @@ private class PlannerProcess(session: SparkSession) {
     server.getPythonServerEntryPoint(Array[Class[_]](classOf[Planner])).asInstanceOf[Planner]
   asked(_.attach(new JavaSparkContext(context)))
 
-  /** What the planner answers; what it calls back runs on this thread. */
+  /** The planner's answer; the planner's callbacks run on this thread. */
   def asked[T](request: Planner => T): T = connections.lent(request(planner))
 
   private def loopback = InetAddress.getLoopbackAddress
@@ -72,7 +72,7 @@ private class PlannerProcess(session: SparkSession) {
 
   private def say(words: JObject): Unit =
     try { stdin.write((compact(words) + "\n").getBytes(UTF_8)); stdin.flush() }
-    catch { case _: java.io.IOException => () } // it has ended, which `heard` finds
+    catch { case _: java.io.IOException => () } // the planner has ended, which `heard` will report
 
   private def heard[A](meaning: String => Option[A]): A =
     Option(stdout.readLine()).flatMap(meaning).getOrElse {
@@ -83,7 +83,7 @@ private class PlannerProcess(session: SparkSession) {
 
   def isAlive: Boolean = process.isAlive
 
-  /** PySpark, which the planner is made of, knows one context: another one needs another planner. */
+  /** PySpark, which the planner uses, supports one context per process, so another context needs another planner. */
   def serves(session: SparkSession): Boolean =
     isAlive && (session.sparkContext.isStopped || (session.sparkContext eq context))
   def stop(): Unit = { process.destroy(); close() }
@@ -94,17 +94,17 @@ private class PlannerProcess(session: SparkSession) {
 
 object PlannerProcess {
 
-  /** Memory of a large plan goes back to the system when it is done: by default these keep it for the next one. */
+  /** Makes the allocators return memory of a large plan to the system; by default they keep it for the next plan. */
   private val memory = Map("MALLOC_MMAP_THRESHOLD_" -> "1048576", "MIMALLOC_PURGE_DELAY" -> "0",
     "MIMALLOC_ARENA_EAGER_COMMIT" -> "0")
   private var running: PlannerProcess = _
   private var hooked = false
 
-  /** Requests so far, by name: what tests count instead of measuring time. */
+  /** The number of requests so far, by name; tests check these instead of measuring time. */
   val requests = new java.util.concurrent.ConcurrentHashMap[String, Integer]()
 
-  /** The one that Spark's workers are told to be, else that of the environment Spark is installed in, else what the
-    * PATH finds. */
+  /** The Python that is configured for Spark's workers, else that of the environment in which Spark is installed, else
+    * `python3` from the PATH. */
   private def python(session: SparkSession): String =
     session.sparkContext.getConf.getOption("spark.pyspark.python")
       .orElse(sys.env.get("PYSPARK_PYTHON")).orElse(besideSpark).getOrElse("python3")
@@ -126,8 +126,8 @@ object PlannerProcess {
 
   private val begun = new java.util.concurrent.atomic.AtomicBoolean
 
-  /** Start the planner beside Spark's own first steps, if the session's statements will need it: if its default catalog
-    * is ours. Whoever asks first waits for it, and tries again if this failed. */
+  /** Starts the planner in parallel with Spark's own start if the default catalog is ours: statements will need it
+    * then. The first request waits for the planner, and starts it again if this start failed. */
   def begin(session: SparkSession): Unit = {
     val conf = session.sparkContext.getConf
     val catalog = conf.get("spark.sql.defaultCatalog", "spark_catalog")
@@ -141,7 +141,7 @@ object PlannerProcess {
     }
   }
 
-  /** The planner's answer. A request that may be repeated is, once, after the planner died. */
+  /** The planner's answer. If the planner dies, a repeatable request is sent once more. */
   def ask[A](request: Requests.Request[A], data: AnyRef = null): A = ask(request, data, request.isRepeatable)
 
   private def ask[A](request: Requests.Request[A], data: AnyRef, mayRepeat: Boolean): A = {
@@ -164,7 +164,7 @@ object PlannerProcess {
     }
   }
 
-  /** Whether the process still lives; a dying one is given a moment to be seen dead. */
+  /** Whether the process still lives; a dying process gets a moment to end. */
   private def waitAlive(process: PlannerProcess): Boolean = {
     var waits = 20
     while (process.isAlive && waits > 0) { Thread.sleep(10); waits -= 1 }

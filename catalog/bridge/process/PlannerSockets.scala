@@ -8,9 +8,10 @@ import javax.crypto.Mac
 import javax.crypto.spec.SecretKeySpec
 import javax.net.SocketFactory
 
-/** Connections to one planner, and to nobody else: when it has died, anybody may listen at its port, and would be sent
-  * the token, with which this JVM executes what one asks. So a connection begins with a random challenge, and is used
-  * only when HMAC-SHA256 of it under the token came back; see catalog/planner/process/gateway.py. */
+/** Connections to one planner and to no other process. After the planner has died, any process may listen at its
+  * port and would receive the token, with which it could make this JVM execute requests. So a connection begins with
+  * a random challenge, and is used only if the HMAC-SHA256 of it under the token comes back; see
+  * catalog/planner/process/gateway.py. */
 class PlannerSockets(process: Process, token: String) extends SocketFactory {
   private val challengeBytes = 32
   private val lookEveryMs = 1000
@@ -33,7 +34,7 @@ class PlannerSockets(process: Process, token: String) extends SocketFactory {
       throw new IOException("another process listens at the planner's port")
   }
 
-  /** A busy planner is waited for as long as it lives. */
+  /** The server's response to the challenge; waits for a busy planner as long as it lives. */
   private def answer(socket: Socket, length: Int): Array[Byte] = {
     val bytes = new Array[Byte](length)
     var have = 0

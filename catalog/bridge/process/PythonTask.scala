@@ -14,10 +14,10 @@ import org.apache.spark.sql.execution.python.{ArrowPythonRunner, PythonSQLMetric
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-/** A task of the planner's in Python workers: the one way in which scans, writes and compactions use them. */
+/** A task that the planner describes and Python workers run; all scans, writes and compactions in workers use this. */
 case class PythonTask(function: PythonFunction, settings: PythonTask.Settings) {
 
-  /** What the task of Spark's that this is called in gets back for batches of rows. */
+  /** Runs within a Spark task: sends batches of rows to a Python worker, and returns the worker's batches. */
   def run(batches: Iterator[Iterator[InternalRow]], schema: StructType): Iterator[ColumnarBatch] = {
     val task = TaskContext.get()
     val runner = new ArrowPythonRunner(
@@ -50,7 +50,7 @@ object PythonTask {
     )
   }
 
-  /** As the planner answers. */
+  /** The task that the planner's answer describes. */
   def apply(answer: Answers.PythonTask, settings: Settings): PythonTask = PythonTask(
     SimplePythonFunction(
       Base64.getDecoder.decode(answer.function).toSeq,
@@ -64,7 +64,7 @@ object PythonTask {
     settings
   )
 
-  /** Each row as the only column of another, which the workers' protocol wants. */
+  /** Each row as the only column of an outer row, as the workers' protocol requires. */
   private def wrapped(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
     val row = new GenericInternalRow(1)
     rows.map { inner =>

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tablestore
 import org.apache.spark.sql.connector.catalog.Identifier
 import org.json4s._
 
-/** An object in JSON with a key for each parameter; None is a key that is not there. */
+/** A JSON object with a key for each parameter; None is written as an absent key. */
 trait Record extends Product {
   def toJson: JObject = JObject(productElementNames.zip(productIterator).map { case (key, value) =>
     key -> Record.json(value)
@@ -27,25 +27,25 @@ object Record {
   private def nullable(value: Any): JValue = if (value == None) JNull else json(value)
 }
 
-/** What the planner is asked, and with what it answers: keys are the names of the parameters. `catalog/planner/protocol`
-  * has the same values in Python, and a test compares both.
+/** The requests to the planner with the types of their answers; JSON keys are the names of the parameters.
+  * `catalog/planner/protocol` has the same values in Python, and a test compares both.
   */
 object Requests {
   sealed abstract class Request[A](implicit val answer: Form[A]) extends Record {
 
-    /** `LoadTable` asks for `load_table`. */
+    /** `LoadTable` has the name `load_table`. */
     lazy val name: String = productPrefix.replaceAll("(?<!^)(?=[A-Z])", "_").toLowerCase(java.util.Locale.ROOT)
 
-    /** Whether it may be asked again when the planner died meanwhile. */
+    /** Whether the request may be sent again if the planner died before it answered. */
     def isRepeatable: Boolean = true
   }
 
-  /** A request that changes something: whether it did is not known when the planner died. */
+  /** A request that changes something: if the planner dies, nobody knows whether the change happened. */
   sealed abstract class Change[A: Form] extends Request[A] {
     override def isRepeatable: Boolean = false
   }
 
-  // What requests are about
+  // The objects of requests
 
   case class CatalogReference(
       name: String, options: Map[String, String], allowedRoots: String, onlyTemporary: Boolean = false) extends Record
@@ -54,7 +54,7 @@ object Requests {
     def identifier: Identifier = Identifier.of(namespace.toArray, name)
   }
 
-  /** A loaded table; `handle` is what the planner said of it, which nobody here understands. */
+  /** A loaded table; `handle` is the planner's description of it, which is opaque to the bridge. */
   case class TableReference(relation: RelationReference, handle: JValue) extends Record {
     def isSystemTable: Boolean = handle \ "kind" == JString("SystemTableHandle")
   }

@@ -4,13 +4,13 @@ import java.io.StringReader
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Properties
 
-/** Texts that Scala and Python must have in common: each stands once, in a file that both read (`shared_text.py`). */
+/** Texts that Scala and Python share: each is defined once, in a file that both sides read (`shared_text.py`). */
 object SharedText {
 
-  /** A regular expression, whose lines in the file are one text. */
+  /** A regular expression; the lines of its file are joined. */
   def pattern(name: String): String = text(s"$name.regex").linesIterator.mkString
 
-  /** What both sides call something. */
+  /** A name that both sides use. */
   def name(key: String): String =
     Option(names.getProperty(key)).getOrElse(throw new NoSuchElementException(s"names.properties has no $key"))
 

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tablestore
 
 import java.util.{LinkedHashMap, Map => JMap}
 
-/** What was used lately, up to a sum of bytes; least recently used goes first. */
+/** A cache that is limited by the bytes of its values; it evicts the least recently used ones first. */
 class BoundedCache[V](limitBytes: Long, bytes: V => Long) {
   private val held = new LinkedHashMap[String, V](16, 0.75f, true)
   private var heldBytes = 0L

@@ -25,10 +25,10 @@ import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-/** Reads data files with Spark's Parquet reader as `parquet` would set it up, except that the reader is given the footer,
-  * which is checked and remembered, and the row groups that the conditions do not rule out: so one reader goes over all of
-  * a file with live rows, too, and it is known whose rows come. Columns of our files need no other calendar and no other
-  * time zone. */
+/** Reads data files with Spark's Parquet reader, set up as `parquet` would do it, except that the reader is given
+  * the footer, which is checked and cached, and the row groups that the conditions do not rule out. So a single
+  * reader covers all live rows of a file, too, and it is known from which row group each row comes. Our files need
+  * no conversion of calendars or time zones. */
 class DataFiles(parquet: ParquetPartitionReaderFactory) {
   private val conf = new JobConf(parquet.broadcastedConf.value.value)
   private val context = new TaskAttemptContextImpl(conf, new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
@@ -42,7 +42,7 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
       middle >= file.start && middle < file.start + file.length
     })((batches, _) => batches)
 
-  /** Its live rows. */
+  /** The live rows of a file. */
   def batches(file: LiveFile): PartitionReader[ColumnarBatch] = {
     val byFirstRow = file.groups.map(group => group.firstRow -> group).toMap
     opened(
@@ -57,16 +57,16 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
       new LiveRowsReader(batches, chosen.map(group => byFirstRow(group.getRowIndexOffset)).iterator))
   }
 
-  /** The same one by one, where column batches have no place for all of the columns. */
+  /** The rows of the range one by one, also for columns whose types column batches do not support. */
   def rows(file: FileRange): PartitionReader[InternalRow] =
     if (ParquetUtils.isBatchReadSupportedForSchema(settings, parquet.readDataSchema)) new RowReader(batches(file))
     else {
-      // Parquet's own reader reads the footer again.
+      // The footer is only checked here; Parquet's own reader reads it again.
       withStream(file.path) { (input, stream) => Footers.of(file.path, input, stream); stream.close() }
       parquet.buildReader(file.toSpark)
     }
 
-  /** What `read` makes of the batches of some row groups. */
+  /** The result of `read` for the batches of those row groups from `of` that the conditions do not rule out. */
   private def opened(path: String, of: Seq[BlockMetaData] => Seq[BlockMetaData])(
       read: (PartitionReader[ColumnarBatch],
           Seq[BlockMetaData]) => PartitionReader[ColumnarBatch]): PartitionReader[ColumnarBatch] =
@@ -85,7 +85,7 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
     catch { case error: Throwable => stream.close(); throw error }
   }
 
-  /** The row groups that bounds and dictionaries leave. */
+  /** The row groups that the conditions do not rule out by bounds and dictionaries. */
   private def possible(
       input: HadoopInputFile, footer: ParquetMetadata, stream: SeekableInputStream): Seq[BlockMetaData] = {
     val condition = if (!settings.parquetFilterPushDown) None

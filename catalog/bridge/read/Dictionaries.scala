@@ -12,11 +12,12 @@ import org.apache.parquet.io.SeekableInputStream
 import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
-/** Whether dictionaries are as they were written. Who reads rows by them is told by the checksums of all pages, but not who
-  * leaves rows out because a dictionary does not have a value: parquet-java compares no checksum there. */
+/** Checks that dictionaries are undamaged. Readers of rows verify the checksums of all pages; but parquet-java
+  * verifies no checksum when it skips a row group because the dictionary does not have a value. */
 object Dictionaries {
 
-  /** An error unless the dictionary's page has its checksum, and as many values as its header says: that has none. */
+  /** Fails unless the dictionary's page matches its checksum and has as many values as its header says; the header
+    * itself has no checksum. */
   def check(column: ColumnChunkMetaData, stream: SeekableInputStream, options: ParquetReadOptions): Unit = {
     stream.seek(column.getStartingPos)
     val header = Util.readPageHeader(stream)

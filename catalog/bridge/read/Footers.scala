@@ -11,21 +11,22 @@ import org.apache.parquet.hadoop.metadata.ParquetMetadata
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.SeekableInputStream
 
-/** Footers of data files, each compared with its guard: Parquet has no checksum for what says which rows are skipped.
-  * The guard, `TSF1` and a CRC-32, lies in front of the footer; see the data files in storage/FORMAT.md. */
+/** Footers of data files, each verified by its guard: Parquet has no checksum of the footer, which decides which
+  * rows are skipped. The guard, `TSF1` and a CRC-32, lies in front of the footer; see the data files in
+  * storage/FORMAT.md. */
 object Footers {
   private val magic = "TSF1".getBytes
   private val guardBytes = 8
   private val endBytes = 8 // the footer's length, and `PAR1`
-  private val firstReadBytes = 8 << 10 // little beside a page of a narrow column
+  private val firstReadBytes = 8 << 10 // small compared with a page of a narrow column
 
   private case class Footer(metadata: ParquetMetadata, bytes: Int)
 
-  /** Those that were read in this process: other files of a later snapshot are the same, and files do not change. What
-    * they take is many times what they take in a file. */
+  /** Footers that this process has read; a later snapshot has many of the same files, and files never change. In
+    * memory a footer takes many times its bytes in the file. */
   private val known = new BoundedCache[Footer](math.min(16L << 20, Runtime.getRuntime.maxMemory / 256), _.bytes)
 
-  /** The footer of a file that `stream` reads. An error says what is wrong with it. */
+  /** The footer of the file that `stream` reads; fails with the reason if the footer is damaged. */
   def of(path: String, input: HadoopInputFile, stream: SeekableInputStream): ParquetMetadata =
     known.get(path).map(_.metadata).getOrElse {
       val footer = checked(input.getLength, stream)
@@ -36,7 +37,7 @@ object Footers {
       parsed
     }
 
-  /** The footer's bytes and those behind them; one read for less than 8 KiB. */
+  /** The bytes of the footer and of the file's end after it; a single read if they are at most 8 KiB. */
   private def checked(sizeBytes: Long, stream: SeekableInputStream): Array[Byte] = {
     val first = end(sizeBytes, math.min(sizeBytes, firstReadBytes).toInt, stream)
     if (first.length < endBytes || new String(first.takeRight(4)) != "PAR1")

@@ -10,12 +10,12 @@ import org.apache.spark.sql.types.{BinaryType, Decimal, LongType, StringType, St
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarBatch, ColumnarMap}
 import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String}
 
-/** The rows of one row group that are rows of the table: bit i is its row i. It has `rows` rows, the first of them is
-  * row `firstRow` of the file; `count` of them are live. */
+/** The live rows of one row group: bit i tells whether its row i is live. The row group has `rows` rows, of which the
+  * first is row `firstRow` of the file; `count` of them are live. */
 class LiveRows(val path: String, val firstRow: Long, val rows: Long, val count: Long, words: Array[Long]) {
   def sizeBytes: Long = 8L * words.length + 200
 
-  /** How many of the `length` rows from `first` on are live; their places after `first` go to `places`. */
+  /** How many of the `length` rows from `first` on are live; their positions relative to `first` go to `places`. */
   def select(first: Long, length: Int, places: Array[Int]): Int = {
     val end = math.min(first + length, 64L * words.length)
     var found = 0
@@ -38,7 +38,7 @@ class LiveRows(val path: String, val firstRow: Long, val rows: Long, val count: 
 
 object LiveRows {
 
-  /** As the planner's workers answer. */
+  /** The columns of the workers' answer. */
   val schema: StructType = new StructType().add("path", StringType).add("firstRow", LongType).add("rows", LongType)
     .add("count", LongType).add("bits", BinaryType)
 
@@ -49,14 +49,14 @@ object LiveRows {
     new LiveRows(row.getUTF8String(0).toString, row.getLong(1), row.getLong(2), row.getLong(3), words)
   }
 
-  /** The files of row groups, in their order. */
+  /** Row groups by file, in the order in which the files first appear. */
   def byFile(groups: Seq[LiveRows]): Array[LiveFile] = {
     val ofFile = groups.groupBy(_.path)
     groups.map(_.path).distinct.map(path => new LiveFile(path, ofFile(path))).toArray
   }
 
-  /** Those of splits that were read in this process, least recently used out first: a bit for each stored row. Never
-    * stale, since a split's name says which files it has, and files do not change. */
+  /** The live rows of splits that this process has read, a bit for each stored row; the least recently used are evicted
+    * first. They are never stale, because a split's name depends on its files, and files never change. */
   private val known = new BoundedCache[Array[LiveFile]](math.min(256L << 20, Runtime.getRuntime.maxMemory / 32),
     files => 200 + files.map(_.sizeBytes).sum)
 
@@ -70,7 +70,7 @@ class LiveFile(val path: String, val groups: Seq[LiveRows]) {
   def sizeBytes: Long = groups.map(_.sizeBytes).sum + 200
 }
 
-/** The live rows of a file, whose reader gives all rows of these row groups. */
+/** Reads the live rows of a file; `file` yields all rows of `groups`, which are the row groups with live rows. */
 class LiveRowsReader(
     file: PartitionReader[ColumnarBatch], groups: Iterator[LiveRows]) extends PartitionReader[ColumnarBatch] {
   private var group = groups.next()
@@ -106,7 +106,7 @@ class LiveRowsReader(
   override def close(): Unit = file.close()
 }
 
-/** Some rows of a column; who uses a batch must not free the reader's columns. */
+/** Some rows of a column; closing it does nothing, because consumers of a batch must not free the reader's columns. */
 class SelectedColumn(column: ColumnVector) extends ColumnVector(column.dataType) {
   private var places: Array[Int] = _
   private var count = 0
@@ -140,7 +140,7 @@ class SelectedColumn(column: ColumnVector) extends ColumnVector(column.dataType)
   override def getArray(row: Int): ColumnarArray = column.getArray(places(row))
   override def getMap(row: Int): ColumnarMap = column.getMap(places(row))
 
-  /** A struct is read field by field, by the struct's row. */
+  /** A field of a struct, of which the same rows are selected as of the struct. */
   override def getChild(ordinal: Int): ColumnVector = children.computeIfAbsent(ordinal,
     i => {
       val child = new SelectedColumn(column.getChild(i))

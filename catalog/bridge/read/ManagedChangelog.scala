@@ -7,8 +7,8 @@ import org.apache.spark.sql.connector.catalog.CatalogV2Util.{structTypeToV2Colum
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** The changes of a managed table between two snapshots, as the planner described them. It is asked for exactly the
-  * changes that the query wants, so nothing is left for Spark to work out of them. */
+/** The changes of a managed table between two snapshots, as the planner described them. The planner gives exactly the
+  * changes that the query asks for, so Spark has nothing to derive from them. */
 class ManagedChangelog(relation: Requests.RelationReference, definition: Answers.Changelog) extends Changelog {
   private val reference = Requests.TableReference(relation, definition.handle)
 
@@ -23,7 +23,7 @@ class ManagedChangelog(relation: Requests.RelationReference, definition: Answers
 
 object ManagedChangelog {
 
-  /** What a query asks for: bounds that are versions or times, and how changes are to be told. */
+  /** The request for a query's changes: bounds that are versions or times, and the form of the changes. */
   def request(relation: Requests.RelationReference, context: ChangelogContext): Requests.LoadChangelog = {
     val (start, end) = context.range match {
       case range: ChangelogRange.VersionRange => (

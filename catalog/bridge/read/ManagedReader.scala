@@ -12,12 +12,12 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionRea
 import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
 
-/** How a merge of keys tells a split's live rows, and whether that pays for a split that is read for the first time. */
+/** Finds a split's live rows by merging its keys; `atFirst`: whether that pays when a split is read the first time. */
 case class LiveRowsTask(task: PythonTask, atFirst: Boolean)
 
-/** Reads raw splits with Spark's Parquet reader, and merge splits, too, where their live rows are known or worth
-  * finding out; else these in a Python worker. All as column batches, unless the types rule that out for Parquet: then
-  * the whole scan is rows. */
+/** Reads raw splits with Spark's Parquet reader. Merge splits are read by it, too, if their live rows are known or
+  * worth finding; else by a Python worker. All splits yield column batches, unless Spark's Parquet reader does not
+  * support that for the columns' types: then the whole scan yields rows. */
 case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionReaderFactory,
     python: Option[PythonTask], live: Option[LiveRowsTask], snapshot: Option[Long])
     extends PartitionReaderFactory {
@@ -87,7 +87,7 @@ private class LengthReader(count: Long) extends PartitionReader[ColumnarBatch] {
   override def close(): Unit = ()
 }
 
-/** Says of a file that cannot be read which it is, and of which snapshot. */
+/** Adds to the error of an unreadable file which file it is, and of which snapshot. */
 private class GuardedReader[T](open: => PartitionReader[T], failed: Throwable => Throwable) extends PartitionReader[T] {
   private def guard[R](work: => R): R =
     try work
@@ -148,7 +148,7 @@ private class PythonReader(schema: StructType, python: PythonTask, payload: Arra
   override def close(): Unit = ()
 }
 
-/** A column of the runner's, which reads the next batch into the same vectors: who uses a batch must not free them. */
+/** A column of the runner. The runner loads the next batch into the same vectors, so nobody else may free them. */
 private class BorrowedColumn(vector: ValueVector) extends ArrowColumnVector(vector) {
   override def close(): Unit = ()
   override def closeIfFreeable(): Unit = ()

@@ -32,20 +32,20 @@ class ManagedScanBuilder(
 
   override def pruneColumns(columns: StructType): Unit = required = columns
 
-  /** All stay with Spark too: here they only prune files, row groups and merged batches. */
+  /** Spark evaluates all predicates again: here they only prune files, row groups and merged batches. */
   override def pushPredicates(pushed: Array[Predicate]): Array[Predicate] = {
     predicates = pushed.filter(_.references.forall(column => isComparedAsBytes(column.fieldNames.head)))
     pushed
   }
 
-  /** Storage knows no collations. */
+  /** Whether the column has no texts with a collation, which storage does not support: it compares bytes. */
   private def isComparedAsBytes(column: String): Boolean = !schema.fields.filter(_.name == column)
     .exists(_.dataType.existsRecursively { case text: StringType => !text.isUTF8BinaryCollation; case _ => false })
   override def pushedPredicates(): Array[Predicate] = Array.empty
   override def pushLimit(rows: Int): Boolean = { limit = Some(rows); true }
   override def isPartiallyPushed: Boolean = true
 
-  /** What the planner knows without reading, for the aggregation it was asked about; Spark asks twice. */
+  /** The last aggregation and the planner's answer, None if data must be read; kept because Spark asks twice. */
   private var aggregates: Option[(Aggregation, Option[Answers.AggregateRow])] = None
 
   private def answered(aggregation: Aggregation): Option[Answers.AggregateRow] = aggregates match {
@@ -89,7 +89,8 @@ class ManagedScanBuilder(
       options.asCaseSensitiveMap.asScala.toMap,
       SparkSession.active.leafNodeDefaultParallelism
     )
-    // What the planner may read itself: system tables, and rows that conditions on the key name.
+    // Planned now only if the planner may answer with rows: of a system table, or those that predicates on the key
+    // select.
     if (predicates.isEmpty && !reference.isSystemTable) new ManagedScan(asked, table, required, predicates)
     else PlannerProcess.ask(Requests.PlanScan(asked)) match {
       case rows: Answers.ArrowRows => new RowsScan(table, required, rows)
@@ -98,13 +99,14 @@ class ManagedScanBuilder(
   }
 }
 
-/** Rows that the planner has already: system tables. */
+/** Rows that the planner has answered itself: of system tables, lookups by key and aggregates. */
 class RowsScan(table: String, override val readSchema: StructType, answer: Answers.ArrowRows) extends LocalScan {
   override def description(): String = s"TableStoreRows $table"
   override def rows(): Array[InternalRow] = Json.rows(answer)
 }
 
-/** Planned when a batch first needs it: of a scan that becomes a stream every micro-batch is planned by itself. */
+/** A scan, which is planned when a batch query first needs its plan. A scan that becomes a stream is never planned as a
+  * whole: each micro-batch is planned separately. */
 class ManagedScan(asked: Requests.AskedScan, table: String, override val readSchema: StructType,
     predicates: Array[Predicate], planned: Option[Answers.PlannedScan] = None) extends Scan with Batch
     with SupportsReportStatistics
@@ -138,15 +140,16 @@ class ManagedScan(asked: Requests.AskedScan, table: String, override val readSch
   }
   private def known(number: => Long): OptionalLong = if (isStream) OptionalLong.empty else OptionalLong.of(number)
 
-  /** So that joins and aggregations by the key need no shuffle. Spark joins the splits of a bucket only where that
-    * saves one: a scan alone has them all. */
+  /** Reports buckets, so that joins and aggregations by the key need no shuffle. Spark groups the splits of a bucket
+    * into one task only if that saves a shuffle; a plain scan keeps one task per split. */
   override def outputPartitioning(): Partitioning = plan.bucketedBy match {
     case Some(by) if !isStream =>
       new KeyGroupedPartitioning(Array(Expressions.bucket(by.buckets, by.column)), by.buckets)
     case _ => new UnknownPartitioning(0)
   }
 
-  /** Round the executors, so that a split which is read again goes where its live rows are known. */
+  /** Assigns merge splits to executors in turn, so that a split that is read again goes to the executor that knows its
+    * live rows. */
   override def planInputPartitions(): Array[InputPartition] = {
     val executors = if (splits.isEmpty) Array.empty[String] else ManagedScan.executors()
     val merges = splits.zipWithIndex.map {
@@ -165,7 +168,7 @@ object ManagedScan {
   def workerSplit(split: Answers.WorkerSplit): MergeSplit =
     MergeSplit(split.bucket, Base64.getDecoder.decode(split.payload), split.live)
 
-  /** From columns, a row for each file, in the order of the splits: a plan may have 100,000. */
+  /** Raw splits from the answer's rows, which are parts of files, ordered by split; a plan may have 100,000 rows. */
   def rawSplits(raw: Answers.RawSplits): Array[InputPartition] = {
     val splits = Array.newBuilder[InputPartition]
     val files = Array.newBuilder[FileRange]
@@ -181,7 +184,7 @@ object ManagedScan {
     splits.result()
   }
 
-  /** Processes other than this one that run tasks, as Spark's scheduler names them; in an order that stays. */
+  /** The executors other than the driver, by the names that Spark's scheduler uses, in a stable order. */
   private def executors(): Array[String] = {
     val context = SparkSession.active.sparkContext
     if (context.isLocal) Array.empty
@@ -189,8 +192,8 @@ object ManagedScan {
       .map(id => ExecutorCacheTaskLocation(id.host, id.executorId).toString).toArray.sorted
   }
 
-  /** What reads splits on executors; `task` is that of a Python worker and `live` what finds live rows, where there are
-    * splits for them. */
+  /** The factory of readers on executors. `task` is the task of Python workers and `live` finds live rows; they are
+    * None if no split needs them. */
   def readers(schema: StructType, predicates: Array[Predicate], task: Option[Answers.PythonTask],
       live: Option[Answers.LiveRows], snapshot: Option[Long]): PartitionReaderFactory = {
     val session = SparkSession.active
@@ -204,13 +207,13 @@ object ManagedScan {
     )
   }
 
-  /** Spark's own, set up by Spark's own scan; the file index would only be asked for splits. */
+  /** Spark's own reader factory, set up by Spark's own scan; the scan's file index is null, as it only plans splits. */
   private def parquet(
       session: SparkSession, schema: StructType, predicates: Array[Predicate]): ParquetPartitionReaderFactory = {
     val configuration = session.sessionState.newHadoopConf()
     configuration.setBoolean("parquet.page.verify-checksum.enabled", true)
-    // Rows that conditions on pages leave out are skipped in pages of other columns that have them, too; Spark's reader of
-    // DELTA_BINARY_PACKED begins its page again when it is asked for none of the next values, and what follows is wrong.
+    // With the column index, rows of pages that a condition rules out are skipped in pages of other columns. Spark's
+    // reader of DELTA_BINARY_PACKED restarts its page if it is asked for zero values, and then returns wrong values.
     configuration.setBoolean("parquet.filter.columnindex.enabled", false)
     val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
     val decided = predicates.filter(isDecidedByBounds(schema, _))
@@ -219,15 +222,16 @@ object ManagedScan {
       new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
   }
 
-  /** Literals of filters become Java's new dates and times: the old ones lack the ten days before 15 October 1582. */
+  /** Settings with which filter literals become java.time values: java.sql lacks the ten days before 15 October
+    * 1582. */
   private def newTimes(session: SparkSession): SQLConf = {
     val conf = session.sessionState.conf.clone()
     conf.setConf(SQLConf.DATETIME_JAVA8API_ENABLED, true)
     conf
   }
 
-  /** Whether the bounds and dictionaries of Parquet tell where a condition cannot be true. Of floating-point numbers they
-    * leave NaN out, which is Spark's greatest, and have two zeros, which are one to Spark. */
+  /** Whether Parquet's bounds and dictionaries decide where a condition cannot be true. For floating-point columns they
+    * ignore NaN, which is Spark's greatest value, and distinguish two zeros, which are equal in Spark. */
   private def isDecidedByBounds(schema: StructType, predicate: Predicate): Boolean = {
     def isFloating(column: NamedReference): Boolean = schema.findNestedField(column.fieldNames.toSeq)
       .forall { case (_, field) => field.dataType == FloatType || field.dataType == DoubleType }
@@ -254,14 +258,14 @@ case class FileRange(root: String, name: String, start: Long, length: Long, size
     PartitionedFile(InternalRow.empty, SparkPath.fromPathString(path), start, length, fileSize = size)
 }
 
-/** What one task reads; files of one bucket where the scan says that it is bucketed. */
+/** What one task reads; its files belong to one bucket if the scan reports buckets. */
 sealed trait BucketSplit extends InputPartition with HasPartitionKey {
   def bucket: Int
   override def partitionKey(): InternalRow = InternalRow(bucket)
 }
 case class RawSplit(bucket: Int, files: Array[FileRange]) extends BucketSplit
 
-/** `live` names its live rows, where these can be read one file after the other. */
+/** A split for a merge; `live` identifies its live rows if Spark can read these file by file instead. */
 case class MergeSplit(bucket: Int, payload: Array[Byte], live: Option[String], executor: Option[String] = None)
     extends BucketSplit {
   override def preferredLocations(): Array[String] = executor.toArray

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tablestore
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read.PartitionReader
 
-/** What one task did to read a split; Spark sums it up beside the scan in its plans and on its page. */
+/** What one task did to read a split; Spark shows the sum over all tasks at the scan, in its plans and its UI. */
 class ReadCounts {
   var files, keyMerges, rowMerges = 0L
   def values: Array[CustomTaskMetric] =
@@ -15,7 +15,7 @@ object ReadCounts {
   val metrics: Array[CustomMetric] = Array(new FilesRead, new KeyMerges, new RowMerges)
 }
 
-// Spark makes them by name, without arguments.
+// Spark instantiates these classes by name, without arguments.
 class FilesRead extends CustomSumMetric {
   override def name(): String = "files"
   override def description(): String = "files read by Spark"

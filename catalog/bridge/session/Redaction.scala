@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.util.Utils
 
-/** Hides what the session's `spark.sql.redaction.string.regex` finds where Spark itself does not look: spark-sql makes
-  * the whole statement the description of its jobs, and an error of the parser quotes it. */
+/** Hides matches of the session's `spark.sql.redaction.string.regex` where Spark itself does not: spark-sql uses the
+  * whole statement as the description of its jobs, and errors of the parser quote the statement. */
 object Redaction {
   private val description = "spark.job.description"
   private def hidden(text: String): String = Utils.redact(SQLConf.get.stringRedactionPattern, text)

@@ -11,19 +11,19 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.Identifier
 import org.apache.spark.util.Utils
 
-/** Entries of the v1 session catalog for the tables and views of the default catalog, for JDBC metadata alone: Spark
-  * 4.2 answers it from there (SparkGetTablesOperation, SparkGetColumnsOperation). Storage stays the truth. They are
-  * kept in memory only: a Hive metastore would show them to others, and keep them. */
+/** Mirrors the tables and views of the default catalog as entries of the v1 session catalog. They serve JDBC metadata
+  * only, which Spark 4.2 reads there (SparkGetTablesOperation, SparkGetColumnsOperation). Storage stays authoritative.
+  * The entries exist only in an in-memory catalog: a Hive metastore would persist them and show them to others. */
 object SessionCatalogMirror extends Logging {
   private val marker = "table-store.mirror"
 
-  /** The catalog whose entries there are: only a process in which a session began by `USE` has any. */
+  /** The catalog that is mirrored; None until a session of this process began with `USE`. */
   @volatile private var mirrored: Option[String] = None
-  // Never a folder of the warehouse: the in-memory catalog deletes the folder of a database that it drops.
+  // Not a folder of the warehouse, because the in-memory catalog deletes the folder of a database that it drops.
   private lazy val folder = Utils.createTempDir(namePrefix = "table-store-mirror").toURI
 
-  /** Whether this is a Thrift server: nobody else asks for JDBC metadata, and to `spark.catalog.getTable("t")` an entry
-    * would hide what the current namespace has under the name. */
+  /** Whether this process is a Thrift server. Other processes never need JDBC metadata, and there an entry would
+    * hide the current namespace's table from `spark.catalog.getTable("t")`. */
   def isAskedFor: Boolean =
     try {
       val server = Utils.classForName[AnyRef]("org.apache.spark.sql.hive.thriftserver.HiveThriftServer2$").getField(
@@ -41,7 +41,7 @@ object SessionCatalogMirror extends Logging {
     catch { case NonFatal(error) => logWarning("JDBC metadata could not be refreshed", error) }
   private def key(name: String): String = name.toLowerCase(Locale.ROOT)
 
-  /** Make all entries equal to what the planner found: catalog, and the relations of each namespace. */
+  /** Replaces all entries by the namespaces and relations that the planner found. */
   def refresh(found: Answers.MirroredCatalog): Unit = quietly { catalog =>
     keepDerbyQuiet()
     val namespaces = found.namespaces.map(n => key(n.name) -> n).toMap
@@ -59,7 +59,7 @@ object SessionCatalogMirror extends Logging {
     mirrored = Some(found.catalog)
   }
 
-  /** Let the entries of names follow a change that was just made through `catalog`. */
+  /** Updates the entries of names that were just changed through `catalog`. */
   def follow(catalog: Requests.CatalogReference, names: Identifier*): Unit =
     if (mirrored.contains(catalog.name)) {
       for (ident <- names if ident.namespace.length == 1) {
@@ -79,7 +79,7 @@ object SessionCatalogMirror extends Logging {
       }
     }
 
-  /** Let the entry of a namespace follow. */
+  /** Updates the entry of a namespace that was just created or dropped. */
   def followNamespace(catalog: Requests.CatalogReference, namespace: Array[String], exists: Boolean): Unit =
     if (namespace.length == 1 && mirrored.contains(catalog.name)) quietly { external =>
       val database = key(namespace.head)
@@ -87,7 +87,7 @@ object SessionCatalogMirror extends Logging {
       else if (isOurs(external, database)) external.dropDatabase(database, ignoreIfNotExists = true, cascade = true)
     }
 
-  /** Hive's own metadata calls start a Derby in memory, which would leave its derby.log in the current folder. */
+  /** Hive's own metadata calls start an in-memory Derby, which would write its derby.log into the current folder. */
   private def keepDerbyQuiet(): Unit =
     if (System.getProperty(derbyLog) == null)
       System.setProperty(derbyLog, new java.io.File(folder.getPath, "derby.log").getPath)

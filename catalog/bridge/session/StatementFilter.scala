@@ -1,9 +1,9 @@
 package org.apache.spark.sql.tablestore
 
-/** A cheap test that keeps statements that are plainly Spark's away from the planner. */
+/** A cheap test that keeps statements that are clearly Spark's away from the planner. */
 object StatementFilter {
 
-  /** Every JDBC session begins with `USE`: the moment to refresh what JDBC metadata shows. */
+  /** Every JDBC session begins with `USE`, at which the entries for JDBC metadata are refreshed. */
   private val beginsSession = java.util.regex.Pattern.compile("""(?i)^\s*USE\b""")
   private val pattern = java.util.regex.Pattern.compile(SharedText.pattern("maybe_ours"))
 

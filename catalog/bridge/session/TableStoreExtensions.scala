@@ -32,10 +32,10 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
   }
 }
 
-/** Asks the planner about statements that may be ours; everything else goes straight to Spark's parser. */
+/** Passes statements that may be ours to the planner, and all others directly to Spark's parser. */
 class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends ParserInterface {
   private def parsed(sql: String)(read: String => LogicalPlan): LogicalPlan = Redaction.ofStatement(context) {
-    // Spark's parser stops at an assertion where the time of CHANGES is no literal.
+    // Spark's parser fails with an assertion if the time of CHANGES is no literal.
     def spark(text: String): LogicalPlan =
       try read(text)
       catch {
@@ -54,7 +54,8 @@ class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends
 
   override def parsePlan(sql: String): LogicalPlan = parsed(sql)(delegate.parsePlan)
 
-  /** Delta's parser (4.4.0) forgets parameters: unless Spark's own comes next, their values go into the text here. */
+  /** Delta's parser (4.4.0) drops parameters, so unless `delegate` is Spark's own parser, their values are put into the
+    * text here. */
   override def parsePlanWithParameters(sql: String, parameters: ParameterContext): LogicalPlan = delegate match {
     case spark: SparkSqlParser => parsed(sql)(spark.parsePlanWithParameters(_, parameters))
     case other => parsed(sql)(text => other.parsePlan(ParameterHandler.substituteParameters(text, parameters)._1))
@@ -69,14 +70,14 @@ class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends
   override def parseRoutineParam(text: String): StructType = delegate.parseRoutineParam(text)
 }
 
-/** A statement that Spark does not have; the planner runs it when it is executed, never while it is parsed. The rows
-  * of `before`, a statement of Spark's, come before its own. */
+/** A statement that Spark does not have; the planner runs it on execution, never during parsing. The rows of
+  * `before`, a Spark statement, come before its own rows. */
 case class StatementCommand(name: String, command: JValue, result: StructType, before: Option[LogicalPlan])
     extends LeafRunnableCommand {
   override val output: Seq[Attribute] = toAttributes(result)
   override def simpleString(maxFields: Int): String = s"TableStore $name"
 
-  /** All that plans show: the command may have a secret, which Spark's patterns do not find in it. */
+  /** Plans show only the name, because the command may have a secret that Spark's redaction patterns do not find. */
   override protected def stringArgs: Iterator[Any] = Iterator(name)
   override def run(session: SparkSession): Seq[Row] = {
     val first =

@@ -18,17 +18,17 @@ import org.apache.spark.sql.connector.read.streaming.{
 }
 import org.apache.spark.sql.execution.streaming.checkpointing.HDFSMetadataLog
 
-/** A position of the planner's; only it knows what the text means. */
+/** An offset of the planner's; its text is opaque to the bridge. */
 case class PlannerOffset(override val json: String) extends Offset
 
-/** A table as a stream of micro-batches: the planner says where it starts, what is new, and what a batch reads. */
+/** A table as a stream of micro-batches; the planner decides on the start, the newest offset and a batch's splits. */
 class ManagedStream(asked: Requests.AskedScan, table: String, checkpoint: String,
     readers: Answers.PythonTask => PartitionReaderFactory)
     extends MicroBatchStream with SupportsTriggerAvailableNow with ReportsSourceMetrics {
   private var last: Option[Offset] = None
   private var seen: Option[Offset] = None
 
-  /** Kept in the checkpoint: a start like "the latest" must stay the same until a first batch says more. */
+  /** Stored in the checkpoint: a start such as "the latest" must not change before the first batch is recorded. */
   override def initialOffset(): Offset = starts.get(0).getOrElse {
     val start = PlannerOffset(PlannerProcess.ask(Requests.StreamStart(asked)))
     if (starts.add(0, start)) start else starts.get(0).get
@@ -43,7 +43,7 @@ class ManagedStream(asked: Requests.AskedScan, table: String, checkpoint: String
   override def latestOffset(): Offset =
     throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called")
 
-  /** Limits are options, which the planner reads; where Spark wants all of it, this one does not come back. */
+  /** The planner reads the limits from options. If Spark wants all data, it passes another limit than this one. */
   override def getDefaultReadLimit: ReadLimit = ReadLimit.maxFiles(Int.MaxValue)
 
   override def prepareForTriggerAvailableNow(): Unit =

@@ -16,8 +16,8 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWat
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** What the micro-batches of a stream are written with. Of Spark's own way it takes the number of the batch only: rows
-  * never pass through it, [[StreamWriteExec]] writes a batch as the INSERT that it amounts to. */
+/** The write of a stream's micro-batches. Spark passes it only the number of the batch; rows never pass through it,
+  * because [[StreamWriteExec]] writes each batch as an equivalent INSERT. */
 class ManagedStreamingWrite(val query: String, val isComplete: Boolean, val options: Map[String, String],
     val reference: Requests.TableReference) extends StreamingWrite {
   val name: Seq[String] =
@@ -31,7 +31,7 @@ class ManagedStreamingWrite(val query: String, val isComplete: Boolean, val opti
 
 private class NumberedBatch extends WriterCommitMessage { var id: Long = -1 }
 
-/** Writes one micro-batch. It is a node of Spark's own kind, for there Spark looks for the rows written. */
+/** Writes one micro-batch. It extends Spark's own node, because Spark reads the number of written rows from that. */
 class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, metrics: Seq[CustomMetric],
     transaction: Option[Transaction])
     extends WriteToDataSourceV2Exec(batch, refresh, rows, metrics, transaction) {
@@ -56,11 +56,11 @@ class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, m
     found.id
   }
 
-  /** State and watermark of the batch are made by running it, also where its rows are in the table already. */
+  /** Whether the batch must run even if its rows are already committed: running it updates its state and watermark. */
   private def isStateful: Boolean = query.exists(node =>
     node.isInstanceOf[StateStoreWriter] || node.isInstanceOf[EventTimeWatermarkExec])
 
-  /** The batch as a statement: planned as any other, so that names, casts, defaults and computed columns are the same. */
+  /** The batch as a statement, planned like any other: names, casts, defaults and computed columns work alike. */
   private def statement(stream: Requests.StreamBatch): WriteExec = {
     val active = session.asInstanceOf[SparkSession]
     val frame = active.internalCreateDataFrame(query.execute(), query.schema).logicalPlan

@@ -43,7 +43,7 @@ import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.types.StructType
 
-/** What is to be written and how; rows never pass through it: [[WriteStrategy]] gives the planner the whole query. */
+/** A write with its mode and options. Rows do not pass through it: [[WriteStrategy]] gives the planner the query. */
 case class ManagedWrite(table: String, request: Requests.Write, streaming: Option[StreamingWrite] = None)
     extends DeltaWrite {
   override def toStreaming: StreamingWrite = streaming.orNull
@@ -107,13 +107,13 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
     }
 }
 
-/** The query of a write statement, for the planner to run; or its rows, where the optimiser has computed them. */
+/** The query of a write statement, which the planner runs, or its rows if the optimizer has computed them. */
 class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: Option[LogicalPlan] = None) {
 
-  /** What gives the rows of a MERGE without its target, for a source that has each key once. */
+  /** The query of a MERGE's rows without its target; valid if the source has each key once. */
   def upserts(): WriteQuery = new WriteQuery(session, upserting.get)
 
-  /** The query, to which the planner adds columns; what a scan knows already is a part of it. */
+  /** The query, to which the planner adds columns; scans whose rows are known are replaced by these rows. */
   def frame(): classic.DataFrame = {
     val narrowed = MergeTargets.narrowed(query, session.sessionState.conf.autoBroadcastJoinThreshold)
     classic.Dataset.ofRows(
@@ -125,7 +125,8 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
     )
   }
 
-  /** About the size of the rows at most; 0 where nobody knows what it costs to run a part of the query twice. */
+  /** An estimate of the size of the rows, about the maximum; 0 if the cost of running a part of the query twice is
+    * unknown. */
   def repeatableBytes(): Long = if (query.exists(isUsersOwn)) 0 else toLong(query.stats.sizeInBytes)
   private def isUsersOwn(plan: LogicalPlan): Boolean = plan match {
     case leaf: LeafNode => !MergeTargets.isSameEachTime(leaf)
@@ -133,14 +134,14 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
     case other => other.expressions.exists(_.exists(_.isInstanceOf[UserDefinedExpression]))
   }
 
-  /** The rows of a frame, to be read twice: all that is shuffled or broadcast for them is so once. */
+  /** The rows of a frame, which can be read twice without repeating the shuffles and broadcasts. */
   def staged(frame: classic.DataFrame): classic.DataFrame =
     if (frame.queryExecution.executedPlan.exists(node =>
         node.isInstanceOf[AdaptiveSparkPlanExec] || node.isInstanceOf[Exchange]))
       session.internalCreateDataFrame(frame.queryExecution.toRdd, frame.schema)
     else frame
 
-  /** The size of what is read for the rows of a frame after it was [[staged]]: files, tables and shuffled rows. */
+  /** The size of the input that a read of a [[staged]] frame reads: files, tables and shuffled rows. */
   def readBytes(frame: classic.DataFrame): Long = toLong(frame.queryExecution.executedPlan match {
     case adaptive: AdaptiveSparkPlanExec => readBytes(adaptive.executedPlan)
     case _ => sourceBytes(frame.queryExecution.optimizedPlan)
@@ -160,21 +161,21 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
   def everyNth(frame: classic.DataFrame, step: Int): classic.DataFrame =
     session.internalCreateDataFrame(PartitionPruningRDD.create(frame.queryExecution.toRdd, _ % step == 0), frame.schema)
 
-  /** Into how many tasks a frame's rows come that are read and changed in one go; 0 where they are shuffled or others
-    * are broadcast for them. */
+  /** The number of tasks of a frame whose plan is a single stage; 0 if it shuffles or broadcasts. */
   def taskCount(frame: classic.DataFrame): Int = frame.queryExecution.executedPlan match {
     case plan if plan.exists(node => node.isInstanceOf[AdaptiveSparkPlanExec] || node.isInstanceOf[Exchange]) => 0
     case _ => partitionCount(frame)
   }
 
-  /** What the planner's task in Python workers answers to the rows of a frame: a JSON array of pairs. */
+  /** The answers of the planner's task in Python workers for the rows of a frame: a JSON array of pairs. */
   def answers(frame: classic.DataFrame, task: String): String =
     PythonWriters.answers(session, frame, task)
 
-  /** An Arrow stream of the query's rows in their order; null where only a Spark job can tell them. */
+  /** An Arrow stream of the query's rows in their order; null if only a Spark job can compute them, or if there are
+    * more than `max`. */
   def rows(max: Int): Array[Byte] = computed(query, max)
 
-  /** The same of what the planner made of [[frame]]. */
+  /** Like [[rows]], for a frame that the planner derived from [[frame]]. */
   def rowsOf(frame: classic.DataFrame, max: Int): Array[Byte] = computed(frame.queryExecution.optimizedPlan, max)
 
   private def computed(plan: LogicalPlan, max: Int): Array[Byte] = plan match {
@@ -197,24 +198,24 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
   }
 }
 
-/** Hands the query to the planner, which runs and commits it. */
+/** Passes the query to the planner, which runs it and commits its rows. */
 case class WriteExec(table: String, request: Requests.Write, query: LogicalPlan, upserts: Option[LogicalPlan],
     target: LogicalPlan)
     extends V2CommandExec with LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"TableStoreWrite $table"
 
-  /** EXPLAIN shows what is read, and no request. */
+  /** EXPLAIN shows the query that is read, and not the request. */
   override def innerChildren: Seq[LogicalPlan] = Seq(upserts.getOrElse(query))
   override protected def stringArgs: Iterator[Any] = Iterator(table)
   override protected def run(): Seq[InternalRow] = { write(); Nil }
 
-  /** How many rows were written. */
+  /** Writes and commits the rows; returns how many rows were written. */
   def write(): Long = {
     val active = session.asInstanceOf[classic.SparkSession]
     val answer = PlannerProcess.ask(request, new WriteQuery(active, query, upserts))
     target match {
-      // By name, as Spark's own writes do: the cached plan reads another snapshot than this one.
+      // By name, as Spark's own writes do, because the cached plan reads another snapshot than `target`.
       case DataSourceV2Relation(_, _, Some(catalog), Some(ident), _, _) => active.sharedState.cacheManager
           .recacheTableOrView(active, catalog.name +: ident.namespace.toSeq :+ ident.name, includeTimeTravel = false)
       case other => active.sharedState.cacheManager.recacheByPlan(active, other)

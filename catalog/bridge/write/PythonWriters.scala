@@ -11,13 +11,13 @@ import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
-/** Python workers that write files, and answer with commit messages or an error.
+/** Runs Python workers that write files, and answer with commit messages or an error.
   *
-  * As `mapInArrow`, but that asks Arrow for the bytes of all columns after each row, to keep a batch below its limit:
-  * a third of what it takes to hand over a row. A row knows its own size. */
+  * Works like `mapInArrow`. To limit a batch's bytes, `mapInArrow` asks Arrow for the size of all columns after each
+  * row, which is a third of the cost of passing the row; here the rows' own sizes are added. */
 object PythonWriters {
 
-  /** What a task of the planner's answers to the rows of a frame: JSON, an array of pairs of a message and an error. */
+  /** The answers of the planner's task for the rows of a frame: a JSON array of pairs of a message and an error. */
   def answers(session: classic.SparkSession, frame: classic.DataFrame, task: String): String = {
     val conf = session.sessionState.conf
     val rowsMax = if (conf.arrowMaxRecordsPerBatch > 0) conf.arrowMaxRecordsPerBatch else Int.MaxValue
@@ -33,7 +33,7 @@ object PythonWriters {
   }
   private def text(value: String): JValue = if (value == null) JNull else JString(value)
 
-  /** The same for pieces of work that the planner has cut: each goes to a task of its own. */
+  /** The answers for pieces of work that the planner has prepared; each piece goes to a Spark task of its own. */
   def answersTo(session: classic.SparkSession, work: java.util.List[Array[Byte]], task: String): String = {
     val rows = session.sparkContext.parallelize(work.asScala.toSeq, work.size).map(InternalRow(_))
     answers(session, session.internalCreateDataFrame(rows, new StructType().add("work", BinaryType)), task)
@@ -51,7 +51,7 @@ private class WriterTask(schema: StructType, task: PythonTask, rowsMax: Int, byt
   }
 }
 
-/** Rows in batches that follow each other. */
+/** Consecutive batches of the rows. */
 private class RowBatches(
     rows: Iterator[InternalRow], rowsMax: Int, bytesMax: Long) extends Iterator[Iterator[InternalRow]] {
   override def hasNext: Boolean = rows.hasNext
