@@ -39,7 +39,7 @@ _PLAIN_NAME_LENGTH_MAX: Final = 180
 
 
 def is_foreign(properties: Mapping[str, str]) -> bool:
-    """Whether CREATE TABLE names one of Spark's formats."""
+    """Whether CREATE TABLE names a provider other than ours."""
     return "provider" in properties and properties["provider"].lower() not in MANAGED_PROVIDERS
 
 

@@ -226,7 +226,7 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
 
 
 def can_alter(session: PlannerSession, request: CanAlter) -> bool:
-    """Whether a write WITH SCHEMA EVOLUTION may make this change of a column; else it is skipped.
+    """Whether a write WITH SCHEMA EVOLUTION may make this change of a column, or has to skip it.
 
     A computed column keeps the type of its expression.
     """

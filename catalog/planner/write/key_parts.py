@@ -37,13 +37,13 @@ _SAMPLE_ROWS_MIN: Final = 8
 _SAMPLE_ROWS_ENOUGH: Final = 500
 _SAMPLED_PARTITIONS: Final = 16
 _ROW_BYTES: Final = 20
-# Only values of these types (and decimals) become equal SQL literals after Python collected them.
+# Values of other types than these and decimals change if Python collects them and makes literals.
 _CUT_BY: Final = (BYTE, SHORT, INTEGER, LONG, STRING, BINARY, DATE)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyParts:
-    """Ascending bounds, each with one value per column of `columns`; no bounds make one part."""
+    """Ascending bounds, each with a value for every one of `columns`; no bounds are one part."""
 
     columns: tuple[str, ...] = ()
     bounds: tuple[tuple[Any, ...], ...] = ()
