@@ -69,6 +69,10 @@ def test_hides_a_permanent_table(shared_shells: SharedShells, conf: dict[str, st
         shell.ok("USE s2")
         assert shell.ok("SELECT a FROM x") == (("temporary",),)
         shell.ok("USE hides")
+        ((catalog,),) = shell.ok("SELECT current_catalog()")
+        shell.ok("SET CATALOG spark_catalog")
+        assert shell.ok(f"SELECT a FROM {catalog}.s2.x") == (("of s2",),)
+        shell.ok(f"USE {catalog}.hides")
 
         assert "ALREADY_EXISTS" in shell.run("CREATE TEMPORARY TABLE x (b INT)").error
         shell.ok("CREATE TEMPORARY TABLE IF NOT EXISTS x (b INT)")

@@ -42,13 +42,13 @@ def find_relation(
 
 
 def is_current(session: PlannerSession, access: CatalogAccess, identifier: Identifier) -> bool:
-    """Whether a name may have been written without a namespace.
+    """Whether the name is in the current namespace; while another catalog is current: the default.
 
-    While another catalog is current, no name of this catalog can be written so. Temporary tables
-    then have to be found by a qualified name, so this is True for every name.
+    These are the names that a temporary table hides.
     """
     catalog, namespace = session.current()
-    return catalog != access.name or [identifier.namespace] == (namespace or [DEFAULT_NAMESPACE])
+    current = namespace if catalog == access.name else []
+    return [identifier.namespace] == (current or [DEFAULT_NAMESPACE])
 
 
 def temporary_identifier(identifier: Identifier) -> Identifier:
