@@ -95,14 +95,17 @@ class PlannerEndpoint:
             return _error(Failure.of(error))
         except CapturedException as error:
             if error._origin is None:
-                raise
+                return self._internal_error(error, request)
             reply.rethrow(error._origin)
         except Py4JJavaError as error:
             reply.rethrow(error.java_exception)
         except Exception as error:  # noqa: BLE001 - the process edge: the JVM must get an answer
-            _log.exception("request %s failed", request)
-            return _error(Failure.of(InternalError(error=error, request=request, log=self._log)))
+            return self._internal_error(error, request)
         return "{}"
+
+    def _internal_error(self, error: Exception, request: str) -> str:
+        _log.exception("request %s failed", request)
+        return _error(Failure.of(InternalError(error=error, request=request, log=self._log)))
 
     def _session(self, session_id: str, java_session: Any) -> PlannerSession:
         with self._lock:

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+from pyspark.errors.exceptions.captured import CapturedException
+
 from table_store.catalog.planner.process.endpoint import PlannerEndpoint
 from table_store.catalog.planner.process.handler import handlers
 from table_store.catalog.planner.process.session import PlannerSession
@@ -18,8 +21,22 @@ class Numbered:
     id: int
 
 
+class Uncaptured(CapturedException):
+    """One of PySpark's own that stands for no exception of the JVM."""
+
+    def __init__(self) -> None:
+        self._origin = None
+
+    def __str__(self) -> str:
+        return "no JVM exception"
+
+
 def fails(session: PlannerSession, request: Numbered) -> None:
     raise KeyError("x")
+
+
+def fails_in_pyspark(session: PlannerSession, request: Numbered) -> None:
+    raise Uncaptured
 
 
 def refuses(session: PlannerSession, request: Numbered) -> None:
@@ -61,10 +78,13 @@ def test_a_request_of_another_form_is_refused() -> None:
     assert "Numbered has no 'name'" in error["message"]
 
 
-def test_an_internal_error_names_the_log() -> None:
-    error = answered(fails, {"id": 1})["error"]
+@pytest.mark.parametrize(
+    ("function", "said"), [(fails, "KeyError"), (fails_in_pyspark, "no JVM exception")]
+)
+def test_an_internal_error_names_the_log(function: Callable[..., Any], said: str) -> None:
+    error = answered(function, {"id": 1})["error"]
     assert error["condition"] == "TABLE_STORE_INTERNAL_ERROR"
-    assert "KeyError" in error["message"]
+    assert said in error["message"]
     assert "/logs/planner-1.log" in error["message"]
     # spark-sql prints a trace of the JVM for states that begin with XX.
     assert error["sqlState"] == "58000"
