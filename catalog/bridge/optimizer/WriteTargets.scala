@@ -9,12 +9,11 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.{Column, TableWritePrivilege}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact
 
 /** Prepares the targets of write statements before Spark resolves them.
   *
-    * An INSERT sees the columns that it may write: no computed columns, and the one that 'change-type-column' names.
+  * An INSERT sees the columns that it may write: no computed columns, and the one that 'change-type-column' names.
   * MERGE and UPDATE see every column. The planner distinguishes the statements by their privileges. */
 class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
   private val state = session.asInstanceOf[org.apache.spark.sql.classic.SparkSession].sessionState
@@ -122,7 +121,7 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
     val name = target.multipartIdentifier.last
     if (name.contains(WriteTargets.separator)) target
     else target.copy(multipartIdentifier = target.multipartIdentifier.init :+ (name + WriteTargets.separator +
-      compact(("column" -> column) ~ ("at" -> at) ~ ("static" -> static))))
+      compact(Requests.ChangeType(column, at, static).toJson)))
   }
 }
 

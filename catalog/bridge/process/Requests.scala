@@ -59,6 +59,9 @@ object Requests {
     def isSystemTable: Boolean = handle \ "kind" == JString("SystemTableHandle")
   }
 
+  /** The column of change types that an INSERT names; it is appended to the name of the INSERT's table. */
+  case class ChangeType(column: String, at: Int, static: Seq[String]) extends Record
+
   // Values of enumerations
 
   object StagingMode {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from table_store.catalog.bridge.shared_text import shared_name
 from table_store.catalog.planner.protocol.json_form import ProtocolError, from_json
-from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.planner.protocol.relations import ChangeType, RelationReference
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import parse_type
@@ -27,19 +27,6 @@ _PLACEHOLDERS: Final[Mapping[str, str]] = {
     "TIMESTAMP_NTZ": "TIMESTAMP_NTZ'1970-01-01 00:00:00'",
 }
 _INSERT: Final = (frozenset({"INSERT"}), frozenset({"INSERT", "DELETE"}))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeType:
-    """The column of an INSERT's query that holds each row's change type.
-
-    `at` is its position among the query's columns; these exclude the `static` columns, whose
-    values PARTITION (column = value) gives.
-    """
-
-    column: str
-    at: int
-    static: tuple[str, ...]
 
 
 def split_change_type(relation: RelationReference) -> tuple[RelationReference, ChangeType | None]:

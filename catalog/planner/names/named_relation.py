@@ -46,9 +46,7 @@ def is_current(session: PlannerSession, access: CatalogAccess, identifier: Ident
 
     These are the names that a temporary table hides.
     """
-    catalog, namespace = session.current()
-    current = namespace if catalog == access.name else []
-    return [identifier.namespace] == (current or [DEFAULT_NAMESPACE])
+    return identifier.namespace == session.namespace_in(access.name)
 
 
 def temporary_identifier(identifier: Identifier) -> Identifier:

@@ -59,9 +59,8 @@ def system_table_name(
     if len(namespace) == 2:
         return SystemTableName(namespace[:1], namespace[1], name.lower())
     if len(namespace) == 1 and access.warehouse.find_namespace(namespace[0]) is None:
-        catalog, current = session.current()
-        where = tuple(current) if catalog == access.name else ("default",)
-        return SystemTableName(where, namespace[0], name.lower())
+        where = session.namespace_in(access.name)
+        return SystemTableName((where,), namespace[0], name.lower())
     return None
 
 

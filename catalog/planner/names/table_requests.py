@@ -1,8 +1,8 @@
-"""Requests about tables by name: load, create, replace, alter, drop, rename."""
+"""Requests about tables by name: load, list, alter, drop, rename."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -23,57 +23,45 @@ from table_store.catalog.planner.names.catalog_access import CatalogAccess, requ
 from table_store.catalog.planner.names.foreign_requests import (
     drop_foreign,
     foreign_to_alter,
-    is_foreign,
     loaded_foreign,
-    place_of_foreign,
 )
 from table_store.catalog.planner.names.insert_columns import (
-    ChangeType,
-    inserted_columns,
     seen_columns,
     split_change_type,
 )
 from table_store.catalog.planner.names.managed_table import describe_table
 from table_store.catalog.planner.names.named_relation import (
     find_relation,
-    is_current,
     own_identifier,
     temporary_identifier,
 )
-from table_store.catalog.planner.names.spark_table import TEMPORARY, definition_of, properties_of
+from table_store.catalog.planner.names.spark_table import properties_of
 from table_store.catalog.planner.names.system_relation import (
     SystemTableName,
     describe_system_table,
     system_table_name,
 )
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
+from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.namespaces import ListTables
 from table_store.catalog.planner.protocol.relations import (
     CatalogReference,
+    ChangeType,
     RelationReference,
     one_level,
 )
 from table_store.catalog.planner.protocol.tables import (
-    AbortStaged,
     AlterTable,
     CanAlter,
-    CommitStaged,
-    CreateTable,
-    DeclaredTable,
     DescribedTable,
     DropTable,
-    ForeignPlace,
-    LikeSource,
     LoadedTable,
     LoadRelation,
     LoadTable,
     RenameTable,
-    StageTable,
     TableExists,
 )
 from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
-from table_store.catalog.tables.staged_table import StagedTable, StagingMode
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import (
     InvalidOptionError,
@@ -81,12 +69,7 @@ from table_store.storage.kernel.errors import (
     NotFoundError,
     UnsupportedTypeError,
 )
-from table_store.storage.kernel.secrets import REDACTED
-from table_store.storage.log_store.log_listener import LogListener
-from table_store.storage.log_store.log_settings import LogSystem, log_system
 from table_store.storage.log_store.logged_table import open_logged
-from table_store.storage.options.options import OptionScope
-from table_store.storage.options.table_options import TABLE_OPTIONS
 
 Found: TypeAlias = TableLifecycle | NameRecord | ViewDefinition | None
 """What a name stands for, as `find_relation` returns it."""
@@ -159,51 +142,6 @@ def listed(
     if name is None or access.warehouse.find_namespace(name) is None:
         raise NamespaceNotFoundError(namespace=".".join(namespace))
     return tuple(r.identifier.name for r in access.warehouse.records(name, tuple(kinds)))
-
-
-def create_table(session: PlannerSession, request: CreateTable) -> DescribedTable | ForeignPlace:
-    """Make a managed table; for a foreign table, return the place where Spark is to make it.
-
-    Raises:
-        NamespaceNotFoundError: its namespace does not exist.
-        AlreadyExistsError: its name is taken.
-    """
-    return _staged(
-        session,
-        request.relation,
-        request.definition,
-        StagingMode.CREATE,
-        like=request.like,
-        is_committed=True,
-    )
-
-
-def stage_table(session: PlannerSession, request: StageTable) -> DescribedTable | ForeignPlace:
-    """Make a table that nobody sees before `commit_staged`.
-
-    Raises:
-        NamespaceNotFoundError, AlreadyExistsError: as `create_table`.
-        NotFoundError: there is no table to replace.
-    """
-    return _staged(session, request.relation, request.definition, request.mode)
-
-
-def commit_staged(session: PlannerSession, request: CommitStaged) -> None:
-    """Make a staged table visible."""
-    lifecycle = _lifecycle(session, request.table)
-    managed = lifecycle.commit_staged(_staged_table(request.table))
-    options = TABLE_OPTIONS.parse(managed.schema.options, OptionScope.TABLE)
-    if log_system(options) is LogSystem.KAFKA:  # its rows were written before it had a topic
-        file_io = lifecycle.warehouse.places.file_io_of(managed.location)
-        table = open_logged(managed.location, file_io)
-        snapshot = table.latest_snapshot()
-        if snapshot is not None:
-            LogListener(table).on_commit(snapshot, table.schema)
-
-
-def abort_staged(session: PlannerSession, request: AbortStaged) -> None:
-    """Remove a staged table."""
-    _lifecycle(session, request.table).abort_staged(_staged_table(request.table))
 
 
 def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
@@ -307,6 +245,20 @@ def managed_table(
     return access, access.lifecycle.load(identifier)
 
 
+def version_number(text: str) -> int:
+    """The snapshot id that the text after VERSION states.
+
+    Raises:
+        InvalidOptionError: it is no number.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidOptionError(
+            key="VERSION", value=text, reason="a version is the number of a snapshot"
+        ) from None
+
+
 # -- details -------------------------------------------------------------------------------------
 
 
@@ -345,7 +297,7 @@ def _loaded(
     file_io = lifecycle.warehouse.places.file_io_of(managed.location)
     table = open_logged(managed.location, file_io)
     snapshot = table.snapshot(
-        version=None if version is None else _version(version),
+        version=None if version is None else version_number(version),
         timestamp_ms=timestamp_ms,
     )
     travels = timestamp_us is not None or version is not None
@@ -374,79 +326,6 @@ def _is_of_computed(change: TableChange, schema: TableSchema) -> bool:
         field.generated is not None and field.name.lower() == change.path[0].lower()
         for field in schema.fields
     )
-
-
-def _version(version: str) -> int:
-    try:
-        return int(version)
-    except ValueError:
-        raise InvalidOptionError(
-            key="VERSION AS OF", value=version, reason="a version is the number of a snapshot"
-        ) from None
-
-
-def _staged(
-    session: PlannerSession,
-    relation: RelationReference,
-    declared: DeclaredTable,
-    mode: StagingMode,
-    *,
-    like: LikeSource | None = None,
-    is_committed: bool = False,
-) -> DescribedTable | ForeignPlace:
-    access = CatalogAccess.of(session, relation.catalog)
-    if is_foreign(declared.properties):
-        return place_of_foreign(access, relation, mode)
-    identifier = require_identifier(relation)
-    is_temporary = declared.properties.get(TEMPORARY) == "true"
-    if is_temporary and not is_current(session, access, identifier):
-        raise InvalidSchemaError(
-            reason=f"a temporary table belongs to the session, not to namespace "
-            f"'{identifier.namespace}'; name it without one"
-        )
-    lifecycle = access.temporary.begin() if is_temporary else access.lifecycle
-    own = temporary_identifier(identifier) if is_temporary else identifier
-    definition = definition_of(declared, like, _options_of_source(access, like))
-    staged = lifecycle.stage(own, definition, mode, settings=session.confs("table-storage."))
-    if is_committed:
-        lifecycle.commit_staged(staged)
-    file_io = lifecycle.warehouse.places.file_io_of(staged.location)
-    schema = open_logged(staged.location, file_io).schema
-    return describe_table(
-        schema,
-        name=access.qualified(identifier),
-        properties=properties_of(schema, staged.location),
-        handle=TableHandle(
-            path=staged.location,
-            schema_id=schema.id,
-            snapshot_id=None,
-            staged=staged.to_json(),
-            is_temporary=is_temporary,
-        ),
-        columns=None if is_committed else inserted_columns(schema, None),
-    )
-
-
-def _options_of_source(access: CatalogAccess, like: LikeSource | None) -> Mapping[str, str]:
-    """The options of LIKE's managed source, if Spark's properties redact a secret among them."""
-    if like is None or REDACTED not in like.properties.values():
-        return {}
-    handle = like.handle
-    assert isinstance(handle, TableHandle), "no other table has such properties"
-    table = open_logged(handle.path, access.warehouse.places.file_io_of(handle.path))
-    return table.schema_store.get(handle.schema_id).options
-
-
-def _lifecycle(session: PlannerSession, table: TableReference) -> TableLifecycle:
-    access = CatalogAccess.of(session, table.relation.catalog)
-    is_temporary = table.table_handle.is_temporary
-    return access.temporary.lifecycle() if is_temporary else access.lifecycle
-
-
-def _staged_table(table: TableReference) -> StagedTable:
-    text = table.table_handle.staged
-    assert text is not None, "Spark commits and aborts what it has staged"
-    return StagedTable.from_json(text)
 
 
 def _load_system_table(

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
+from table_store.catalog.names.identifier import DEFAULT_NAMESPACE
+
 
 class PlannerSession:
     """A Spark session of the JVM, attached only when a request needs it.
@@ -60,3 +62,8 @@ class PlannerSession:
         """(current catalog, current namespace)."""
         manager = self.spark._jsparkSession.sessionState().catalogManager()
         return str(manager.currentCatalog().name()), [str(n) for n in manager.currentNamespace()]
+
+    def namespace_in(self, catalog: str) -> str:
+        """The current namespace while `catalog` is the current one, else the default namespace."""
+        current, namespace = self.current()
+        return namespace[0] if current == catalog and namespace else DEFAULT_NAMESPACE

@@ -46,6 +46,19 @@ class RelationReference:
         return ".".join([*self.namespace, self.name])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeType:
+    """The column of an INSERT's query that holds each row's change type.
+
+    The bridge appends it to the name of the INSERT's table. `at` is its position among the query's
+    columns; these exclude the `static` columns, whose values PARTITION (column = value) gives.
+    """
+
+    column: str
+    at: int
+    static: tuple[str, ...]
+
+
 def one_level(namespace: tuple[str, ...]) -> str | None:
     """Return the one level of a namespace, the default one if empty; None for several levels."""
     levels = namespace or (DEFAULT_NAMESPACE,)

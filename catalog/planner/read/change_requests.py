@@ -5,7 +5,7 @@ from __future__ import annotations
 from table_store.catalog.errors import RelationNotFoundError
 from table_store.catalog.names.name_record import TableTarget
 from table_store.catalog.planner.names.changelog import describe_changes
-from table_store.catalog.planner.names.table_requests import managed_table
+from table_store.catalog.planner.names.table_requests import managed_table, version_number
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.changes import Changelog, LoadChangelog, StatedBound
 from table_store.catalog.tables.lifecycle import ManagedTable
@@ -13,7 +13,7 @@ from table_store.storage.file_store.changes.change_range import ChangeBound
 from table_store.storage.file_store.changes.change_split import ChangeMode
 from table_store.storage.file_store.model.errors import ChangesNotAvailableError
 from table_store.storage.kernel.clock import time_text
-from table_store.storage.kernel.errors import InvalidOptionError, NotFoundError
+from table_store.storage.kernel.errors import NotFoundError
 from table_store.storage.log_store.logged_table import open_logged
 
 
@@ -58,19 +58,10 @@ def _bound(given: StatedBound | None) -> ChangeBound | None:
     if given is None:
         return None
     return ChangeBound(
-        version=None if given.version is None else _version(given.version),
+        version=None if given.version is None else version_number(given.version),
         timestamp_us=given.timestamp_us,
         is_inclusive=given.is_inclusive,
     )
-
-
-def _version(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidOptionError(
-            key="VERSION", value=text, reason="a version is the number of a snapshot"
-        ) from None
 
 
 def _replacement(managed: ManagedTable) -> str:

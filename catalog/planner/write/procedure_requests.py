@@ -62,7 +62,6 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
     """Run a procedure; return its result rows and their columns."""
     procedure = _find(request.procedure)
     access = CatalogAccess.of(session, request.procedure.catalog)
-    current_catalog, current_namespace = session.current()
 
     def compact(table: ManagedTable, partition: Mapping[str, str]) -> Mapping[str, int]:
         name = (access.name, table.identifier.namespace, table.identifier.name)
@@ -73,7 +72,7 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
     context = ProcedureContext(
         lifecycle=access.lifecycle,
         catalog_name=access.name,
-        namespace=current_namespace[0] if current_catalog == access.name else "default",
+        namespace=session.namespace_in(access.name),
         time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
         compact=compact,
     )

@@ -8,10 +8,13 @@ import pytest
 
 from table_store.catalog.planner.names.insert_columns import (
     CHANGE_TYPE_SEPARATOR,
-    ChangeType,
     split_change_type,
 )
-from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
+from table_store.catalog.planner.protocol.relations import (
+    CatalogReference,
+    ChangeType,
+    RelationReference,
+)
 
 CATALOG = CatalogReference(name="c", options={}, allowed_roots="")
 

@@ -24,6 +24,7 @@ from table_store.catalog.planner.protocol.json_form import (
     request_name,
     writer_of,
 )
+from table_store.catalog.planner.protocol.relations import ChangeType
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.read.live_rows_task import LIVE_ROWS
 from table_store.catalog.planner.requests import REQUESTS
@@ -102,7 +103,7 @@ def unions_in_scala() -> Mapping[frozenset[str], str]:
 
 def in_python() -> Mapping[str, type[Any]]:
     """All dataclasses that requests are made of, without what only the planner understands."""
-    known: dict[str, type[Any]] = {}
+    known: dict[str, type[Any]] = {"ChangeType": ChangeType}  # a part of a table's name
     for handler in HANDLERS.values():
         _add(handler.request, known)
     return known

@@ -1,0 +1,146 @@
+"""Requests that create or replace managed tables, some of them staged until their commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
+from table_store.catalog.planner.names.foreign_requests import is_foreign, place_of_foreign
+from table_store.catalog.planner.names.insert_columns import inserted_columns
+from table_store.catalog.planner.names.managed_table import describe_table
+from table_store.catalog.planner.names.named_relation import is_current, temporary_identifier
+from table_store.catalog.planner.names.spark_table import TEMPORARY, definition_of, properties_of
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
+from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.planner.protocol.tables import (
+    AbortStaged,
+    CommitStaged,
+    CreateTable,
+    DeclaredTable,
+    DescribedTable,
+    ForeignPlace,
+    LikeSource,
+    StageTable,
+)
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.staged_table import StagedTable, StagingMode
+from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.secrets import REDACTED
+from table_store.storage.log_store.log_listener import LogListener
+from table_store.storage.log_store.log_settings import LogSystem, log_system
+from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.options.options import OptionScope
+from table_store.storage.options.table_options import TABLE_OPTIONS
+
+
+def create_table(session: PlannerSession, request: CreateTable) -> DescribedTable | ForeignPlace:
+    """Make a managed table; for a foreign table, return the place where Spark is to make it.
+
+    Raises:
+        NamespaceNotFoundError: its namespace does not exist.
+        AlreadyExistsError: its name is taken.
+    """
+    return _staged(
+        session,
+        request.relation,
+        request.definition,
+        StagingMode.CREATE,
+        like=request.like,
+        is_committed=True,
+    )
+
+
+def stage_table(session: PlannerSession, request: StageTable) -> DescribedTable | ForeignPlace:
+    """Make a table that nobody sees before `commit_staged`.
+
+    Raises:
+        NamespaceNotFoundError, AlreadyExistsError: as `create_table`.
+        NotFoundError: there is no table to replace.
+    """
+    return _staged(session, request.relation, request.definition, request.mode)
+
+
+def commit_staged(session: PlannerSession, request: CommitStaged) -> None:
+    """Make a staged table visible."""
+    lifecycle = _lifecycle(session, request.table)
+    managed = lifecycle.commit_staged(_staged_table(request.table))
+    options = TABLE_OPTIONS.parse(managed.schema.options, OptionScope.TABLE)
+    if log_system(options) is LogSystem.KAFKA:  # its rows were written before it had a topic
+        file_io = lifecycle.warehouse.places.file_io_of(managed.location)
+        table = open_logged(managed.location, file_io)
+        snapshot = table.latest_snapshot()
+        if snapshot is not None:
+            LogListener(table).on_commit(snapshot, table.schema)
+
+
+def abort_staged(session: PlannerSession, request: AbortStaged) -> None:
+    """Remove a staged table."""
+    _lifecycle(session, request.table).abort_staged(_staged_table(request.table))
+
+
+# -- details -------------------------------------------------------------------------------------
+
+
+def _staged(
+    session: PlannerSession,
+    relation: RelationReference,
+    declared: DeclaredTable,
+    mode: StagingMode,
+    *,
+    like: LikeSource | None = None,
+    is_committed: bool = False,
+) -> DescribedTable | ForeignPlace:
+    access = CatalogAccess.of(session, relation.catalog)
+    if is_foreign(declared.properties):
+        return place_of_foreign(access, relation, mode)
+    identifier = require_identifier(relation)
+    is_temporary = declared.properties.get(TEMPORARY) == "true"
+    if is_temporary and not is_current(session, access, identifier):
+        raise InvalidSchemaError(
+            reason=f"a temporary table belongs to the session, not to namespace "
+            f"'{identifier.namespace}'; name it without one"
+        )
+    lifecycle = access.temporary.begin() if is_temporary else access.lifecycle
+    own = temporary_identifier(identifier) if is_temporary else identifier
+    definition = definition_of(declared, like, _options_of_source(access, like))
+    staged = lifecycle.stage(own, definition, mode, settings=session.confs("table-storage."))
+    if is_committed:
+        lifecycle.commit_staged(staged)
+    file_io = lifecycle.warehouse.places.file_io_of(staged.location)
+    schema = open_logged(staged.location, file_io).schema
+    return describe_table(
+        schema,
+        name=access.qualified(identifier),
+        properties=properties_of(schema, staged.location),
+        handle=TableHandle(
+            path=staged.location,
+            schema_id=schema.id,
+            snapshot_id=None,
+            staged=staged.to_json(),
+            is_temporary=is_temporary,
+        ),
+        columns=None if is_committed else inserted_columns(schema, None),
+    )
+
+
+def _options_of_source(access: CatalogAccess, like: LikeSource | None) -> Mapping[str, str]:
+    """The options of LIKE's managed source, if Spark's properties redact a secret among them."""
+    if like is None or REDACTED not in like.properties.values():
+        return {}
+    handle = like.handle
+    assert isinstance(handle, TableHandle), "no other table has such properties"
+    table = open_logged(handle.path, access.warehouse.places.file_io_of(handle.path))
+    return table.schema_store.get(handle.schema_id).options
+
+
+def _lifecycle(session: PlannerSession, table: TableReference) -> TableLifecycle:
+    access = CatalogAccess.of(session, table.relation.catalog)
+    is_temporary = table.table_handle.is_temporary
+    return access.temporary.lifecycle() if is_temporary else access.lifecycle
+
+
+def _staged_table(table: TableReference) -> StagedTable:
+    text = table.table_handle.staged
+    assert text is not None, "Spark commits and aborts what it has staged"
+    return StagedTable.from_json(text)
