@@ -34,6 +34,35 @@ class InvalidIdentifierError(TableStoreError):
         )
 
 
+class UnsupportedQueryError(TableStoreError):
+    """A materialized view cannot be kept equal to this query."""
+
+    condition = "TABLE_STORE_UNSUPPORTED_VIEW_QUERY"
+    sql_state = "0A000"
+
+    def __init__(self, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"A materialized view cannot be kept equal to this query: {reason}. Change the query, "
+            "or make a plain VIEW of it."
+        )
+
+
+class MaterializedViewError(TableStoreError):
+    """A statement would change the rows or columns of a materialized view."""
+
+    condition = "TABLE_STORE_MATERIALIZED_VIEW"
+    sql_state = "42809"
+
+    def __init__(self, *, name: str, operation: str) -> None:
+        self.name = name
+        self.operation = operation
+        super().__init__(
+            f"{operation} cannot be done to the materialized view {name}: its rows are the result "
+            f"of its query. Change the tables that the query reads, then REFRESH MATERIALIZED VIEW."
+        )
+
+
 class RelationNotFoundError(NotFoundError):
     """No table or view has the name that a statement looks up; Spark says so in its own words."""
 

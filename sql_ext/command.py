@@ -5,12 +5,16 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 
 from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.planner.jobs.materialized_view_requests import (
+    names_of_materialized_views,
+    refresh_materialized_view,
+)
 from table_store.catalog.planner.names.catalog_access import WAREHOUSE
 from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, require_managed
 from table_store.catalog.planner.names.table_requests import drop_temporary, managed_table
@@ -31,9 +35,11 @@ from table_store.sql_ext.statements.statements import (
     DescribeExtended,
     DropTemporaryTable,
     PartitionTerm,
+    RefreshMaterializedView,
     ResetOption,
     SetOption,
     ShowCreateTable,
+    ShowMaterializedViews,
     ShowOption,
 )
 from table_store.storage.kernel.errors import (
@@ -165,6 +171,18 @@ def _drop_temporary(session: PlannerSession, command: DropTemporaryTable) -> Row
     return []
 
 
+def _refresh(session: PlannerSession, command: RefreshMaterializedView) -> Rows:
+    relation = require_managed(session, command.name)
+    done = refresh_materialized_view(session, relation, is_full=command.is_full)
+    return [asdict(view) for view in done]
+
+
+def _show_views(session: PlannerSession, command: ShowMaterializedViews) -> Rows:
+    relation = require_managed(session, (*command.namespace, "any"))
+    found = names_of_materialized_views(session, relation)
+    return [{"namespace": namespace, "view": name} for namespace, name in found]
+
+
 def _explain(_: PlannerSession, command: ExplainedCommand) -> Rows:
     return [{"plan": f"== Physical Plan ==\nExecute {command.plan}\n"}]
 
@@ -204,5 +222,20 @@ COMMANDS: Final[Mapping[type[RunnableCommand], CommandKind]] = {
     ResetOption: CommandKind((), _reset),
     CreateCatalog: CommandKind((), _create_catalog),
     DropTemporaryTable: CommandKind((), _drop_temporary),
+    RefreshMaterializedView: CommandKind(
+        (
+            ("view", pa.string()),
+            ("barrier", pa.int64()),
+            ("rule", pa.string()),
+            ("reason", pa.string()),
+            ("rows_read", pa.int64()),
+            ("rows_changed", pa.int64()),
+            ("milliseconds", pa.int64()),
+        ),
+        _refresh,
+    ),
+    ShowMaterializedViews: CommandKind(
+        (("namespace", pa.string()), ("view", pa.string())), _show_views
+    ),
     ExplainedCommand: CommandKind((("plan", pa.string()),), _explain),
 }

@@ -12,9 +12,11 @@ from table_store.sql_ext.statements.statements import (
     CreateCatalog,
     DescribeExtended,
     DropTemporaryTable,
+    RefreshMaterializedView,
     ResetOption,
     SetOption,
     ShowCreateTable,
+    ShowMaterializedViews,
     ShowOption,
 )
 
@@ -32,9 +34,11 @@ RunnableCommand: TypeAlias = (
     | DescribeExtended
     | DropTemporaryTable
     | ExplainedCommand
+    | RefreshMaterializedView
     | ResetOption
     | SetOption
     | ShowCreateTable
+    | ShowMaterializedViews
     | ShowOption
 )
 """A statement that the planner runs when Spark executes it."""

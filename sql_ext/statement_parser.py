@@ -24,6 +24,11 @@ from table_store.sql_ext.statements.table_command import (
     parse_show_create,
     parse_use_catalog,
 )
+from table_store.sql_ext.statements.view_command import (
+    parse_drop_view,
+    parse_refresh,
+    parse_show_views,
+)
 
 _ANY_TEXT_WORDS = frozenset({"SET", "RESET", "ADD", "LIST", "REFRESH"})
 _EXPLAIN_MODES = frozenset({"EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL"})
@@ -79,9 +84,10 @@ _PARSERS: dict[str, Callable[[TokenCursor], Command | None]] = {
     "ALTER": parse_compact,
     "DESC": parse_describe,
     "DESCRIBE": parse_describe,
-    "DROP": parse_drop_temporary_table,
+    "DROP": lambda cursor: parse_drop_view(cursor) or parse_drop_temporary_table(cursor),
+    "REFRESH": parse_refresh,
     "SET": parse_set,
     "RESET": parse_reset,
-    "SHOW": parse_show_create,
+    "SHOW": lambda cursor: parse_show_views(cursor) or parse_show_create(cursor),
     "USE": parse_use_catalog,
 }

@@ -10,7 +10,8 @@ from pyspark.sql.types import DataType, StructType
 
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.names.identifier import quoted, quoted_parts
-from table_store.catalog.planner.names.catalog_of import managed_relation
+from table_store.catalog.planner.jobs.materialized_view_requests import materialized_view
+from table_store.catalog.planner.names.catalog_of import managed_relation, require_managed
 from table_store.catalog.planner.names.mirror_requests import mirror_when_asked
 from table_store.catalog.planner.names.spark_table import TEMPORARY
 from table_store.catalog.planner.names.table_requests import managed_table
@@ -24,6 +25,7 @@ from table_store.sql_ext.statements.statements import (
     Command,
     CreateTable,
     DescribeExtended,
+    DropMaterializedView,
     Explained,
     Rewritten,
     ShowCreateTable,
@@ -54,6 +56,8 @@ def _command(
         return SparkStatement(sql=_create_table(session, command))
     if isinstance(command, UseCatalog):
         return SparkStatement(sql=f"SET CATALOG {quoted(command.name)}")
+    if isinstance(command, DropMaterializedView):
+        return SparkStatement(sql=_drop_view(session, command))
     if isinstance(command, DescribeExtended | ShowCreateTable) and not _is_managed(
         session, command.name
     ):
@@ -67,6 +71,17 @@ def _command(
         schema=command_schema(command),
         before=before,
     )
+
+
+def _drop_view(session: PlannerSession, command: DropMaterializedView) -> str:
+    """DROP TABLE, which also drops what Spark has cached of it."""
+    relation = require_managed(session, command.name)
+    try:
+        materialized_view(session, relation)
+    except NotFoundError:
+        if not command.if_exists:
+            raise
+    return f"DROP TABLE IF EXISTS {quoted_parts(command.name)}"
 
 
 def _is_managed(session: PlannerSession, name: tuple[str, ...]) -> bool:

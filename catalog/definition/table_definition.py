@@ -22,7 +22,7 @@ from table_store.catalog.definition.declared_type import (
     stored_type,
 )
 from table_store.catalog.definition.sql_literal import parse_literal
-from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema, new_schema
 from table_store.storage.kernel.errors import (
     InvalidOptionError,
     InvalidSchemaError,
@@ -70,7 +70,8 @@ _REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
 class TableDefinition:
     """A managed table as CREATE TABLE describes it, before ids and defaults are added.
 
-    The ids of `columns` have no meaning yet. `watermark` is (column, SQL expression).
+    The ids of `columns` have no meaning yet. `watermark` is (column, SQL expression). Only a
+    materialized view has a `query`.
     """
 
     columns: tuple[Field, ...]
@@ -80,6 +81,7 @@ class TableDefinition:
     comment: str | None = None
     constraint_name: str | None = None
     watermark: tuple[str, str] | None = None
+    query: StoredQuery | None = None
 
     def with_options(self, options: Mapping[str, str]) -> TableDefinition:
         """Return the same definition with other options."""
@@ -101,6 +103,7 @@ class TableDefinition:
             time_ms=time_ms,
             constraint_name=self.constraint_name,
             watermark=self.watermark,
+            query=self.query,
         )
         _check_stored_order(schema)
         return schema

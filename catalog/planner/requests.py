@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from table_store.catalog.planner.jobs import materialized_view_requests
 from table_store.catalog.planner.names import (
     foreign_requests,
     mirror_requests,
@@ -45,6 +46,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     foreign_requests.record_foreign,
     mirror_requests.mirror_entry,
     view_requests.list_views,
+    materialized_view_requests.create_materialized_view,
     view_requests.define_view,
     view_requests.note_view_columns,
     view_requests.drop_view,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from table_store.catalog.jobs.progress import read_progress
 from table_store.storage.file_store.metadata.live_files import PartitionSummary
 from table_store.storage.file_store.metadata.watermark import is_wall_time
 from table_store.storage.file_store.model.partition_path import partition_folders
@@ -83,7 +84,20 @@ def describe_rows(
     rows["file.path"] = DescribeRow("file.path", path, "where the files are")
     rows["watermark"] = _watermark_row(watermark, ZoneInfo("UTC") if is_wall_time(schema) else zone)
     ordered = [rows[key] for key in _ORDER]
-    return (*first, *ordered, *_file_rows(summaries, zone))
+    return (*first, *_query_rows(table, schema, zone), *ordered, *_file_rows(summaries, zone))
+
+
+def _query_rows(
+    table: FileStoreTable, schema: TableSchema, zone: ZoneInfo
+) -> tuple[DescribeRow, ...]:
+    if schema.query is None:
+        return ()
+    progress = read_progress(table.file_io, table.path)
+    barrier = None if progress is None else _time_text(progress.barrier, zone)
+    return (
+        DescribeRow("query", schema.query.text, "query whose result the rows are"),
+        DescribeRow("barrier", barrier, "when the rows were the query's result"),
+    )
 
 
 _ORDER = (

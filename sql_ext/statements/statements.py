@@ -162,6 +162,29 @@ class CreateCatalog:
 
 
 @dataclass(frozen=True, slots=True)
+class RefreshMaterializedView:
+    """`REFRESH MATERIALIZED VIEW name [FULL]`."""
+
+    name: tuple[str, ...]
+    is_full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropMaterializedView:
+    """`DROP MATERIALIZED VIEW [IF EXISTS] name`."""
+
+    name: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShowMaterializedViews:
+    """`SHOW MATERIALIZED VIEWS [IN namespace]`; without one, of the current namespace."""
+
+    namespace: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class UseCatalog:
     """`USE CATALOG name`."""
 
@@ -186,6 +209,9 @@ Command = (
     | ResetOption
     | CreateCatalog
     | UseCatalog
+    | RefreshMaterializedView
+    | DropMaterializedView
+    | ShowMaterializedViews
 )
 
 

@@ -16,6 +16,12 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_store.catalog.jobs.progress import (
+    Progress,
+    SinkState,
+    read_progress,
+    write_progress,
+)
 from table_store.catalog.names.directory_journal import DirectoryJournal, claimed_by
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.lock import LeaseCatalogLock
@@ -40,7 +46,7 @@ from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_files import SnapshotFiles
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.file_store.model.errors import CommitStateUnknownError
-from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema, new_schema
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import Clock
@@ -66,6 +72,12 @@ ELSEWHERE: Final = ProcessIdentity(host="elsewhere", pid=7, start="x")
 TABLE: Final = Identifier("sales", "orders")
 VIEW: Final = Identifier("sales", "recent")
 FOREIGN: Final = Identifier("sales", "old")
+QUERY: Final = StoredQuery(
+    text="SELECT 'é' AS id",
+    current_catalog="c",
+    current_namespace=("sales",),
+    settings={"spark.sql.ansi.enabled": "true"},
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,11 +189,27 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
     with suppress(CommitStateUnknownError), Pins(table.file_io, table.path).pinned(snapshot, "x"):
         raise CommitStateUnknownError(table="", commit_user="", commit_identifier=0, reason="")
     _, (written,) = manifests_of(table.metadata, snapshot)
-    return {
-        "schema": MetadataFile(
-            path=table.schema_store.path(0),
-            read=lambda file_io: SchemaStore(file_io, table.path).get(0),
+    view = replace(table.schema, id=1, query=QUERY)
+    table.file_io.write_new(table.schema_store.path(1), view.to_bytes())
+    sources = {"/w/sales.db/é": 7, "/w/sales.db/b": 0}
+    progress = Progress(barrier=9, sources=sources, sink=SinkState(commit=8, rollback=2))
+    write_progress(table.file_io, table.path, progress)
+
+    def schema(number: int) -> MetadataFile:
+        return MetadataFile(
+            path=table.schema_store.path(number),
+            read=lambda file_io: SchemaStore(file_io, table.path).get(number),
             is_versioned=True,
+        )
+
+    return {
+        "schema": schema(0),
+        "schema of a view": schema(1),
+        "progress of a view": MetadataFile(
+            path=f"{table.path}/job/PROGRESS",
+            read=lambda file_io: read_progress(file_io, table.path) or "unknown",
+            is_versioned=True,
+            nothing="unknown",
         ),
         "snapshot": snapshot_in("snapshot", 3),
         "kept snapshot": snapshot_in(LOG_FOLDER, 2),

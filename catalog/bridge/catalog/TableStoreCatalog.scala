@@ -166,6 +166,13 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     SessionCatalogMirror.follow(catalog, from, to)
   }
 
+  // Materialized views
+  def createMaterializedView(ident: Identifier, query: Requests.StoredQuery, definition: Requests.DeclaredTable,
+      ifNotExists: Boolean): Unit = {
+    Errors.ofDefining(ident)(ask(Requests.CreateMaterializedView(relation(ident), definition, query, ifNotExists)))
+    SessionCatalogMirror.follow(catalog, ident)
+  }
+
   // Views
   private def toView(view: Answers.ViewDefinition): View = {
     val builder = new View.Builder()

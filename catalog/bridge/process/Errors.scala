@@ -10,6 +10,7 @@ import org.apache.spark.QueryContext
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.connector.catalog.Identifier
+import org.apache.spark.sql.types.StructType
 
 /** An error of the planner with its complete text: "[CONDITION] what, where, what to do. SQLSTATE: …". */
 class TableStoreException(text: String, condition: String, state: String, cause: Option[Throwable] = None)
@@ -120,6 +121,14 @@ object Errors {
       "Leave it out. SQLSTATE: 428C9",
     "TABLE_STORE_COMPUTED_COLUMN",
     "428C9"
+  )
+
+  def declaredColumns(declared: Seq[String], query: StructType): Throwable = new TableStoreException(
+    s"[TABLE_STORE_INVALID_SCHEMA] The materialized view declares ${declared.mkString(", ")}, and its query returns " +
+      s"${query.fields.map(field => s"${field.name} ${field.dataType.sql}").mkString(", ")}. Declare as many columns, " +
+      "with these types. SQLSTATE: 42611",
+    "TABLE_STORE_INVALID_SCHEMA",
+    "42611"
   )
 
   def noChangeTypeColumn(name: String, columns: Seq[String]): Throwable = new TableStoreException(

@@ -125,6 +125,21 @@ object Requests {
       extends Change[Unit]
   case class MirrorEntry(relation: RelationReference) extends Request[Option[Answers.MirroredRelation]]
 
+  // Materialized views
+
+  case class StoredQuery(
+      text: String, currentCatalog: String, currentNamespace: Seq[String], settings: Map[String, String])
+      extends Record
+  case class CreateMaterializedView(
+      relation: RelationReference, definition: DeclaredTable, query: StoredQuery, ifNotExists: Boolean)
+      extends Change[Unit]
+
+  /** What the planner asks of an analysed query; `sources` are managed tables. */
+  case class QueryFacts(
+      schema: String, sources: Seq[TableReference], others: Seq[String], functions: Seq[String],
+      isDeterministic: Boolean)
+      extends Record
+
   // Views
 
   case class ViewDefinition(

@@ -27,6 +27,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => SealedSecrets)
     extensions.injectPostHocResolutionRule(session => new ViewSchemas(session))
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
+    extensions.injectPlannerStrategy(session => new MaterializedViews(session))
     extensions.injectPlannerStrategy(_ => SessionViewStrategy)
     extensions.injectPlannerStrategy(session => new CatalogListingStrategy(session))
   }

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from table_store.catalog.definition.table_definition import columns_to_spark
+from table_store.catalog.errors import MaterializedViewError
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.protocol.tables import (
@@ -85,3 +86,13 @@ def _metadata_columns(schema: TableSchema) -> tuple[MetadataColumn, ...]:
     for field in row["fields"]:
         field["metadata"] = {}
     return (MetadataColumn(name=ROW_COLUMN, type=json.dumps(row), nullable=False), *labels)
+
+
+def refuse_view(schema: TableSchema, name: str, operation: str) -> None:
+    """Return quietly unless the table is a materialized view, which only its query changes.
+
+    Raises:
+        MaterializedViewError: it is one.
+    """
+    if schema.query is not None:
+        raise MaterializedViewError(name=name, operation=operation)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from table_store.catalog.definition.table_change import (
+    SetComment,
+    SetOption,
     TableChange,
+    UnsetOption,
     WidenColumn,
     change_from_spark,
     changed_schema,
@@ -29,7 +32,7 @@ from table_store.catalog.planner.names.insert_columns import (
     seen_columns,
     split_change_type,
 )
-from table_store.catalog.planner.names.managed_table import describe_table
+from table_store.catalog.planner.names.managed_table import describe_table, refuse_view
 from table_store.catalog.planner.names.named_relation import (
     find_relation,
     own_identifier,
@@ -73,6 +76,8 @@ from table_store.storage.log_store.logged_table import open_logged
 
 Found: TypeAlias = TableLifecycle | NameRecord | ViewDefinition | None
 """What a name stands for, as `find_relation` returns it."""
+
+_WITHOUT_COLUMNS: Final = (SetOption, UnsetOption, SetComment, type(None))
 
 
 def load_table(session: PlannerSession, request: LoadTable) -> LoadedTable:
@@ -159,6 +164,11 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
         raise RelationNotFoundError(name=request.relation.text)
     changes = [change_from_spark(change) for change in request.changes]
     own = own_identifier(access, found, identifier)
+    if not all(
+        isinstance(change, SetOption | UnsetOption | SetComment | None) for change in changes
+    ):
+        name = access.qualified(identifier)
+        refuse_view(found.load(own).schema, name, "ALTER of columns")
     found.alter(own, [change for change in changes if change is not None])
     return _loaded(access, found, identifier, LoadTable(relation=request.relation))
 
@@ -306,6 +316,8 @@ def _loaded(
         schema = table.schema_store.get(snapshot.schema_id)
     elif snapshot is not None and snapshot.schema_id > schema.id:
         schema = table.schema_store.latest(at_least=snapshot.schema_id)
+    if request.privileges:
+        refuse_view(schema, access.qualified(identifier), "/".join(sorted(request.privileges)))
     handle = TableHandle(
         path=managed.location,
         schema_id=schema.id,

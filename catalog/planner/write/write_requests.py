@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -13,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.names.identifier import quoted
+from table_store.catalog.planner.names.managed_table import refuse_view
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
@@ -80,6 +82,13 @@ def write(session: PlannerSession, request: Write, data: Any) -> int:
 
     `data` is the JVM's `WriteQuery`. Returns the number of rows written.
     """
+    return write_with(session, request, data, commit_properties(request.stream))
+
+
+def write_with(
+    session: PlannerSession, request: Write, data: Any, properties: Mapping[str, str]
+) -> int:
+    """The same; `properties` are those of the snapshot."""
     opened = opened_table(request.table)
     options = stream_write_options(request.options, request.stream)
     named = options.commit
@@ -88,7 +97,7 @@ def write(session: PlannerSession, request: Write, data: Any) -> int:
     condition = replace_condition(opened.schema, request.predicates)
     context = replace(opened.table.writer_context(opened.schema), condition=condition)
     messages = _written(session, opened, context, request, data)
-    _commit(opened, context, request, messages, options)
+    _commit(opened, context, request, messages, options, properties)
     compact_after_write(session, opened, messages, is_stream=request.stream is not None)
     EXPIRY.after_commit(opened.table, opened.schema)
     return sum(file.row_count for message in messages for file in message.added)
@@ -178,6 +187,7 @@ def can_delete_where(session: PlannerSession, request: CanDeleteWhere) -> bool:
 def delete_where(session: PlannerSession, request: DeleteWhere) -> None:
     """Drop the partitions that a DELETE or TRUNCATE names."""
     opened = opened_table(request.table)
+    refuse_view(opened.schema, opened.name, "DELETE" if request.predicates else "TRUNCATE")
     scope = overwrite_scope(opened.schema, request.predicates)
     assert scope is not None, "Spark asks can_delete_where first"
     opened.table.committer().commit(
@@ -235,6 +245,7 @@ def _commit(
     request: Write,
     messages: tuple[CommitMessage, ...],
     options: WriteOptions,
+    properties: Mapping[str, str],
 ) -> None:
     mode, command, is_stream = request.mode, request.command, request.stream is not None
     read = opened.snapshot_id or 0
@@ -266,7 +277,7 @@ def _commit(
         track_changes=options.is_tracked,
         operation="STREAM" if is_stream else command or _OPERATIONS[mode],
         expected_schema_id=opened.schema.id,
-        properties=commit_properties(request.stream),
+        properties=properties,
     )
     commit_or_delete(context, messages, publish)
 

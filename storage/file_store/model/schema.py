@@ -26,8 +26,10 @@ from table_store.storage.kernel.types import (
     to_arrow,
 )
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Format version of the schema file; see storage/FORMAT.md."""
+
+_VERSION_WITHOUT_QUERY: Final = 2
 
 RESERVED_NAMES: Final = frozenset(
     name.lower()
@@ -64,11 +66,29 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredQuery:
+    """The query that a materialized view is kept equal to.
+
+    Attributes:
+        text: SQL, as the user wrote it.
+        current_catalog: in which its names without a catalog are looked for.
+        current_namespace: in which its names without a namespace are looked for.
+        settings: of Spark, under which the text has its meaning (ANSI mode, time zone, …).
+    """
+
+    text: str
+    current_catalog: str
+    current_namespace: tuple[str, ...]
+    settings: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableSchema:
     """One version of a table's definition.
 
     Fields are in the order the user sees. `watermark` is (column, SQL expression).
-    `highest_field_id` is the greatest id ever given out, nested fields included.
+    `highest_field_id` is the greatest id ever given out, nested fields included. Only a
+    materialized view has a `query`.
     """
 
     id: int = 0
@@ -81,6 +101,7 @@ class TableSchema:
     time_ms: int
     constraint_name: str | None = None
     watermark: tuple[str, str] | None = None
+    query: StoredQuery | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.options, FrozenMap):
@@ -161,6 +182,14 @@ class TableSchema:
             "comment": self.comment,
             "timeMillis": self.time_ms,
         }
+        if self.query is None:  # an older release reads it, too
+            return to_checked_json(item, version=_VERSION_WITHOUT_QUERY)
+        item["query"] = {
+            "text": self.query.text,
+            "currentCatalog": self.query.current_catalog,
+            "currentNamespace": list(self.query.current_namespace),
+            "settings": dict(self.query.settings),
+        }
         return to_checked_json(item, version=SCHEMA_VERSION)
 
     @classmethod
@@ -191,6 +220,7 @@ def new_schema(
     time_ms: int,
     constraint_name: str | None = None,
     watermark: tuple[str, str] | None = None,
+    query: StoredQuery | None = None,
 ) -> TableSchema:
     """Return the first schema of a table: ids assigned, key columns NOT NULL, rules checked.
 
@@ -214,6 +244,7 @@ def new_schema(
         time_ms=time_ms,
         constraint_name=constraint_name,
         watermark=watermark,
+        query=query,
     )
     _check_names(draft)
     key = tuple(draft.field_named(name).name for name in primary_key)
@@ -299,7 +330,7 @@ def _check_key_columns(names: Sequence[str], schema: TableSchema, *, role: str) 
 
 
 def _schema_from_json(item: Mapping[str, Any]) -> TableSchema:
-    watermark = item["watermark"]
+    watermark, query = item["watermark"], item.get("query")
     return TableSchema(
         id=int(item["id"]),
         fields=tuple(_field_from_json(f) for f in item["fields"]),
@@ -311,6 +342,16 @@ def _schema_from_json(item: Mapping[str, Any]) -> TableSchema:
         time_ms=int(item["timeMillis"]),
         constraint_name=item["constraintName"],
         watermark=None if watermark is None else (watermark["column"], watermark["expression"]),
+        query=None if query is None else _query_from_json(query),
+    )
+
+
+def _query_from_json(item: Mapping[str, Any]) -> StoredQuery:
+    return StoredQuery(
+        text=item["text"],
+        current_catalog=item["currentCatalog"],
+        current_namespace=tuple(item["currentNamespace"]),
+        settings=FrozenMap(item["settings"]),
     )
 
 

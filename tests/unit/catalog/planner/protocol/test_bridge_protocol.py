@@ -24,6 +24,7 @@ from table_store.catalog.planner.protocol.json_form import (
     request_name,
     writer_of,
 )
+from table_store.catalog.planner.protocol.materialized_views import QueryFacts
 from table_store.catalog.planner.protocol.relations import ChangeType
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.read.live_rows_task import LIVE_ROWS
@@ -103,7 +104,9 @@ def unions_in_scala() -> Mapping[frozenset[str], str]:
 
 def in_python() -> Mapping[str, type[Any]]:
     """All dataclasses that requests are made of, without what only the planner understands."""
-    known: dict[str, type[Any]] = {"ChangeType": ChangeType}  # a part of a table's name
+    known: dict[str, type[Any]] = {}
+    for beside in (ChangeType, QueryFacts):  # a part of a table's name, an answer of the bridge
+        _add(beside, known)
     for handler in HANDLERS.values():
         _add(handler.request, known)
     return known

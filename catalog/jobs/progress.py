@@ -1,0 +1,114 @@
+"""How far a materialized view has come: the barrier, and the snapshots of its sources there.
+
+The file is written after the view's rows are committed. If the process dies between both, the next
+refresh starts from an older barrier, compares its result with the rows that are there, and writes
+what is left to write.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_store.model.snapshot import Snapshot
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
+from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
+from table_store.storage.kernel.frozen_map import FrozenMap
+
+_log = logging.getLogger(__name__)
+
+PROGRESS_VERSION: Final = 2
+_FILE: Final = "job/PROGRESS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkState:
+    """What a view's rows are known by, whatever compactions have done to its files since.
+
+    Attributes:
+        commit: the barrier of the job's last commit; 0 before the first one.
+        rollback: the last snapshot that brought back older rows; 0 for none.
+    """
+
+    commit: int = 0
+    rollback: int = 0
+
+    @classmethod
+    def of(cls, snapshot: Snapshot | None, job: str) -> SinkState:
+        """Return the state of a view at a snapshot; `job` is the commit user of its refreshes."""
+        if snapshot is None:
+            return cls()
+        commit = snapshot.commit_identifiers.get(job, 0)
+        return cls(commit=commit, rollback=snapshot.last_rollback)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """The last barrier that a view was brought to.
+
+    Attributes:
+        barrier: milliseconds since 1970, rising.
+        sources: the snapshot of each source at the barrier, by the source's directory; 0 before
+            its first commit.
+        sink: the state of the view whose rows are the query's result at the barrier.
+    """
+
+    barrier: int
+    sources: Mapping[str, int]
+    sink: SinkState
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the file; `from_bytes` is its inverse."""
+        item = {
+            "barrier": self.barrier,
+            "sources": dict(self.sources),
+            "commit": self.sink.commit,
+            "rollback": self.sink.rollback,
+        }
+        return to_checked_json(item, version=PROGRESS_VERSION)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, path: str) -> Progress:
+        """Return what `to_bytes` wrote.
+
+        Raises:
+            CorruptFileError: it is no progress, or not as it was written.
+            FormatVersionError: it was written by a newer version.
+        """
+        return from_checked_json(
+            data, _from_json, path=path, version=PROGRESS_VERSION, noun="job's progress"
+        )
+
+
+def read_progress(file_io: FileIO, location: str) -> Progress | None:
+    """Return the progress of the view in a directory; None if it has to be found out anew.
+
+    Nothing is lost with the file, so one that is damaged is as good as none.
+
+    Raises:
+        FormatVersionError: it was written by a newer version.
+    """
+    path = f"{location}/{_FILE}"
+    try:
+        return Progress.from_bytes(file_io.read_bytes(path), path=path)
+    except MissingFileError:
+        return None
+    except CorruptFileError as error:
+        _log.warning("the next refresh compares all rows: %s", error)
+        return None
+
+
+def write_progress(file_io: FileIO, location: str, progress: Progress) -> None:
+    """Replace the progress of the view in a directory."""
+    file_io.write_bytes(f"{location}/{_FILE}", progress.to_bytes())
+
+
+def _from_json(item: Mapping[str, Any]) -> Progress:
+    return Progress(
+        barrier=int(item["barrier"]),
+        sources=FrozenMap({path: int(snapshot) for path, snapshot in item["sources"].items()}),
+        sink=SinkState(commit=int(item["commit"]), rollback=int(item["rollback"])),
+    )

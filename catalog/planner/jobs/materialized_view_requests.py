@@ -1,0 +1,116 @@
+"""CREATE, REFRESH, DROP and SHOW of materialized views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from table_store.catalog.errors import NamespaceNotFoundError, WrongRelationKindError
+from table_store.catalog.names.name_record import RelationKind
+from table_store.catalog.planner.jobs.refresh import (
+    MaterializedView,
+    Refreshed,
+    refresh,
+)
+from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
+from table_store.catalog.planner.names.foreign_requests import is_foreign
+from table_store.catalog.planner.names.spark_table import definition_of
+from table_store.catalog.planner.names.table_requests import managed_table
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.materialized_views import CreateMaterializedView
+from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.tables.staged_table import StagingMode
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    InvalidSchemaError,
+    TableStoreError,
+)
+from table_store.storage.log_store.logged_table import open_logged
+
+
+def create_materialized_view(session: PlannerSession, request: CreateMaterializedView) -> None:
+    """Make a materialized view and fill it; nobody sees it before it is filled.
+
+    Raises:
+        NamespaceNotFoundError: its namespace does not exist.
+        AlreadyExistsError: its name is taken.
+        UnsupportedQueryError: a view cannot be kept equal to the query.
+    """
+    access = CatalogAccess.of(session, request.relation.catalog)
+    identifier = require_identifier(request.relation)
+    if access.warehouse.find(identifier) is not None:
+        if request.if_not_exists:
+            return
+        raise AlreadyExistsError(kind="table or view", name=str(identifier))
+    if is_foreign(request.definition.properties):
+        raise InvalidSchemaError(
+            reason="a materialized view is a managed table; leave out USING and LOCATION"
+        )
+    definition = replace(definition_of(request.definition), query=request.query)
+    settings = session.confs("table-storage.")
+    staged = access.lifecycle.stage(identifier, definition, StagingMode.CREATE, settings=settings)
+    try:
+        table = open_logged(staged.location, access.warehouse.places.file_io_of(staged.location))
+        view = MaterializedView(
+            relation=request.relation,
+            access=access,
+            table=table,
+            schema=table.schema,
+            staged=staged.to_json(),
+        )
+        refresh(session, view, is_full=True)
+    except BaseException:
+        access.lifecycle.abort_staged(staged)
+        raise
+    access.lifecycle.commit_staged(staged)
+
+
+def refresh_materialized_view(
+    session: PlannerSession, relation: RelationReference, *, is_full: bool
+) -> Sequence[Refreshed]:
+    """REFRESH MATERIALIZED VIEW: one answer for each view, the named one last.
+
+    Raises:
+        WrongRelationKindError: the name is that of another table.
+        CommitConflictError: another refresh of the same view was faster.
+    """
+    return refresh(session, materialized_view(session, relation), is_full=is_full)
+
+
+def materialized_view(session: PlannerSession, relation: RelationReference) -> MaterializedView:
+    """The materialized view of a name.
+
+    Raises:
+        NotFoundError: nothing has the name.
+        WrongRelationKindError: something else has it.
+    """
+    access, managed = managed_table(session, relation)
+    if managed.schema.query is None:
+        raise WrongRelationKindError(
+            name=str(managed.identifier), found="table", needed="materialized view"
+        )
+    table = open_logged(managed.location, access.warehouse.places.file_io_of(managed.location))
+    return MaterializedView(relation=relation, access=access, table=table, schema=managed.schema)
+
+
+def names_of_materialized_views(
+    session: PlannerSession, relation: RelationReference
+) -> list[tuple[str, str]]:
+    """(namespace, name) of the views in the namespace of `relation`, whose name has no meaning.
+
+    Raises:
+        NamespaceNotFoundError: it does not exist.
+    """
+    access = CatalogAccess.of(session, relation.catalog)
+    namespace = ".".join(relation.namespace)
+    if access.warehouse.find_namespace(namespace) is None:
+        raise NamespaceNotFoundError(namespace=namespace)
+    found = []
+    for record in access.warehouse.records(namespace, (RelationKind.TABLE,)):
+        try:
+            schema = access.lifecycle.load(record.identifier).schema
+        except TableStoreError:
+            continue  # it was dropped just now, or is damaged, which a statement about it tells
+        if schema.query is not None:
+            found.append((record.identifier.namespace, record.identifier.name))
+    return sorted(found)

@@ -1,0 +1,252 @@
+"""Goal: after each REFRESH a view is its query's result, and only the difference was written.
+
+Oracle: Spark's own run of the same query. Histories of random statements change both sources; views
+of every kind of operator follow them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from table_store import open_table
+from table_store.storage.file_store.table import FileStoreTable
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session, unlogged_errors
+
+pytestmark = pytest.mark.spark
+
+QUERIES = {
+    "projected": "SELECT id, v * 2 AS w, upper(s) AS s FROM a WHERE v > 2",
+    "joined": "SELECT a.id, a.v, b.f FROM a JOIN b ON a.v = b.v",
+    "outer_joined": "SELECT a.id, b.f FROM a FULL OUTER JOIN b ON a.v = b.v AND b.f > 0",
+    "summed": "SELECT v, count(*) AS n, sum(id) AS s, avg(id) AS m, min(s) AS l FROM a GROUP BY v",
+    "floating": "SELECT f, -f AS g, count(*) n FROM b GROUP BY f UNION ALL SELECT f, f, v FROM b",
+    "global": "SELECT count(*) AS n, max(v) AS m, sum(f) AS s FROM b WHERE f < 1000",
+    "distinct_rows": "SELECT DISTINCT v, s FROM a",
+    "without": "SELECT v FROM a EXCEPT ALL SELECT v FROM b",
+    "not_in": "SELECT id FROM a WHERE v NOT IN (SELECT v FROM b WHERE v IS NOT NULL)",
+    "correlated": "SELECT id, (SELECT count(*) FROM b WHERE b.v = a.v) AS n FROM a",
+    "ranked": "SELECT id, row_number() OVER (PARTITION BY v ORDER BY id) AS r FROM a",
+    "exploded": "SELECT id, explode(array(v, v + 1)) AS x FROM a",
+    "nested": "SELECT v, struct(s, array(v) AS l) AS x, map('k', v, 'l', id) AS m FROM a",
+}
+FLOATS = ("0.0", "-0.0", "1.5", "CAST('NaN' AS DOUBLE)", "CAST('Infinity' AS DOUBLE)", "NULL")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("views"), OWN_NAME) as session:
+        yield session
+
+
+def rows(frame: DataFrame) -> Counter[str]:
+    """A bag; texts tell 0.0 from -0.0, and NaN is NaN."""
+    return Counter(map(str, frame.collect()))
+
+
+def path_of(spark: SparkSession, table: str) -> str:
+    found = {row[0]: row[1] for row in spark.sql(f"DESCRIBE EXTENDED {table}").collect()}
+    return str(found["Location"])
+
+
+def snapshot_id(table: FileStoreTable) -> int:
+    latest = table.latest_snapshot()
+    return 0 if latest is None else latest.id
+
+
+def refreshed(spark: SparkSession, view: str, options: str = "") -> list[tuple[str, str, int]]:
+    """(view, rule, rows changed)."""
+    done = spark.sql(f"REFRESH MATERIALIZED VIEW {view} {options}").collect()
+    return [(row.view.split(".")[-1], row.rule, row.rows_changed) for row in done]
+
+
+def change(spark: SparkSession, randomly: random.Random) -> None:
+    """A statement on one of the sources."""
+    value = randomly.choice(["NULL", *map(str, range(6))])
+    key, kind = randomly.randrange(12), randomly.randrange(7)
+    if kind <= 1:
+        text = randomly.choice(["'x'", "'Y'", "NULL"])
+        spark.sql(f"INSERT INTO a VALUES ({key}, {value}, {text})")
+    elif kind == 2:
+        spark.sql(f"DELETE FROM a WHERE id % 4 = {key % 4}")
+    elif kind == 3:
+        spark.sql(f"UPDATE a SET v = {value} WHERE id < {key}")
+    elif kind == 4:
+        spark.sql(f"DELETE FROM b WHERE v = {key}")
+    else:
+        floats = ", ".join(f"({value}, {randomly.choice(FLOATS)})" for _ in range(3))
+        spark.sql(f"INSERT INTO b VALUES {floats}")
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_views_are_their_queries(spark: SparkSession, seed: int) -> None:
+    randomly = random.Random(seed)
+    spark.sql(f"CREATE NAMESPACE of_seed_{seed}")
+    spark.sql(f"USE of_seed_{seed}")
+    spark.sql("CREATE TABLE a (id BIGINT, v INT, s STRING, PRIMARY KEY (id))")
+    spark.sql("CREATE TABLE b (v INT, f DOUBLE)")
+    if seed:
+        spark.sql("INSERT INTO a SELECT id, id % 5, 'x' FROM range(10)")
+        spark.sql("INSERT INTO b VALUES (1, -0.0), (1, 0.0), (2, NULL), (NULL, 1.5)")
+    known, tables = {}, {}
+    for view, query in QUERIES.items():
+        spark.sql(f"CREATE MATERIALIZED VIEW {view} AS {query}")
+        known[view], tables[view] = rows(spark.table(view)), open_table(path_of(spark, view))
+        assert known[view] == rows(spark.sql(query)), view
+    for epoch in range(3):
+        for _ in range(randomly.randrange(1, 4)):
+            change(spark, randomly)
+        for view, query in QUERIES.items():
+            before, at = known[view], snapshot_id(tables[view])
+            ((_, rule, changed),) = refreshed(spark, view)
+            known[view] = after = rows(spark.table(view))
+            assert after == rows(spark.sql(query)), (view, epoch)
+            assert changed == sum(((before - after) + (after - before)).values()), (view, epoch)
+            assert snapshot_id(tables[view]) == at + (changed > 0)
+            assert rule in ("none", "full")
+    assert refreshed(spark, "joined") == [("joined", "none", 0)]
+
+
+def test_views_below_are_refreshed_first(spark: SparkSession) -> None:
+    spark.sql("CREATE NAMESPACE chained")
+    spark.sql("USE chained")
+    spark.sql("CREATE TABLE base (k INT, v INT)")
+    spark.sql("CREATE MATERIALIZED VIEW low AS SELECT k, sum(v) AS v FROM base GROUP BY k")
+    spark.sql("CREATE VIEW plain AS SELECT * FROM low WHERE v > 10")
+    spark.sql("CREATE MATERIALIZED VIEW high AS SELECT count(*) AS n FROM plain")
+    spark.sql("INSERT INTO base VALUES (1, 20), (2, 5)")
+    assert refreshed(spark, "high") == [("low", "full", 2), ("high", "full", 2)]
+    assert spark.table("high").collect()[0].n == 1
+    spark.sql("INSERT INTO base VALUES (2, 1)")
+    assert refreshed(spark, "high") == [("low", "full", 2), ("high", "full", 0)]
+    assert refreshed(spark, "high") == [("low", "none", 0), ("high", "none", 0)]
+    assert refreshed(spark, "high", "FULL") == [("low", "none", 0), ("high", "full", 0)]
+
+
+def test_it_is_a_table_for_every_reader(spark: SparkSession) -> None:
+    spark.sql("USE default")
+    spark.sql("CREATE TABLE sold (item STRING, pieces INT)")
+    spark.sql("INSERT INTO sold VALUES ('bolt', 3), ('nut', 4)")
+    spark.sql(
+        "CREATE MATERIALIZED VIEW IF NOT EXISTS per_item (item STRING COMMENT 'what', n BIGINT) "
+        "PARTITIONED BY (item) COMMENT 'pieces' AS SELECT item, sum(pieces) FROM sold GROUP BY item"
+    )
+    spark.sql("CREATE MATERIALIZED VIEW IF NOT EXISTS per_item AS SELECT 1 AS x")
+    (plan,) = spark.sql("EXPLAIN CREATE MATERIALIZED VIEW x AS SELECT * FROM sold").collect()[0]
+    assert "CreateMaterializedView table_store.default.x" in plan
+    assert not spark.catalog.tableExists("x")
+    spark.sql("INSERT INTO sold VALUES ('nut', 1)")
+    spark.sql("CACHE TABLE per_item")
+    refreshed(spark, "per_item")
+    assert spark.table("per_item").count() == 2
+    assert rows(spark.table("per_item")) == rows(
+        spark.sql("SELECT 'bolt' item, 3L n UNION SELECT 'nut', 5")
+    )
+    assert open_table(path_of(spark, "per_item")).scan().to_arrow().num_rows == 2
+    assert (
+        spark.sql("SELECT n FROM per_item VERSION AS OF 1 WHERE item = 'nut'").collect()[0].n == 4
+    )
+    changes = spark.sql("SELECT n, _change_type FROM per_item CHANGES FROM VERSION 2")
+    assert {tuple(row) for row in changes.collect()} == {(4, "delete"), (5, "insert")}
+    (shown,) = spark.sql("SHOW CREATE TABLE per_item").collect()[0]
+    assert shown.startswith("CREATE MATERIALIZED VIEW table_store.default.per_item (")
+    spark.sql("DROP MATERIALIZED VIEW per_item")
+    assert not spark.catalog.tableExists("per_item")
+    spark.sql(shown)
+    assert rows(spark.table("per_item")) == rows(
+        spark.sql("SELECT 'bolt' item, 3L n UNION SELECT 'nut', 5")
+    )
+    spark.sql("CALL sys.compact(table => 'per_item')")
+    assert refreshed(spark, "per_item") == [("per_item", "none", 0)]
+    spark.sql("INSERT INTO sold VALUES ('nut', 1)")
+    refreshed(spark, "per_item")
+    spark.sql("CALL sys.rollback(table => 'per_item', snapshot => 1)")
+    assert refreshed(spark, "per_item") == [("per_item", "full", 2)]
+    listed = spark.sql("SHOW MATERIALIZED VIEWS IN default").collect()
+    assert ("default", "per_item") in {tuple(row) for row in listed}
+
+
+def test_a_crash_before_the_progress_is_written_costs_one_comparison(spark: SparkSession) -> None:
+    spark.sql("USE default")
+    spark.sql("CREATE TABLE crashed (v INT)")
+    spark.sql("CREATE MATERIALIZED VIEW of_crashed AS SELECT v FROM crashed")
+    progress = Path(path_of(spark, "of_crashed")) / "job" / "PROGRESS"
+    before = progress.read_bytes()
+    spark.sql("INSERT INTO crashed VALUES (1), (1)")
+    assert refreshed(spark, "of_crashed") == [("of_crashed", "full", 2)]
+    progress.write_bytes(before)
+    assert refreshed(spark, "of_crashed") == [("of_crashed", "full", 0)]
+    progress.write_bytes(before[:-7])
+    assert refreshed(spark, "of_crashed") == [("of_crashed", "full", 0)]
+    assert refreshed(spark, "of_crashed") == [("of_crashed", "none", 0)]
+
+
+def test_the_meaning_of_the_definition_stays(spark: SparkSession) -> None:
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS meant")
+    spark.sql("USE meant")
+    spark.sql("CREATE TABLE t (x STRING, at TIMESTAMP)")
+    spark.sql("INSERT INTO t VALUES ('1', TIMESTAMP '2026-01-01 23:30:00Z')")
+    zone = str(spark.conf.get("spark.sql.session.timeZone"))
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        spark.sql("CREATE MATERIALIZED VIEW days AS SELECT day(at) AS d, int(x) AS x FROM t")
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    spark.sql("USE default")
+    spark.sql("INSERT INTO meant.t VALUES ('2', TIMESTAMP '2026-01-02 23:30:00Z')")
+    spark.sql("REFRESH MATERIALIZED VIEW meant.days")
+    assert {tuple(row) for row in spark.table("meant.days").collect()} == {(2, 1), (3, 2)}
+
+
+@pytest.mark.parametrize(
+    ("statement", "condition"),
+    [
+        ("CREATE MATERIALIZED VIEW x AS SELECT rand() AS r FROM kept", "UNSUPPORTED_VIEW_QUERY"),
+        ("CREATE MATERIALIZED VIEW x AS SELECT first(v) AS f FROM kept", "UNSUPPORTED_VIEW_QUERY"),
+        ("CREATE MATERIALIZED VIEW x AS SELECT current_user() AS u", "UNSUPPORTED_VIEW_QUERY"),
+        ("CREATE MATERIALIZED VIEW x AS SELECT * FROM kept.snapshots", "UNSUPPORTED_VIEW_QUERY"),
+        ("CREATE MATERIALIZED VIEW x AS SELECT * FROM mine", "INVALID_TEMP_OBJ_REFERENCE"),
+        ("CREATE MATERIALIZED VIEW x AS SELECT * FROM absent", "TABLE_OR_VIEW_NOT_FOUND"),
+        ("CREATE MATERIALIZED VIEW x AS SELECT 1 AS a, 2 AS a", "TABLE_STORE_INVALID_SCHEMA"),
+        ("CREATE MATERIALIZED VIEW x USING parquet AS SELECT 1 AS a", "INVALID_SCHEMA"),
+        ("CREATE MATERIALIZED VIEW x (a STRING) AS SELECT v FROM kept", "INVALID_SCHEMA"),
+        ("CREATE MATERIALIZED VIEW kept AS SELECT 1 AS a", "ALREADY_EXISTS"),
+        ("CREATE MATERIALIZED VIEW no_such.x AS SELECT 1 AS a", "SCHEMA_NOT_FOUND"),
+        ("CREATE MATERIALIZED VIEW x AS SELECT 1 / v AS a FROM kept", "DIVIDE_BY_ZERO"),
+        ("INSERT INTO view_of_kept VALUES (1)", "TABLE_STORE_MATERIALIZED_VIEW"),
+        ("INSERT OVERWRITE view_of_kept VALUES (1)", "TABLE_STORE_MATERIALIZED_VIEW"),
+        ("UPDATE view_of_kept SET v = 1", "TABLE_STORE_MATERIALIZED_VIEW"),
+        ("DELETE FROM view_of_kept WHERE v = 1", "TABLE_STORE_MATERIALIZED_VIEW"),
+        ("DELETE FROM view_of_kept", "TABLE_STORE_MATERIALIZED_VIEW"),
+        ("TRUNCATE TABLE view_of_kept", "TABLE_STORE_MATERIALIZED_VIEW"),
+        (
+            "MERGE INTO view_of_kept t USING kept s ON t.v = s.v WHEN MATCHED THEN DELETE",
+            "TABLE_STORE_MATERIALIZED_VIEW",
+        ),
+        ("ALTER TABLE view_of_kept ADD COLUMN w INT", "TABLE_STORE_MATERIALIZED_VIEW"),
+        ("REFRESH MATERIALIZED VIEW kept", "TABLE_STORE_WRONG_RELATION_KIND"),
+        ("REFRESH MATERIALIZED VIEW absent", "TABLE_STORE_NOT_FOUND"),
+        ("DROP MATERIALIZED VIEW kept", "TABLE_STORE_WRONG_RELATION_KIND"),
+        ("DROP MATERIALIZED VIEW absent", "TABLE_STORE_NOT_FOUND"),
+        ("SHOW MATERIALIZED VIEWS IN no_such", "TABLE_STORE_NAMESPACE_NOT_FOUND"),
+    ],
+)
+def test_what_is_refused(spark: SparkSession, statement: str, condition: str) -> None:
+    spark.sql("USE default")
+    if not spark.catalog.tableExists("view_of_kept"):
+        spark.sql("CREATE TABLE kept (v INT)")
+        spark.sql("INSERT INTO kept VALUES (0)")
+        spark.sql("CREATE MATERIALIZED VIEW view_of_kept AS SELECT * FROM kept")
+        spark.range(1).createTempView("mine")
+    with unlogged_errors(), pytest.raises(PySparkException) as raised:
+        spark.sql(statement)
+    assert condition in str(raised.value.getCondition()), str(raised.value)
+    assert not spark.catalog.tableExists("x")
+    assert [row.v for row in spark.table("view_of_kept").collect()] == [0]
