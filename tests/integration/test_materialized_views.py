@@ -173,6 +173,24 @@ def test_it_is_a_table_for_every_reader(spark: SparkSession) -> None:
     assert ("default", "per_item") in {tuple(row) for row in listed}
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT v FROM grown EXCEPT ALL SELECT v FROM grown VERSION AS OF 1",
+        "SELECT o.v AS v FROM grown VERSION AS OF 1 o RIGHT JOIN grown n ON o.v = n.v - 1",
+    ],
+)
+def test_a_table_at_two_versions(spark: SparkSession, query: str) -> None:
+    spark.sql("USE default")
+    spark.sql("CREATE OR REPLACE TABLE grown (v INT)")
+    spark.sql("INSERT INTO grown VALUES (1)")
+    spark.sql(f"CREATE MATERIALIZED VIEW of_grown AS {query}")
+    spark.sql("INSERT INTO grown VALUES (2)")
+    assert refreshed(spark, "of_grown") == [("of_grown", "full", 1)]
+    assert rows(spark.table("of_grown")) == rows(spark.sql(query))
+    spark.sql("DROP MATERIALIZED VIEW of_grown")
+
+
 def test_a_crash_before_the_progress_is_written_costs_one_comparison(spark: SparkSession) -> None:
     spark.sql("USE default")
     spark.sql("CREATE TABLE crashed (v INT)")

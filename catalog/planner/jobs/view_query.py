@@ -83,9 +83,15 @@ class ViewQuery:
 
     @property
     def sources(self) -> dict[str, int]:
-        """The snapshot of each managed table by its directory; 0 before its first commit."""
-        handles = [source.table_handle for source in self.facts.sources]
-        return {handle.path: handle.snapshot_id or 0 for handle in handles}
+        """The snapshot of each managed table by its directory; 0 before its first commit.
+
+        Of a table that is also read AS OF an older version, it is the newest snapshot.
+        """
+        found: dict[str, int] = {}
+        for source in self.facts.sources:
+            handle = source.table_handle
+            found[handle.path] = max(found.get(handle.path, 0), handle.snapshot_id or 0)
+        return found
 
     @property
     def always_changes(self) -> str | None:
