@@ -325,3 +325,27 @@ def test_change_tracking_is_recorded(shell: StockShell) -> None:
     assert [snapshot["changeTracking"] for snapshot in written] == [True, False, True]
     listed = shell.ok("SELECT change_tracking FROM `tracked$snapshots` ORDER BY snapshot_id")
     assert listed == (("true",), ("false",), ("true",))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    ["a INT", "a INT, PRIMARY KEY (a)", "a INT) PARTITIONED BY (a"],
+    ids=["bag", "key", "partitioned"],
+)
+@pytest.mark.parametrize(
+    ("statement", "left"),
+    [
+        ("DELETE FROM emptied", 0),
+        ("DELETE FROM emptied WHERE true", 0),
+        ("DELETE FROM emptied WHERE false", 3),
+        ("TRUNCATE TABLE emptied", 0),
+        ("INSERT INTO emptied REPLACE WHERE true VALUES (9)", 1),
+    ],
+)
+def test_all_rows(shell: StockShell, columns: str, statement: str, left: int) -> None:
+    shell.ok(f"CREATE OR REPLACE TABLE emptied ({columns})")
+    shell.ok("INSERT INTO emptied VALUES (1), (2), (3)")
+    shell.ok(statement)
+    assert shell.ok("SELECT count(*) FROM emptied") == ((str(left),),)
+    shell.ok("INSERT INTO emptied VALUES (10)")
+    assert shell.ok("SELECT count(*) FROM emptied") == ((str(left + 1),),)

@@ -69,12 +69,13 @@ object Json {
       .enforced(false).build()
 
   def expression(expression: Expression): JValue = expression match {
+    // The conditions TRUE and FALSE are literals, too.
+    case predicate: Predicate => ("name" -> predicate.name) ~
+        ("children" -> predicate.children.toList.map(Json.expression))
     case literal: Literal[_] =>
       ("literal" -> Option(literal.value).map(_.toString).map(JString(_)).getOrElse(JNull)) ~
         ("type" -> literal.dataType.json)
     case reference: NamedReference => "column" -> reference.fieldNames.toList
-    case predicate: Predicate => ("name" -> predicate.name) ~
-        ("children" -> predicate.children.toList.map(Json.expression))
     case other => "opaque" -> other.describe
   }
 
