@@ -134,11 +134,13 @@ object Requests {
       relation: RelationReference, definition: DeclaredTable, query: StoredQuery, ifNotExists: Boolean)
       extends Change[Unit]
 
+  /** A node of a plan; nodes are numbered from the root on, parents before children. */
+  case class QueryNode(kind: String, parent: Int, source: Option[Int] = None) extends Record
+
   /** What the planner asks of an analysed query; `sources` are managed tables. */
   case class QueryFacts(
       schema: String, sources: Seq[TableReference], others: Seq[String], functions: Seq[String],
-      isDeterministic: Boolean)
-      extends Record
+      isDeterministic: Boolean, nodes: Seq[QueryNode]) extends Record
 
   // Views
 

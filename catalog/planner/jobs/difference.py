@@ -1,8 +1,9 @@
-"""The difference of two bags of rows, as rows to insert and rows to delete."""
+"""Sums of bags of rows, as rows to insert and rows to delete."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -30,15 +31,16 @@ def inserts(new: DataFrame, fields: Sequence[Field]) -> DataFrame:
     return new.toDF(*[field.name for field in fields]).withColumn(CHANGE_TYPE, F.lit("insert"))
 
 
-def difference(new: DataFrame, old: DataFrame, fields: Sequence[Field]) -> DataFrame:
-    """The rows to insert into `old` and to delete from it, so that it equals `new` as a bag.
+def changes(parts: Sequence[tuple[DataFrame, int]], fields: Sequence[Field]) -> DataFrame:
+    """The sum of bags, each of which adds its rows (1) or takes them away (-1).
 
-    Both frames have the columns of `fields`, by position. The result has these columns and
-    `CHANGE_TYPE`, ``insert`` or ``delete``. It costs one shuffle of both frames.
+    All frames have the columns of `fields`, by position. The result has these columns and
+    `CHANGE_TYPE`, ``insert`` or ``delete``; rows that cancel out are not in it. It costs one
+    shuffle of all frames.
     """
     names = [field.name for field in fields]
-    weighted = new.toDF(*names).withColumn(_WEIGHT, F.lit(1))
-    weighted = weighted.unionAll(old.toDF(*names).withColumn(_WEIGHT, F.lit(-1)))
+    signed = [frame.toDF(*names).withColumn(_WEIGHT, F.lit(sign)) for frame, sign in parts]
+    weighted = reduce(DataFrame.unionAll, signed)
     forms = {f.name: _form(quoted(f.name), f.type) for f in fields}
     formed = [name for name in names if forms[name] != quoted(name)]
     groups = [quoted(_FORM + name if name in formed else name) for name in names]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
+
+from pyspark.sql import DataFrame
 
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.errors import UnsupportedQueryError
+from table_store.catalog.jobs.delta_terms import delta_terms, why_not_linear
 from table_store.catalog.jobs.progress import (
     Progress,
     SinkState,
@@ -16,7 +20,8 @@ from table_store.catalog.jobs.progress import (
     write_progress,
 )
 from table_store.catalog.names.identifier import Identifier, quoted_parts
-from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, difference, inserts
+from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes, inserts
+from table_store.catalog.planner.jobs.source_changes import SourceChange, source_changes
 from table_store.catalog.planner.jobs.view_query import ViewQuery
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
@@ -36,6 +41,28 @@ JOB: Final = "materialized-view"
 
 BARRIER, SOURCE = "job.barrier", "job.source."
 """Snapshot properties: the barrier, and the snapshot of each source at it by directory."""
+
+
+class Rule(Enum):
+    """How a view is brought up to date."""
+
+    NONE = "none"
+    INCREMENTAL = "incremental"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the next refresh does, and why; `changes` are those that an increment reads."""
+
+    rule: Rule
+    reason: str
+    changes: Sequence[SourceChange] = ()
+
+    @property
+    def row_count(self) -> int:
+        """About how many changes an increment reads."""
+        return sum(change.rows for change in self.changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,41 +173,80 @@ def _brought_up(
     sink = SinkState.of(snapshot, JOB)
     progress = read_progress(table.file_io, table.path)
     is_known = progress is not None and progress.sink == sink
-    reason = _why_full(query, progress if is_known else None, is_full=is_full)
+    step = _next_step(query, progress if is_known else None, is_full=is_full)
     barrier = max(table.clock.now_ms(), sink.commit + 1, progress.barrier + 1 if progress else 0)
-    rows_read = rows_changed = 0
-    if reason is not None:
-        rows_read = _row_count(query)
-        rows_changed = _written(session, view, query, snapshot, barrier)
+    rows_changed = 0
+    if step.rule is not Rule.NONE:
+        rows = _changed_rows(view, query, snapshot, step)
+        rows_changed = _written(session, view, query, snapshot, barrier, rows)
         if rows_changed:
             sink = SinkState.of(table.latest_snapshot(), JOB)
-    done = Progress(barrier=barrier, sources=query.sources, sink=sink)
-    if progress is None or reason is not None:
+        done = Progress(barrier=barrier, sources=query.sources, sink=sink)
         write_progress(table.file_io, table.path, done)
     return Refreshed(
         view=view.name,
         barrier=barrier,
-        rule="none" if reason is None else "full",
-        reason=reason or "nothing that it reads has changed",
-        rows_read=rows_read,
+        rule=step.rule.value,
+        reason=step.reason,
+        rows_read=_row_count(query) if step.rule is Rule.FULL else step.row_count,
         rows_changed=rows_changed,
         milliseconds=round((time.monotonic() - begin) * 1000),
     )
 
 
-def _why_full(query: ViewQuery, progress: Progress | None, *, is_full: bool) -> str | None:
-    """Why the result has to be computed; None if the view has it."""
+def _next_step(query: ViewQuery, progress: Progress | None, *, is_full: bool) -> Step:
     if is_full:
-        return "FULL was asked for"
+        return Step(Rule.FULL, "FULL was asked for")
     if progress is None:
-        return "its rows are of no known barrier"
+        return Step(Rule.FULL, "its rows are of no known barrier")
     if query.always_changes is not None:
-        return query.always_changes
-    changed = {path for path, at in query.sources.items() if progress.sources.get(path) != at}
-    if not changed and query.sources.keys() == progress.sources.keys():
-        return None
-    names = [s.relation.text for s in query.facts.sources if s.table_handle.path in changed]
-    return f"changed: {', '.join(sorted(set(names)))}" if names else "it reads other tables"
+        return Step(Rule.FULL, query.always_changes)
+    if query.sources == dict(progress.sources):
+        return Step(Rule.NONE, "nothing that it reads has changed")
+    found = source_changes(query, progress.sources)
+    if isinstance(found, str):
+        return Step(Rule.FULL, found)
+    kind = why_not_linear(query.plan)
+    if kind is not None:
+        return Step(Rule.FULL, f"there is no incremental rule for {kind}")
+    names = sorted({change.source.relation.text for change in found})
+    return Step(Rule.INCREMENTAL, f"changed: {', '.join(names)}", found)
+
+
+def _changed_rows(
+    view: MaterializedView, query: ViewQuery, snapshot: Snapshot | None, step: Step
+) -> DataFrame:
+    """The rows to insert into the view and to delete from it."""
+    fields = view.schema.fields
+    if step.rule is Rule.INCREMENTAL:
+        return changes(_delta(query, step.changes), fields)
+    if snapshot is None:
+        return inserts(query.rows(), fields)
+    old = f"SELECT * FROM {quoted_parts(view.parts)} VERSION AS OF {snapshot.id}"
+    return changes([(query.rows(), 1), (query.sql(old), -1)], fields)
+
+
+def _delta(query: ViewQuery, changed: Sequence[SourceChange]) -> list[tuple[DataFrame, int]]:
+    """The terms of the query's change, each with its sign."""
+    plan = query.plan
+    by_path = {change.source.table_handle.path: change for change in changed}
+    of_source = {}
+    for number, source in enumerate(query.facts.sources):
+        change = by_path.get(source.table_handle.path)
+        # A table that the query reads AS OF an older version stays as it is.
+        if change is not None and source.table_handle.snapshot_id == change.new:
+            of_source[number] = change
+    old = {
+        node: of_source[plan.source_of(node)].old
+        for node in plan.sources()
+        if plan.source_of(node) in of_source
+    }
+    parts = []
+    for term in delta_terms(plan, of_source.keys()):
+        came, went = of_source[plan.source_of(term.changed)].changed(query)
+        parts.append((query.term(term, came, old), 1))
+        parts.append((query.term(term, went, old), -1))
+    return parts
 
 
 def _written(
@@ -189,14 +255,9 @@ def _written(
     query: ViewQuery,
     snapshot: Snapshot | None,
     barrier: int,
+    rows: DataFrame,
 ) -> int:
-    """Commit the difference between the result and the view's rows; how many rows it has."""
-    fields = view.schema.fields
-    if snapshot is None:
-        rows = inserts(query.rows(), fields)
-    else:
-        old = f"SELECT * FROM {quoted_parts(view.parts)} VERSION AS OF {snapshot.id}"
-        rows = difference(query.rows(), query.sql(old), fields)
+    """Commit the changes of the view's rows; how many there are."""
     request = Write(
         table=TableReference(
             relation=view.relation,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import UnsupportedQueryError
+from table_store.catalog.jobs.delta_terms import DeltaTerm
+from table_store.catalog.jobs.query_plan import QueryPlan
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.json_form import from_json
@@ -104,6 +107,20 @@ class ViewQuery:
     def rows(self) -> DataFrame:
         """The result."""
         return DataFrame(self._jvm_query.frame(), self.session.spark)
+
+    @property
+    def plan(self) -> QueryPlan:
+        """The plan, whose nodes name some of `facts.sources` by position."""
+        return QueryPlan(self.facts.nodes)
+
+    def term(self, term: DeltaTerm, rows: DataFrame, old: Mapping[int, int]) -> DataFrame:
+        """The result of a term; `rows` stand for the changed table.
+
+        `old` has the snapshots of the tables in `term.old` by node; 0 before the first one.
+        """
+        versions = {node: str(old[node]) for node in term.old}
+        frame = self._jvm_query.term(term.changed, rows._jdf, versions, list(term.empty))
+        return DataFrame(frame, self.session.spark)
 
     def sql(self, text: str) -> DataFrame:
         """The rows of another query, in the same session of Spark."""

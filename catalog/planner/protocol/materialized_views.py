@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from table_store.catalog.jobs.query_plan import QueryNode
 from table_store.catalog.planner.protocol.handles import TableReference
 from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
@@ -31,6 +32,7 @@ class QueryFacts:
         others: short texts of what else it reads.
         functions: the names of all functions and operators in it.
         is_deterministic: whether none of its expressions is random.
+        nodes: of the plan, without those inside of subqueries; the first of `sources` are theirs.
     """
 
     schema: SparkColumns
@@ -38,3 +40,4 @@ class QueryFacts:
     others: tuple[str, ...]
     functions: tuple[str, ...]
     is_deterministic: bool
+    nodes: tuple[QueryNode, ...]

@@ -1,0 +1,101 @@
+"""What has changed in the tables that a view reads, and whether that is worth an increment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import DataFrame
+
+from table_store.catalog.names.identifier import quoted, quoted_parts
+from table_store.catalog.planner.jobs.view_query import ViewQuery
+from table_store.catalog.planner.protocol.handles import TableReference
+from table_store.storage.file_store.changes.change_range import ChangeBound
+from table_store.storage.file_store.changes.change_split import ChangeMode, Deduplication
+from table_store.storage.file_store.model.errors import (
+    ChangesNotAvailableError,
+    InvalidChangeRangeError,
+    SnapshotNotFoundError,
+    UntrackedChangesError,
+)
+from table_store.storage.kernel.errors import MissingFileError
+from table_store.storage.log_store.logged_table import open_logged
+
+CHANGED_SHARE_MAX: Final = 0.25
+"""Above this share of a table's rows the whole result costs less than its change."""
+
+ROWS_ALWAYS: Final = 10_000
+"""With so few changes a refresh takes as long one way or the other."""
+
+_NOT_KEPT: Final = (
+    ChangesNotAvailableError,
+    InvalidChangeRangeError,
+    MissingFileError,
+    SnapshotNotFoundError,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceChange:
+    """A table that is not what it was.
+
+    Attributes:
+        source: the table.
+        columns: their names.
+        old: the snapshot up to which a view has followed; 0 before the first one.
+        new: the snapshot up to which it is to follow.
+        rows: about how many rows have been written between both.
+    """
+
+    source: TableReference
+    columns: tuple[str, ...]
+    old: int
+    new: int
+    rows: int
+
+    def changed(self, query: ViewQuery) -> tuple[DataFrame, DataFrame]:
+        """The rows that came and the rows that went, with the table's columns."""
+        relation = self.source.relation
+        name = quoted_parts((relation.catalog.name, *relation.namespace, relation.name))
+        begin = f"{self.old} EXCLUSIVE" if self.old else "1"
+        columns = ", ".join(map(quoted, self.columns))
+        told = (
+            f"SELECT {columns} FROM {name} CHANGES FROM VERSION {begin} TO VERSION {self.new} "
+            "WITH (deduplicationMode = 'netChanges') WHERE _change_type"
+        )
+        return query.sql(f"{told} = 'insert'"), query.sql(f"{told} = 'delete'")
+
+
+def source_changes(query: ViewQuery, known: Mapping[str, int]) -> list[SourceChange] | str:
+    """The tables that have changed since the snapshots `known` (by directory).
+
+    Where their changes cannot be used, a text says why.
+    """
+    found = []
+    for path, new in query.sources.items():
+        source = next(s for s in query.facts.sources if s.table_handle.path == path)
+        name, old = source.relation.text, known.get(path)
+        if old is None:
+            return f"{name} is another table by now"
+        if old == new:
+            continue
+        table = open_logged(path)
+        mode = ChangeMode(deduplication=Deduplication.NET_CHANGES)
+        try:
+            after = table.snapshot_store.get(new)
+            before = table.snapshot_store.get(old) if old else None
+            first = ChangeBound(version=old, is_inclusive=False) if old else None
+            table.changes(first, ChangeBound(version=new), mode=mode).splits()
+        except _NOT_KEPT:
+            return f"the changes of {name} since its snapshot {old} are no longer kept"
+        except UntrackedChangesError:
+            return f"{name} was changed without change tracking"
+        if before is not None and before.schema_id != after.schema_id:
+            return f"{name} has other columns or options by now"
+        rows = after.next_sequence - (1 if before is None else before.next_sequence)
+        if rows > max(ROWS_ALWAYS, CHANGED_SHARE_MAX * after.total_record_count):
+            return f"more than a quarter of {name} has changed"
+        columns = table.schema_store.get(after.schema_id).column_names
+        found.append(SourceChange(source=source, columns=columns, old=old, new=new, rows=rows))
+    return found
