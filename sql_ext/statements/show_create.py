@@ -8,7 +8,7 @@ from typing import Final
 from table_store.catalog.definition.declared_type import declared_sql
 from table_store.catalog.definition.sql_literal import string_literal
 from table_store.catalog.names.identifier import quoted
-from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema
+from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.secrets import asked_for, is_secret, reference
 
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -20,10 +20,10 @@ def create_statement(
     """Return the CREATE [TEMPORARY] TABLE of a table called `name`, in our own form.
 
     Computed columns, WATERMARK and WITH are written as users write them. In place of a secret
-    stands a reference to an environment variable. A materialized view gets its own statement.
+    stands a reference to an environment variable. Of a materialized view it is the statement that
+    Spark's own parser reads.
     """
-    if schema.query is not None:
-        return _create_view(schema, schema.query, name)
+    query = schema.query
     elements = [_column(field) for field in schema.fields]
     if schema.watermark is not None:
         column, expression = schema.watermark
@@ -35,8 +35,8 @@ def create_statement(
             named = f"CONSTRAINT {quoted(schema.constraint_name)} "
         elements.append(f"{named}PRIMARY KEY ({_names(schema.primary_key)}) NOT ENFORCED")
     shown = ".".join(_name(part) for part in name)
-    words = "CREATE TEMPORARY TABLE" if is_temporary else "CREATE TABLE"
-    lines = [f"{words} {shown} (\n  " + ",\n  ".join(elements) + ")"]
+    kind = "TEMPORARY TABLE" if is_temporary else "TABLE" if query is None else "MATERIALIZED VIEW"
+    lines = [f"CREATE {kind} {shown} (\n  " + ",\n  ".join(elements) + ")"]
     if schema.comment is not None:
         lines.append(f"COMMENT {string_literal(schema.comment)}")
     if schema.partition_keys:
@@ -46,25 +46,11 @@ def create_statement(
             f"{string_literal(key)} = {_shown(key, value)}"
             for key, value in sorted(schema.options.items())
         )
-        lines.append("WITH (\n  " + ",\n  ".join(pairs) + ")")
+        clause = "WITH" if query is None else "TBLPROPERTIES"
+        lines.append(f"{clause} (\n  " + ",\n  ".join(pairs) + ")")
+    if query is not None:
+        lines.append(f"AS {query.text}")
     return "\n".join(lines)
-
-
-def _create_view(schema: TableSchema, query: StoredQuery, name: tuple[str, ...]) -> str:
-    columns = ",\n  ".join(_column(field) for field in schema.fields)
-    shown = ".".join(_name(part) for part in name)
-    lines = [f"CREATE MATERIALIZED VIEW {shown} (\n  {columns})"]
-    if schema.partition_keys:
-        lines.append(f"PARTITIONED BY ({_names(schema.partition_keys)})")
-    if schema.comment is not None:
-        lines.append(f"COMMENT {string_literal(schema.comment)}")
-    if schema.options:
-        pairs = (
-            f"{string_literal(key)} = {_shown(key, value)}"
-            for key, value in sorted(schema.options.items())
-        )
-        lines.append("TBLPROPERTIES (\n  " + ",\n  ".join(pairs) + ")")
-    return "\n".join([*lines, f"AS {query.text}"])
 
 
 def _shown(key: str, value: str) -> str:

@@ -16,7 +16,7 @@ import org.apache.spark.sql.connector.catalog.CatalogV2Util.{
   structTypeToV2Columns,
   v2ColumnsToStructType
 }
-import org.apache.spark.sql.connector.expressions.{Expressions, FieldReference, Transform}
+import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, SupportsTruncate, V1Write, Write, WriteBuilder}
 import org.apache.spark.sql.execution.datasources.{DataSource, HadoopFsRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Utils, FileDataSourceV2, V2SessionCatalog}
@@ -38,8 +38,7 @@ case class ForeignDefinition(provider: String, columns: StructType, partitionCol
   }
   def declared: Requests.DeclaredForeign = Requests.DeclaredForeign(
     columns.json, partitionColumns, properties + (TableCatalog.PROP_PROVIDER -> provider))
-  def partitions: Array[Transform] = partitionColumns.map(name =>
-    Expressions.identity(FieldReference.column(name).describe): Transform).toArray
+  def partitions: Array[Transform] = partitionColumns.map(Json.identity).toArray
   def info: TableInfo = new TableInfo.Builder()
     .withColumns(structTypeToV2Columns(columns)).withPartitions(partitions)
     .withProperties((properties + (TableCatalog.PROP_PROVIDER -> provider)).asJava).build()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
-from table_store.catalog.errors import NamespaceNotFoundError, WrongRelationKindError
+from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.planner.jobs.refresh import (
     MaterializedView,
@@ -15,13 +17,12 @@ from table_store.catalog.planner.jobs.refresh import (
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.foreign_requests import is_foreign
 from table_store.catalog.planner.names.spark_table import definition_of
-from table_store.catalog.planner.names.table_requests import managed_table
+from table_store.catalog.planner.names.table_requests import listed, managed_table
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.materialized_views import CreateMaterializedView
 from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.catalog.tables.staged_table import StagingMode
 from table_store.storage.kernel.errors import (
-    AlreadyExistsError,
     InvalidSchemaError,
     TableStoreError,
 )
@@ -38,10 +39,8 @@ def create_materialized_view(session: PlannerSession, request: CreateMaterialize
     """
     access = CatalogAccess.of(session, request.relation.catalog)
     identifier = require_identifier(request.relation)
-    if access.warehouse.find(identifier) is not None:
-        if request.if_not_exists:
-            return
-        raise AlreadyExistsError(kind="table or view", name=str(identifier))
+    if request.if_not_exists and access.warehouse.find(identifier) is not None:
+        return
     if is_foreign(request.definition.properties):
         raise InvalidSchemaError(
             reason="a materialized view is a managed table; leave out USING and LOCATION"
@@ -49,7 +48,8 @@ def create_materialized_view(session: PlannerSession, request: CreateMaterialize
     definition = replace(definition_of(request.definition), query=request.query)
     settings = session.confs("table-storage.")
     staged = access.lifecycle.stage(identifier, definition, StagingMode.CREATE, settings=settings)
-    try:
+    with ExitStack() as undo:
+        undo.callback(access.lifecycle.abort_staged, staged)
         table = open_logged(staged.location, access.warehouse.places.file_io_of(staged.location))
         view = MaterializedView(
             relation=request.relation,
@@ -59,9 +59,7 @@ def create_materialized_view(session: PlannerSession, request: CreateMaterialize
             staged=staged.to_json(),
         )
         refresh(session, view, is_full=True)
-    except BaseException:
-        access.lifecycle.abort_staged(staged)
-        raise
+        undo.pop_all()
     access.lifecycle.commit_staged(staged)
 
 
@@ -102,15 +100,12 @@ def names_of_materialized_views(
         NamespaceNotFoundError: it does not exist.
     """
     access = CatalogAccess.of(session, relation.catalog)
-    namespace = ".".join(relation.namespace)
-    if access.warehouse.find_namespace(namespace) is None:
-        raise NamespaceNotFoundError(namespace=namespace)
     found = []
-    for record in access.warehouse.records(namespace, (RelationKind.TABLE,)):
+    for name in listed(session, relation.catalog, relation.namespace, (RelationKind.TABLE,)):
         try:
-            schema = access.lifecycle.load(record.identifier).schema
+            managed = access.lifecycle.load(Identifier(relation.namespace[0], name))
         except TableStoreError:
             continue  # it was dropped just now, or is damaged, which a statement about it tells
-        if schema.query is not None:
-            found.append((record.identifier.namespace, record.identifier.name))
+        if managed.schema.query is not None:
+            found.append((managed.identifier.namespace, managed.identifier.name))
     return sorted(found)

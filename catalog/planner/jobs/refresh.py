@@ -29,7 +29,7 @@ from table_store.catalog.planner.protocol.handles import TableHandle, TableRefer
 from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.write_requests import write_with
-from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import to_arrow
@@ -129,16 +129,17 @@ def analysed_query(session: PlannerSession, schema: TableSchema) -> ViewQuery:
     """
     assert schema.query is not None, "only materialized views are refreshed"
     query = ViewQuery.analysed(session, schema.query)
-    now = [to_arrow(field.type) for field in columns_from_spark(query.facts.schema)]
-    if now != [to_arrow(field.type) for field in schema.fields]:
-        returned = ", ".join(
-            f"{f.name} {f.type.sql_name()}" for f in columns_from_spark(query.facts.schema)
-        )
+    now = columns_from_spark(query.facts.schema)
+    if [to_arrow(field.type) for field in now] != [to_arrow(field.type) for field in schema.fields]:
         raise UnsupportedQueryError(
-            reason=f"it returns the columns {returned} now, and the view has "
-            + ", ".join(f"{f.name} {f.type.sql_name()}" for f in schema.fields)
+            reason=f"it returns the columns {_listed(now)} now, and the view has "
+            + _listed(schema.fields)
         )
     return query
+
+
+def _listed(fields: Sequence[Field]) -> str:
+    return ", ".join(f"{field.name} {field.type.sql_name()}" for field in fields)
 
 
 def _refreshed(
@@ -157,10 +158,11 @@ def _refreshed(
 def _views_below(session: PlannerSession, query: ViewQuery) -> Iterator[MaterializedView]:
     for source in query.facts.sources:
         table = open_logged(source.table_handle.path)
-        if table.schema.query is not None:
+        schema = table.schema
+        if schema.query is not None:
             access = CatalogAccess.of(session, source.relation.catalog)
             yield MaterializedView(
-                relation=source.relation, access=access, table=table, schema=table.schema
+                relation=source.relation, access=access, table=table, schema=schema
             )
 
 
