@@ -9,11 +9,9 @@ from dataclasses import replace
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
-from table_store.catalog.planner.jobs.refresh import (
-    MaterializedView,
-    Refreshed,
-    refresh,
-)
+from table_store.catalog.planner.jobs.epoch import Refreshed
+from table_store.catalog.planner.jobs.refresh import JOB, refresh
+from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.foreign_requests import is_foreign
 from table_store.catalog.planner.names.spark_table import definition_of
@@ -51,11 +49,12 @@ def create_materialized_view(session: PlannerSession, request: CreateMaterialize
     with ExitStack() as undo:
         undo.callback(access.lifecycle.abort_staged, staged)
         table = open_logged(staged.location, access.warehouse.places.file_io_of(staged.location))
-        view = MaterializedView(
+        view = Sink(
             relation=request.relation,
             access=access,
             table=table,
             schema=table.schema,
+            job=JOB,
             staged=staged.to_json(),
         )
         refresh(session, view, is_full=True)
@@ -75,7 +74,7 @@ def refresh_materialized_view(
     return refresh(session, materialized_view(session, relation), is_full=is_full)
 
 
-def materialized_view(session: PlannerSession, relation: RelationReference) -> MaterializedView:
+def materialized_view(session: PlannerSession, relation: RelationReference) -> Sink:
     """The materialized view of a name.
 
     Raises:
@@ -88,7 +87,7 @@ def materialized_view(session: PlannerSession, relation: RelationReference) -> M
             name=str(managed.identifier), found="table", needed="materialized view"
         )
     table = open_logged(managed.location, access.warehouse.places.file_io_of(managed.location))
-    return MaterializedView(relation=relation, access=access, table=table, schema=managed.schema)
+    return Sink(relation=relation, access=access, table=table, schema=managed.schema, job=JOB)
 
 
 def names_of_materialized_views(

@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from table_store.catalog.names.identifier import quoted, quoted_parts
-from table_store.catalog.planner.jobs.view_query import ViewQuery
+from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.protocol.handles import TableReference
 from table_store.storage.file_store.changes.change_range import ChangeBound
 from table_store.storage.file_store.changes.change_split import ChangeMode, Deduplication
@@ -54,7 +54,7 @@ class SourceChange:
     new: int
     rows: int
 
-    def changed(self, query: ViewQuery) -> tuple[DataFrame, DataFrame]:
+    def changed(self, query: JobQuery) -> tuple[DataFrame, DataFrame]:
         """The rows that came and the rows that went, with the table's columns."""
         relation = self.source.relation
         name = quoted_parts((relation.catalog.name, *relation.namespace, relation.name))
@@ -67,7 +67,7 @@ class SourceChange:
         return query.sql(f"{told} = 'insert'"), query.sql(f"{told} = 'delete'")
 
 
-def source_changes(query: ViewQuery, known: Mapping[str, int]) -> list[SourceChange] | str:
+def source_changes(query: JobQuery, known: Mapping[str, int]) -> list[SourceChange] | str:
     """The tables that have changed since the snapshots `known` (by directory).
 
     Where their changes cannot be used, a text says why.

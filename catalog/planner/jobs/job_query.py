@@ -56,7 +56,7 @@ _OF_THE_TIME: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class ViewQuery:
+class JobQuery:
     """A query over the snapshots at which its tables were when it was analysed."""
 
     session: PlannerSession
@@ -64,7 +64,7 @@ class ViewQuery:
     _jvm_query: Any
 
     @classmethod
-    def analysed(cls, session: PlannerSession, query: StoredQuery) -> ViewQuery:
+    def analysed(cls, session: PlannerSession, query: StoredQuery) -> JobQuery:
         """Analyse a stored query; Spark's own errors are raised unchanged.
 
         Raises:
@@ -73,7 +73,7 @@ class ViewQuery:
         spark = session.spark
         jvm = spark.sparkContext._jvm
         assert jvm is not None, "the planner is attached to a JVM"
-        analysed = jvm.org.apache.spark.sql.tablestore.ViewQuery.of(
+        analysed = jvm.org.apache.spark.sql.tablestore.JobQuery.of(
             spark._jsparkSession,
             query.text,
             query.current_catalog,

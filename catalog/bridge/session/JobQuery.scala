@@ -12,7 +12,7 @@ import org.json4s.jackson.JsonMethods.compact
 
 /** The query of a materialized view for the planner, analysed as Spark analyses it anywhere: in a session of its own,
   * which has the catalog, the namespace and the settings of the definition and none of a user's temporary objects. */
-class ViewQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
+class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
   private val session: classic.SparkSession = user.newSession()
   user.sessionState.conf.getAllConfs.filter(_._1.startsWith("spark.sql.catalog.")).foreach { case (key, value) =>
     session.sessionState.conf.setConfString(key, value)
@@ -28,7 +28,7 @@ class ViewQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
     var sources = -1
     def walk(node: LogicalPlan, parent: Int, number: Int): Seq[Requests.QueryNode] = {
       val own = node match {
-        case ViewQuery.Managed(_) =>
+        case JobQuery.Managed(_) =>
           sources += 1
           Requests.QueryNode("Source", parent, Some(sources))
         case other if other.expressions.exists(SubqueryExpression.hasSubquery) =>
@@ -46,13 +46,13 @@ class ViewQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
   def facts(): String = {
     val expressions = plan.collectWithSubqueries { case node => node.expressions }.flatten
     // Those of the plan itself first: they are the ones that its nodes name.
-    val inPlan = plan.collect { case ViewQuery.Managed(table) => table.reference }
-    val inAll = plan.collectWithSubqueries { case ViewQuery.Managed(table) => table.reference }
+    val inPlan = plan.collect { case JobQuery.Managed(table) => table.reference }
+    val inAll = plan.collectWithSubqueries { case JobQuery.Managed(table) => table.reference }
     val leaves = plan.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
     compact(Requests.QueryFacts(
         schema = plan.schema.asNullable.json,
         sources = inPlan ++ inAll.diff(inPlan),
-        others = leaves.filterNot(ViewQuery.isOwnOrConstant).map(_.simpleString(80)),
+        others = leaves.filterNot(JobQuery.isOwnOrConstant).map(_.simpleString(80)),
         functions = expressions.flatMap(_.collect { case function => function.prettyName }).distinct,
         isDeterministic = expressions.forall(_.deterministic),
         nodes = nodes
@@ -61,7 +61,7 @@ class ViewQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
 
   /** The result over the snapshots at which the tables were when the query was analysed. */
   def frame(): classic.DataFrame =
-    classic.Dataset.ofRows(session, plan.transformWithSubqueries { case ViewQuery.Pinned(pinned) => pinned })
+    classic.Dataset.ofRows(session, plan.transformWithSubqueries { case JobQuery.Pinned(pinned) => pinned })
 
   /** The result where other rows stand in the place of one table: `changed` is its number, `old` has the versions of
     * tables that are read as they were (0 before the first), `empty` the nodes that give no rows. */
@@ -74,12 +74,12 @@ class ViewQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
       val children = node.children.map(rebuilt)
       (node, Option(old.get(number))) match {
         case _ if empty.contains(number) => LocalRelation(node.output, Nil)
-        case _ if number == changed => ViewQuery.as(rows.queryExecution.analyzed, node.output)
+        case _ if number == changed => JobQuery.as(rows.queryExecution.analyzed, node.output)
         case (_: DataSourceV2Relation, Some("0")) => LocalRelation(node.output, Nil)
         case (relation: DataSourceV2Relation, Some(version)) => relation.copy(
             table = relation.catalog.get.asTableCatalog.loadTable(relation.identifier.get, version),
             timeTravelSpec = Some(AsOfVersion(version)))
-        case (ViewQuery.Pinned(pinned), _) => pinned
+        case (JobQuery.Pinned(pinned), _) => pinned
         case _ => node.withNewChildren(children)
       }
     }
@@ -90,9 +90,9 @@ class ViewQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
   def sql(text: String): classic.DataFrame = session.sql(text)
 }
 
-object ViewQuery {
+object JobQuery {
   def of(session: classic.SparkSession, text: String, catalog: String, namespace: java.util.List[String],
-      settings: java.util.Map[String, String]): ViewQuery = session.withActive(new ViewQuery(
+      settings: java.util.Map[String, String]): JobQuery = session.withActive(new JobQuery(
       session, Requests.StoredQuery(text, catalog, namespace.asScala.toSeq, settings.asScala.toMap)))
 
   /** What writes the rows of a frame. */

@@ -1,0 +1,49 @@
+"""The table that a job keeps equal to its query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.table import FileStoreTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink:
+    """A job's table.
+
+    Attributes:
+        relation: its name.
+        access: the catalog of the name.
+        table: what holds the rows.
+        schema: the columns that are written.
+        job: the commit user of the job.
+        staged: the text of a `StagedTable` while nobody else sees the table.
+    """
+
+    relation: RelationReference
+    access: CatalogAccess
+    table: FileStoreTable
+    schema: TableSchema
+    job: str
+    staged: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name as messages show it."""
+        return self.access.qualified(self.identifier)
+
+    @property
+    def identifier(self) -> Identifier:
+        """The name in its catalog."""
+        identifier = self.relation.identifier
+        assert identifier is not None, "it was found by its name"
+        return identifier
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The name with catalog and namespace."""
+        return (self.access.name, self.identifier.namespace, self.identifier.name)
