@@ -1,9 +1,12 @@
-"""A query's plan as far as rules look at it: kinds of nodes, and which of them are tables."""
+"""A query's plan as far as rules look at it: kinds of nodes, their keys, and which are tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+_ROW_BY_ROW: Final = frozenset(("Filter", "Project"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,11 +18,16 @@ class QueryNode:
             managed table; ``Subquery`` for a node with a subquery among its expressions.
         parent: the number of its parent; -1 for the root.
         source: of a ``Source`` which of the query's sources it is.
+        keys: how many expressions of its children's rows say which rows of a child a row of its
+            result depends on: grouping, partitioning or join keys; 0 if it depends on all.
+        rounded: a function whose result may depend on the order of rows; None if there is none.
     """
 
     kind: str
     parent: int
     source: int | None = None
+    keys: int = 0
+    rounded: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +40,13 @@ class QueryPlan:
         """Return the numbers of a node's children, the leftmost first."""
         return [i for i, node in enumerate(self.nodes) if node.parent == number]
 
-    def ancestors(self, number: int) -> Iterator[int]:
-        """Yield a node's parent, the parent's parent, …, the root."""
-        while (number := self.nodes[number].parent) >= 0:
-            yield number
+    def sources(self, number: int = 0) -> frozenset[int]:
+        """Return the numbers of the tables in a node's subtree."""
+        if self.nodes[number].source is not None:
+            return frozenset((number,))
+        return frozenset().union(*map(self.sources, self.children(number)))
 
-    def source_of(self, number: int) -> int:
-        """Return which of the query's sources a ``Source`` is."""
-        source = self.nodes[number].source
-        assert source is not None, "it is called with numbers of `sources`"
-        return source
-
-    def sources(self) -> list[int]:
-        """Return the numbers of the tables, the leftmost first."""
-        return [i for i, node in enumerate(self.nodes) if node.source is not None]
+    @property
+    def top(self) -> int:
+        """The number of the first node, from the root on, that is no projection and no filter."""
+        return next(i for i, node in enumerate(self.nodes) if node.kind not in _ROW_BY_ROW)

@@ -135,12 +135,13 @@ object Requests {
       extends Change[Unit]
 
   /** A node of a plan; nodes are numbered from the root on, parents before children. */
-  case class QueryNode(kind: String, parent: Int, source: Option[Int] = None) extends Record
+  case class QueryNode(kind: String, parent: Int, source: Option[Int], keys: Int, rounded: Option[String])
+      extends Record
 
   /** What the planner asks of an analysed query; `sources` are managed tables. */
   case class QueryFacts(
       schema: String, sources: Seq[TableReference], others: Seq[String], functions: Seq[String],
-      isDeterministic: Boolean, nodes: Seq[QueryNode]) extends Record
+      isDeterministic: Boolean, nodes: Seq[QueryNode], keptKeys: Seq[Int]) extends Record
 
   // Views
 

@@ -1,13 +1,22 @@
 package org.apache.spark.sql.tablestore
 
+import java.util.Locale
+
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.analysis.AsOfVersion
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, SubqueryExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, JoinHint, LocalRelation, LogicalPlan, Project, Union}
 import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.connector.read.LocalScan
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 import org.json4s.jackson.JsonMethods.compact
 
 /** The query of a materialized view for the planner, analysed as Spark analyses it anywhere: in a session of its own,
@@ -21,22 +30,32 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
   session.sessionState.catalogManager.setCurrentCatalog(query.currentCatalog)
   session.sessionState.catalogManager.setCurrentNamespace(query.currentNamespace.toArray)
 
-  private val plan: LogicalPlan = session.withActive(session.sql(query.text).queryExecution.analyzed)
+  private val analysed: LogicalPlan = session.withActive(session.sql(query.text).queryExecution.analyzed)
+  private val plan: LogicalPlan = session.withActive(JobPlan.normal(analysed, session.sessionState.optimizer))
+  private val persisted = mutable.Buffer.empty[classic.DataFrame]
 
-  /** The nodes of the plan in order of their numbers; tables inside of subqueries are not among them. */
-  private def nodes: Seq[Requests.QueryNode] = {
+  /** The nodes of the plan by number, parents before children. */
+  private val nodes: IndexedSeq[LogicalPlan] = {
+    def walk(node: LogicalPlan): Seq[LogicalPlan] = node +: node.children.flatMap(walk)
+    walk(plan).toIndexedSeq
+  }
+
+  private def queryNodes: Seq[Requests.QueryNode] = {
     var sources = -1
     def walk(node: LogicalPlan, parent: Int, number: Int): Seq[Requests.QueryNode] = {
-      val own = node match {
-        case JobQuery.Managed(_) =>
-          sources += 1
-          Requests.QueryNode("Source", parent, Some(sources))
-        case other if other.expressions.exists(SubqueryExpression.hasSubquery) =>
-          Requests.QueryNode("Subquery", parent)
-        case join: Join =>
-          Requests.QueryNode(s"Join ${join.joinType.sql.toLowerCase(java.util.Locale.ROOT).capitalize}", parent)
-        case other => Requests.QueryNode(other.getClass.getSimpleName.stripSuffix("$"), parent)
+      val kind = node match {
+        case JobQuery.Managed(_) => "Source"
+        case other if other.expressions.exists(SubqueryExpression.hasSubquery) => "Subquery"
+        case join: Join => join.joinType match {
+            case _: ExistenceJoin => "Join Existence"
+            case joined => s"Join ${joined.sql.toLowerCase(Locale.ROOT).split(' ').map(_.capitalize).mkString(" ")}"
+          }
+        case other => other.getClass.getSimpleName.stripSuffix("$")
       }
+      if (kind == "Source") sources += 1
+      val own = Requests.QueryNode(
+        kind, parent, if (kind == "Source") Some(sources) else None, JobPlan.keys(node).headOption.fold(0)(_.size),
+        JobPlan.rounded(node).headOption)
       node.children.foldLeft(Seq(own))((before, child) => before ++ walk(child, number, number + before.size))
     }
     walk(plan, -1, 0)
@@ -44,18 +63,19 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
 
   /** What the planner decides by, as JSON. */
   def facts(): String = {
-    val expressions = plan.collectWithSubqueries { case node => node.expressions }.flatten
+    val expressions = analysed.collectWithSubqueries { case node => node.expressions }.flatten
     // Those of the plan itself first: they are the ones that its nodes name.
     val inPlan = plan.collect { case JobQuery.Managed(table) => table.reference }
-    val inAll = plan.collectWithSubqueries { case JobQuery.Managed(table) => table.reference }
-    val leaves = plan.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
+    val inAll = analysed.collectWithSubqueries { case JobQuery.Managed(table) => table.reference }
+    val leaves = analysed.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
     compact(Requests.QueryFacts(
-        schema = plan.schema.asNullable.json,
+        schema = analysed.schema.asNullable.json,
         sources = inPlan ++ inAll.diff(inPlan),
         others = leaves.filterNot(JobQuery.isOwnOrConstant).map(_.simpleString(80)),
         functions = expressions.flatMap(_.collect { case function => function.prettyName }).distinct,
         isDeterministic = expressions.forall(_.deterministic),
-        nodes = nodes
+        nodes = queryNodes,
+        keptKeys = JobPlan.keptKeys(plan)
       ).toJson)
   }
 
@@ -63,28 +83,117 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
   def frame(): classic.DataFrame =
     classic.Dataset.ofRows(session, plan.transformWithSubqueries { case JobQuery.Pinned(pinned) => pinned })
 
-  /** The result where other rows stand in the place of one table: `changed` is its number, `old` has the versions of
-    * tables that are read as they were (0 before the first), `empty` the nodes that give no rows. */
-  def term(changed: Int, rows: classic.DataFrame, old: java.util.Map[Int, String], empty: java.util.List[Int])
-      : classic.DataFrame = {
-    var next = -1
-    def rebuilt(node: LogicalPlan): LogicalPlan = {
+  /** A node's rows, its columns by position.
+    *
+    * @param node its number
+    * @param place which child `rows` stand for, the others being empty in a union; -1 for none
+    * @param old versions of the tables that are read as they were, by number; 0 before the first
+    * @param cut the number of a node below it of which only the rows of `keys` are wanted; -1 for none
+    */
+  def evaluated(node: Int, place: Int, rows: classic.DataFrame, old: java.util.Map[Int, String], cut: Int,
+      keys: classic.DataFrame): classic.DataFrame = {
+    var next = node - 1
+    def rebuilt(part: LogicalPlan): LogicalPlan = {
       next += 1
       val number = next
-      val children = node.children.map(rebuilt)
-      (node, Option(old.get(number))) match {
-        case _ if empty.contains(number) => LocalRelation(node.output, Nil)
-        case _ if number == changed => JobQuery.as(rows.queryExecution.analyzed, node.output)
-        case (_: DataSourceV2Relation, Some("0")) => LocalRelation(node.output, Nil)
+      val children = part.children.zipWithIndex.map { case (child, at) =>
+        if (number != node || place < 0 || !(at == place || part.isInstanceOf[Union])) rebuilt(child)
+        else {
+          child.foreach(_ => next += 1)
+          if (at == place) JobQuery.as(rows.queryExecution.analyzed, child.output) else LocalRelation(child.output, Nil)
+        }
+      }
+      (part, Option(old.get(number))) match {
+        case (_: DataSourceV2Relation, Some("0")) => LocalRelation(part.output, Nil)
         case (relation: DataSourceV2Relation, Some(version)) => relation.copy(
             table = relation.catalog.get.asTableCatalog.loadTable(relation.identifier.get, version),
             timeTravelSpec = Some(AsOfVersion(version)))
         case (JobQuery.Pinned(pinned), _) => pinned
-        case _ => node.withNewChildren(children)
+        case _ if number == cut =>
+          part.withNewChildren(
+            children.zip(JobPlan.keys(part)).map { case (child, by) => JobQuery.cut(child, by, keys) })
+        case _ => part.withNewChildren(children)
       }
     }
-    session.withActive(classic.Dataset.ofRows(session, rebuilt(plan)))
+    byPosition(rebuilt(nodes(node)))
   }
+
+  /** The keys of rows of a node's children, each once; `places` has the child that each of `frames` stands for. */
+  def keysOf(node: Int, places: java.util.List[Int], frames: java.util.List[classic.DataFrame], max: Int)
+      : classic.DataFrame = {
+    val found = places.asScala.zip(frames.asScala).map { case (place, rows) =>
+      val renamed = JobQuery.as(rows.queryExecution.analyzed, nodes(node).children(place).output)
+      val keys = JobPlan.keys(nodes(node))(place).zipWithIndex.map { case (key, at) => Alias(key, s"c$at")() }
+      settled(classic.Dataset.ofRows(session, Project(keys, renamed)), max)
+    }
+    val known = found.map(JobQuery.held)
+    if (known.contains(None)) settled(found.reduce(_ union _).distinct(), max)
+    else JobQuery.local(session, known.head.get.output, known.flatten.flatMap(JobQuery.binary).distinct.toSeq)
+  }
+
+  /** The sum of bags, each of which adds its rows (1) or takes them away (-1), as [[difference.py]] describes it; null
+    * if it takes Spark to add them up. */
+  def changes(frames: java.util.List[classic.DataFrame], signs: java.util.List[Int], names: java.util.List[String],
+      kind: String, max: Int): classic.DataFrame = {
+    val found = frames.asScala.map(settled(_, max))
+    val known = found.flatMap(JobQuery.held)
+    if (known.size < found.size || known.exists(_.output.exists(column => !JobQuery.isBinary(column.dataType)))) null
+    else {
+      val weights = mutable.LinkedHashMap.empty[UnsafeRow, Int]
+      for ((rows, sign) <- known.zip(signs.asScala); row <- JobQuery.binary(rows))
+        weights.updateWith(row)(before => Some(before.getOrElse(0) + sign).filter(_ != 0))
+      val output = known.head.output.zip(names.asScala).map { case (column, name) =>
+        AttributeReference(name, column.dataType)()
+      } :+ AttributeReference(kind, StringType)()
+      val (insert, delete) = (UTF8String.fromString("insert"), UTF8String.fromString("delete"))
+      val schema = output.init.map(_.dataType)
+      JobQuery.local(
+        session,
+        output,
+        weights.toSeq.flatMap { case (row, weight) =>
+          val whole = InternalRow.fromSeq(row.toSeq(schema) :+ (if (weight > 0) insert else delete))
+          Seq.fill(weight.abs)(whole)
+        }
+      )
+    }
+  }
+
+  /** Those rows of a result whose keys, of the plan's top, are among `keys`. */
+  def withKeys(rows: classic.DataFrame, keys: classic.DataFrame): classic.DataFrame = {
+    val plan = rows.queryExecution.analyzed
+    classic.Dataset.ofRows(session, JobQuery.cut(plan, JobPlan.keptKeys(this.plan).map(plan.output), keys))
+  }
+
+  /** The same rows, held in the driver if they are at most `max`, else kept by Spark until [[release]]. */
+  def settled(frame: classic.DataFrame, max: Int): classic.DataFrame = {
+    // Scans whose rows the planner has answered need no job.
+    val known = frame.queryExecution.optimizedPlan.transform {
+      case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
+        LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
+    }
+    val folded = classic.Dataset.ofRows(session, known)
+    folded.queryExecution.optimizedPlan match {
+      case few: LocalRelation if few.data.size <= max => classic.Dataset.ofRows(session, few)
+      case _ =>
+        val first = folded.limit(max + 1).queryExecution
+        val rows = SQLExecution.withNewExecutionId(first, Some("changes"))(first.executedPlan.executeCollect())
+        if (rows.length <= max)
+          classic.Dataset.ofRows(session, LocalRelation(known.output, rows.toSeq))
+        else {
+          persisted += folded.persist()
+          folded
+        }
+    }
+  }
+
+  /** Whether a settled frame has no rows. */
+  def isEmpty(frame: classic.DataFrame): Boolean = JobQuery.held(frame).exists(_.data.isEmpty)
+
+  /** Gives up what [[settled]] has kept. */
+  def release(): Unit = persisted.foreach(_.unpersist())
+
+  private def byPosition(node: LogicalPlan): classic.DataFrame = session.withActive(classic.Dataset.ofRows(
+      session, Project(node.output.zipWithIndex.map { case (column, at) => Alias(column, s"c$at")() }, node)))
 
   /** A frame of the same session. */
   def sql(text: String): classic.DataFrame = session.sql(text)
@@ -103,11 +212,54 @@ object JobQuery {
   def recache(session: classic.SparkSession, name: java.util.List[String]): Unit =
     session.sharedState.cacheManager.recacheTableOrView(session, name.asScala.toSeq, includeTimeTravel = false)
 
-  /** Rows under the attributes of a node that they replace. */
+  /** What [[JobQuery.settled]] holds in the driver. */
+  private def held(frame: classic.DataFrame): Option[LocalRelation] = frame.queryExecution.analyzed match {
+    case known: LocalRelation => Some(known)
+    case _ => None
+  }
+  private def local(session: classic.SparkSession, output: Seq[Attribute], rows: Seq[InternalRow]): classic.DataFrame =
+    classic.Dataset.ofRows(session, LocalRelation(output, rows))
+
+  /** Rows that are equal if and only if their bytes are. */
+  private def binary(rows: LocalRelation): Seq[UnsafeRow] = {
+    val projection = UnsafeProjection.create(rows.output, rows.output)
+    rows.data.map(projection(_).copy())
+  }
+
+  /** Whether equal values have equal bytes: entries of a map have no order, and one value may be many variants. */
+  private def isBinary(dataType: DataType): Boolean =
+    !dataType.existsRecursively(part => part.isInstanceOf[MapType] || part == VariantType)
+
+  /** Rows under the attributes of a node that they replace, by position. */
   private def as(rows: LogicalPlan, output: Seq[Attribute]): LogicalPlan = Project(
-    output.map(column =>
-      Alias(rows.output.find(_.name == column.name).get, column.name)(exprId = column.exprId)),
+    output.zip(rows.output).map { case (column, row) => Alias(row, column.name)(exprId = column.exprId) },
     rows)
+
+  /** The rows of a node whose `by` are among `keys`, NULL being a key. */
+  private def cut(node: LogicalPlan, by: Seq[Expression], keys: classic.DataFrame): LogicalPlan = {
+    val plan = keys.queryExecution.analyzed
+    val fresh = plan.output.map(column => Alias(column, "k")())
+    val same = by.zip(fresh).map { case (key, one) => EqualNullSafe(key, one.toAttribute): Expression }
+    Join(listed(node, by, plan), Project(fresh, plan), LeftSemi, Some(same.reduce(And)), JoinHint.NONE)
+  }
+
+  /** The rows of a node without most of those whose `by` are not among few `keys`: what tables can look up. */
+  private def listed(node: LogicalPlan, by: Seq[Expression], keys: LogicalPlan): LogicalPlan = keys match {
+    case LocalRelation(output, data, false, _) if data.nonEmpty && data.size <= listedMax =>
+      val conditions = by.zipWithIndex.filter { case (key, _) => isListable(key.dataType) }.map { case (key, at) =>
+        val values = data.map(_.get(at, output(at).dataType)).distinct
+        val known = In(key, values.filter(_ != null).map(Literal(_, key.dataType))): Expression
+        if (values.contains(null)) Or(known, IsNull(key)) else known
+      }
+      conditions.foldLeft(node)((rows, condition) => Filter(condition, rows))
+    case _ => node
+  }
+  private val listedMax = 1000
+  private def isListable(dataType: DataType): Boolean = dataType match {
+    case text: StringType => text == StringType
+    case _: IntegralType | DateType | TimestampType | _: DecimalType => true
+    case _ => false
+  }
 
   private object Managed {
     def unapply(node: LogicalPlan): Option[ManagedTable] = node match {

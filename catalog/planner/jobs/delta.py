@@ -1,34 +1,76 @@
-"""The change of a query's result that follows from the changes of its tables."""
+"""The change of a query's result, evaluated by Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from table_store.catalog.jobs.delta_terms import delta_terms
+from table_store.catalog.jobs.delta import Delta, delta
+from table_store.catalog.planner.jobs.difference import CHANGE_TYPE
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.source_changes import SourceChange
 
 
-def delta(query: JobQuery, changed: Sequence[SourceChange]) -> list[tuple[DataFrame, int]]:
-    """The terms of the query's change, each with its sign."""
-    plan = query.plan
+def query_delta(
+    query: JobQuery, changed: Sequence[SourceChange], before: DataFrame | None
+) -> Delta[DataFrame]:
+    """The rows that come to the result of a query and go from it, columns by position.
+
+    `before` is the result as it was, if something holds it.
+    """
+    found = changed_nodes(query, changed)
+    return delta(query.plan, _SparkEvaluator(query, found, before), found.keys())
+
+
+def changed_nodes(query: JobQuery, changed: Sequence[SourceChange]) -> dict[int, SourceChange]:
+    """The changes by the number of each node that reads the table."""
     by_path = {change.source.table_handle.path: change for change in changed}
-    of_source = {}
-    for number, source in enumerate(query.facts.sources):
-        change = by_path.get(source.table_handle.path)
-        # A table that the query reads AS OF an older version stays as it is.
-        if change is not None and source.table_handle.snapshot_id == change.new:
-            of_source[number] = change
-    old = {
-        node: of_source[plan.source_of(node)].old
-        for node in plan.sources()
-        if plan.source_of(node) in of_source
-    }
-    parts = []
-    for term in delta_terms(plan, of_source.keys()):
-        came, went = of_source[plan.source_of(term.changed)].changed(query)
-        parts.append((query.term(term, came, old), 1))
-        parts.append((query.term(term, went, old), -1))
-    return parts
+    found = {}
+    for number, node in enumerate(query.plan.nodes):
+        if node.source is not None:
+            handle = query.facts.sources[node.source].table_handle
+            change = by_path.get(handle.path)
+            # A table that the query reads AS OF an older version stays as it is.
+            if change is not None and handle.snapshot_id == change.new:
+                found[number] = change
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _SparkEvaluator:
+    """The rules' bags as frames, their keys as frames of few rows where possible."""
+
+    query: JobQuery
+    changed: Mapping[int, SourceChange]
+    before: DataFrame | None
+
+    def changes(self, node: int) -> Delta[DataFrame]:
+        return self.changed[node].changed(self.query)
+
+    def evaluated(self, node: int, old: Set[int], cut: int, keys: DataFrame | None) -> DataFrame:
+        return self.query.evaluated(node, self._versions(old), cut, keys)
+
+    def stored(self, keys: DataFrame) -> DataFrame | None:
+        if self.before is None or not self.query.facts.kept_keys:
+            return None
+        return self.query.with_keys(self.before, keys)
+
+    def replaced(self, node: int, place: int, rows: DataFrame, old: Set[int]) -> DataFrame:
+        return self.query.replaced(node, place, rows, self._versions(old))
+
+    def keys(self, node: int, changes: Mapping[int, Delta[DataFrame]]) -> DataFrame | None:
+        return self.query.keys(node, changes)
+
+    def net(self, delta: Delta[DataFrame]) -> Delta[DataFrame]:
+        rows = self.query.changes(delta, delta[0][0].columns)
+        if rows is None:
+            return []
+        signed = (("insert", 1), ("delete", -1))
+        return [
+            (rows.where(rows[CHANGE_TYPE] == kind).drop(CHANGE_TYPE), sign) for kind, sign in signed
+        ]
+
+    def _versions(self, old: Set[int]) -> dict[int, int]:
+        return {node: self.changed[node].old for node in old}

@@ -8,40 +8,39 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-
-from table_store.catalog.names.identifier import quoted
-from table_store.storage.file_store.model.schema import Field
-from table_store.storage.kernel.types import (
-    DOUBLE,
-    FLOAT,
-    VARIANT,
+from pyspark.sql.types import (
     ArrayType,
     DataType,
+    DoubleType,
+    FloatType,
     MapType,
     StructType,
+    VariantType,
 )
+
+from table_store.catalog.names.identifier import quoted
 
 CHANGE_TYPE: Final = "__change_type"
 _WEIGHT: Final = "__weight"
 _FORM: Final = "__form_of_"
 
 
-def inserts(new: DataFrame, fields: Sequence[Field]) -> DataFrame:
-    """All rows of `new` as rows to insert."""
-    return new.toDF(*[field.name for field in fields]).withColumn(CHANGE_TYPE, F.lit("insert"))
+def inserts(new: DataFrame, names: Sequence[str]) -> DataFrame:
+    """All rows of `new` as rows to insert, its columns named anew."""
+    return new.toDF(*names).withColumn(CHANGE_TYPE, F.lit("insert"))
 
 
-def changes(parts: Sequence[tuple[DataFrame, int]], fields: Sequence[Field]) -> DataFrame:
+def changes(parts: Sequence[tuple[DataFrame, int]], names: Sequence[str]) -> DataFrame:
     """The sum of bags, each of which adds its rows (1) or takes them away (-1).
 
-    All frames have the columns of `fields`, by position. The result has these columns and
+    All frames have the same columns by position, which get new names. The result has these and
     `CHANGE_TYPE`, ``insert`` or ``delete``; rows that cancel out are not in it. It costs one
     shuffle of all frames.
     """
-    names = [field.name for field in fields]
     signed = [frame.toDF(*names).withColumn(_WEIGHT, F.lit(sign)) for frame, sign in parts]
     weighted = reduce(DataFrame.unionAll, signed)
-    forms = {f.name: _form(quoted(f.name), f.type) for f in fields}
+    types = [field.dataType for field in parts[0][0].schema.fields]
+    forms = {name: _form(quoted(name), t) for name, t in zip(names, types, strict=True)}
     formed = [name for name in names if forms[name] != quoted(name)]
     groups = [quoted(_FORM + name if name in formed else name) for name in names]
     counted = (
@@ -65,18 +64,19 @@ def _form(value: str, data_type: DataType, depth: int = 0) -> str:
     """
     item = f"x{depth}"
     match data_type:
-        case _ if data_type in (FLOAT, DOUBLE, VARIANT):
+        case DoubleType() | FloatType() | VariantType():
             return f"CAST({value} AS STRING)"
-        case ArrayType(element, _):
-            form = _form(item, element, depth + 1)
+        case ArrayType():
+            form = _form(item, data_type.elementType, depth + 1)
             return value if form == item else f"transform({value}, {item} -> {form})"
-        case MapType(key=key, value=held):
-            parts = (("key", key), ("value", held))
+        case MapType():
+            parts = (("key", data_type.keyType), ("value", data_type.valueType))
             forms = ", ".join(_form(f"{item}.{name}", t, depth + 1) for name, t in parts)
             return f"array_sort(transform(map_entries({value}), {item} -> struct({forms})))"
-        case StructType(fields):
-            held_forms = [_form(f"{value}.{quoted(f.name)}", f.type, depth) for f in fields]
-            if held_forms == [f"{value}.{quoted(f.name)}" for f in fields]:
+        case StructType():
+            held = [(f"{value}.{quoted(field.name)}", field.dataType) for field in data_type.fields]
+            held_forms = [_form(name, t, depth) for name, t in held]
+            if held_forms == [name for name, _ in held]:
                 return value
             return f"IF({value} IS NULL, NULL, struct({', '.join(held_forms)}))"
     return value

@@ -6,10 +6,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from pyspark.sql import DataFrame
 
-from table_store.catalog.jobs.delta_terms import why_not_linear
+from table_store.catalog.jobs.cost import full_cost, incremental_cost
+from table_store.catalog.jobs.delta import why_not_incremental
 from table_store.catalog.jobs.progress import (
     Progress,
     SinkState,
@@ -17,7 +19,7 @@ from table_store.catalog.jobs.progress import (
     write_progress,
 )
 from table_store.catalog.names.identifier import quoted_parts
-from table_store.catalog.planner.jobs.delta import delta
+from table_store.catalog.planner.jobs.delta import changed_nodes, query_delta
 from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes, inserts
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.sink import Sink
@@ -29,6 +31,10 @@ from table_store.catalog.planner.write.write_requests import write_with
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.table_options import COMMIT_IDENTIFIER, COMMIT_USER
+
+_FEW_ROWS: Final = 20_000
+"""With so few changes of tables, those of the result are worth holding in the driver; tables of so
+few rows cost about the same one way or the other."""
 
 BARRIER, SOURCE = "job.barrier", "job.source."
 """Snapshot properties: the barrier, and the snapshot of each source at it by directory."""
@@ -81,12 +87,18 @@ def advance(session: PlannerSession, sink: Sink, query: JobQuery, *, is_full: bo
     state = SinkState.of(snapshot, sink.job)
     progress = read_progress(table.file_io, table.path)
     is_known = progress is not None and progress.sink == state
-    step = _next_step(query, progress if is_known else None, is_full=is_full)
+    known = progress if is_known else None
+    held = 0 if snapshot is None else snapshot.total_record_count
+    step = _next_step(query, known, is_full=is_full, sink_rows=held)
     barrier = max(table.clock.now_ms(), state.commit + 1, progress.barrier + 1 if progress else 0)
     rows_changed = 0
     if step.rule is not Rule.NONE:
-        rows = _changed_rows(sink, query, snapshot, step)
-        rows_changed = _written(session, sink, query, snapshot, barrier, rows)
+        try:
+            rows = _changed_rows(sink, query, snapshot, step)
+            if rows is not None:
+                rows_changed = _written(session, sink, query, snapshot, barrier, rows)
+        finally:
+            query.release()
         if rows_changed:
             state = SinkState.of(table.latest_snapshot(), sink.job)
         done = Progress(barrier=barrier, sources=query.sources, sink=state)
@@ -96,13 +108,15 @@ def advance(session: PlannerSession, sink: Sink, query: JobQuery, *, is_full: bo
         barrier=barrier,
         rule=step.rule.value,
         reason=step.reason,
-        rows_read=_row_count(query) if step.rule is Rule.FULL else step.row_count,
+        rows_read=sum(_source_rows(query)) if step.rule is Rule.FULL else step.row_count,
         rows_changed=rows_changed,
         milliseconds=round((time.monotonic() - begin) * 1000),
     )
 
 
-def _next_step(query: JobQuery, progress: Progress | None, *, is_full: bool) -> Step:
+def _next_step(
+    query: JobQuery, progress: Progress | None, *, is_full: bool, sink_rows: int
+) -> Step:
     if is_full:
         return Step(Rule.FULL, "FULL was asked for")
     if progress is None:
@@ -114,22 +128,47 @@ def _next_step(query: JobQuery, progress: Progress | None, *, is_full: bool) -> 
     found = source_changes(query, progress.sources)
     if isinstance(found, str):
         return Step(Rule.FULL, found)
-    kind = why_not_linear(query.plan)
-    if kind is not None:
-        return Step(Rule.FULL, f"there is no incremental rule for {kind}")
+    reason = why_not_incremental(query.plan, is_stored=bool(query.facts.kept_keys))
+    if reason is not None:
+        return Step(Rule.FULL, reason)
+    if _is_dear(query, found, sink_rows):
+        return Step(Rule.FULL, "the result costs less than its change")
     names = sorted({change.source.relation.text for change in found})
     return Step(Rule.INCREMENTAL, f"changed: {', '.join(names)}", found)
 
 
-def _changed_rows(sink: Sink, query: JobQuery, snapshot: Snapshot | None, step: Step) -> DataFrame:
-    """The rows to insert into the sink and to delete from it."""
-    fields = sink.schema.fields
+def _is_dear(query: JobQuery, changed: Sequence[SourceChange], sink_rows: int) -> bool:
+    """Whether an increment would read more than the computation of the whole result does."""
+    counts = _source_rows(query)
+    if sum(counts) <= _FEW_ROWS:
+        return False
+    plan = query.plan
+    rows = {n: counts[node.source] for n, node in enumerate(plan.nodes) if node.source is not None}
+    changes = {node: change.rows for node, change in changed_nodes(query, changed).items()}
+    stored = sink_rows if query.facts.kept_keys else None
+    increment = incremental_cost(plan, rows, changes, stored=stored)
+    return increment > full_cost(plan, rows, stored=sink_rows)
+
+
+def _changed_rows(
+    sink: Sink, query: JobQuery, snapshot: Snapshot | None, step: Step
+) -> DataFrame | None:
+    """The rows to insert into the sink and to delete from it; None if there are none."""
+    names = sink.schema.column_names
+    before = None
+    if snapshot is not None:
+        # It holds the result as it was: a refresh is incremental only if nobody else wrote it.
+        name = quoted_parts(sink.parts)
+        before = query.sql(f"SELECT * FROM {name} VERSION AS OF {snapshot.id}")
     if step.rule is Rule.INCREMENTAL:
-        return changes(delta(query, step.changes), fields)
-    if snapshot is None:
-        return inserts(query.rows(), fields)
-    old = f"SELECT * FROM {quoted_parts(sink.parts)} VERSION AS OF {snapshot.id}"
-    return changes([(query.rows(), 1), (query.sql(old), -1)], fields)
+        delta = query_delta(query, step.changes, before)
+        if not delta:
+            return None
+        is_small = step.row_count <= _FEW_ROWS
+        return query.changes(delta, names) if is_small else changes(delta, names)
+    if before is None:
+        return inserts(query.rows(), names)
+    return changes([(query.rows(), 1), (before, -1)], names)
 
 
 def _written(
@@ -168,12 +207,12 @@ def _written(
     return changed
 
 
-def _row_count(query: JobQuery) -> int:
-    """About how many rows the sources have."""
-    count = 0
+def _source_rows(query: JobQuery) -> list[int]:
+    """About how many rows each of the query's sources has."""
+    counts = []
     for source in query.facts.sources:
         handle = source.table_handle
-        if handle.snapshot_id is not None:
-            snapshot = open_logged(handle.path).snapshot_store.get(handle.snapshot_id)
-            count += snapshot.total_record_count
-    return count
+        snapshots = open_logged(handle.path).snapshot_store
+        at = handle.snapshot_id
+        counts.append(0 if at is None else snapshots.get(at).total_record_count)
+    return counts

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import UnsupportedQueryError
-from table_store.catalog.jobs.delta_terms import DeltaTerm
+from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.query_plan import QueryPlan
+from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.json_form import from_json
@@ -43,6 +44,9 @@ _OF_THE_SESSION: Final = frozenset(
         "user",
     )
 )
+_HELD_ROWS_MAX: Final = 100_000
+"""More changes or keys than these stay in Spark."""
+
 _OF_THE_TIME: Final = frozenset(
     (
         "curdate",
@@ -106,25 +110,66 @@ class JobQuery:
 
     def rows(self) -> DataFrame:
         """The result."""
-        return DataFrame(self._jvm_query.frame(), self.session.spark)
+        return self._frame(self._jvm_query.frame())
 
     @property
     def plan(self) -> QueryPlan:
         """The plan, whose nodes name some of `facts.sources` by position."""
         return QueryPlan(self.facts.nodes)
 
-    def term(self, term: DeltaTerm, rows: DataFrame, old: Mapping[int, int]) -> DataFrame:
-        """The result of a term; `rows` stand for the changed table.
+    def evaluated(
+        self, node: int, old: Mapping[int, int], cut: int = -1, keys: DataFrame | None = None
+    ) -> DataFrame:
+        """A node's rows, cut to the keys of the node `cut` if there are any.
 
-        `old` has the snapshots of the tables in `term.old` by node; 0 before the first one.
+        `old` has the snapshots of the tables that are read as they were by number; 0 before the
+        first one.
         """
-        versions = {node: str(old[node]) for node in term.old}
-        frame = self._jvm_query.term(term.changed, rows._jdf, versions, list(term.empty))
-        return DataFrame(frame, self.session.spark)
+        at, by_key = (-1, None) if keys is None else (cut, keys._jdf)
+        return self._frame(self._jvm_query.evaluated(node, -1, None, _texts(old), at, by_key))
+
+    def replaced(self, node: int, place: int, rows: DataFrame, old: Mapping[int, int]) -> DataFrame:
+        """A node's rows if `rows` stand for its child at `place`, those of a union alone."""
+        return self._frame(self._jvm_query.evaluated(node, place, rows._jdf, _texts(old), -1, None))
+
+    def keys(self, node: int, changes: Mapping[int, Delta[DataFrame]]) -> DataFrame | None:
+        """The keys of the changes of a node's children, by place, settled."""
+        parts = [(place, rows._jdf) for place, found in changes.items() for rows, _ in found]
+        places, frames = map(list, zip(*parts, strict=True))
+        return self._some(self._jvm_query.keysOf(node, places, frames, _HELD_ROWS_MAX))
+
+    def changes(self, parts: Delta[DataFrame], names: Sequence[str]) -> DataFrame | None:
+        """The sum of bags as `difference.changes` gives it, settled."""
+        frames = [rows._jdf for rows, _ in parts]
+        signs = [sign for _, sign in parts]
+        known = self._jvm_query.changes(frames, signs, list(names), CHANGE_TYPE, _HELD_ROWS_MAX)
+        return self.settled(changes(parts, names)) if known is None else self._some(known)
+
+    def with_keys(self, rows: DataFrame, keys: DataFrame) -> DataFrame:
+        """The rows of the result among `rows` whose keys, of the plan's top, are among `keys`."""
+        return self._frame(self._jvm_query.withKeys(rows._jdf, keys._jdf))
+
+    def settled(self, frame: DataFrame) -> DataFrame | None:
+        """The same rows, which are not computed again until `release`; None if there are none."""
+        return self._some(self._jvm_query.settled(frame._jdf, _HELD_ROWS_MAX))
+
+    def release(self) -> None:
+        """Give up what `settled` has kept."""
+        self._jvm_query.release()
+
+    def _some(self, settled: Any) -> DataFrame | None:
+        return None if self._jvm_query.isEmpty(settled) else self._frame(settled)
+
+    def _frame(self, jvm_frame: Any) -> DataFrame:
+        return DataFrame(jvm_frame, self.session.spark)
 
     def sql(self, text: str) -> DataFrame:
         """The rows of another query, in the same session of Spark."""
-        return DataFrame(self._jvm_query.sql(text), self.session.spark)
+        return self._frame(self._jvm_query.sql(text))
+
+
+def _texts(versions: Mapping[int, int]) -> dict[int, str]:
+    return {node: str(version) for node, version in versions.items()}
 
 
 def _check(facts: QueryFacts) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
+from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.protocol.handles import TableReference
@@ -54,17 +55,27 @@ class SourceChange:
     new: int
     rows: int
 
-    def changed(self, query: JobQuery) -> tuple[DataFrame, DataFrame]:
+    def changed(self, query: JobQuery) -> Delta[DataFrame]:
         """The rows that came and the rows that went, with the table's columns."""
         relation = self.source.relation
         name = quoted_parts((relation.catalog.name, *relation.namespace, relation.name))
         begin = f"{self.old} EXCLUSIVE" if self.old else "1"
         columns = ", ".join(map(quoted, self.columns))
-        told = (
-            f"SELECT {columns} FROM {name} CHANGES FROM VERSION {begin} TO VERSION {self.new} "
-            "WITH (deduplicationMode = 'netChanges') WHERE _change_type"
+        rows = query.settled(
+            query.sql(
+                f"SELECT {columns}, _change_type FROM {name} "
+                f"CHANGES FROM VERSION {begin} TO VERSION {self.new} "
+                "WITH (deduplicationMode = 'netChanges') "
+                "WHERE _change_type IN ('insert', 'delete')"
+            )
         )
-        return query.sql(f"{told} = 'insert'"), query.sql(f"{told} = 'delete'")
+        if rows is None:
+            return []
+        signed = (("insert", 1), ("delete", -1))
+        return [
+            (rows.where(rows["_change_type"] == kind).drop("_change_type"), sign)
+            for kind, sign in signed
+        ]
 
 
 def source_changes(query: JobQuery, known: Mapping[str, int]) -> list[SourceChange] | str:

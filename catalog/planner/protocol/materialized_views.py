@@ -32,7 +32,8 @@ class QueryFacts:
         others: short texts of what else it reads.
         functions: the names of all functions and operators in it.
         is_deterministic: whether none of its expressions is random.
-        nodes: of the plan, without those inside of subqueries; the first of `sources` are theirs.
+        nodes: of the normalised plan; the first of `sources` are theirs.
+        kept_keys: positions in the result of the keys of `QueryPlan.top`, none if one is missing.
     """
 
     schema: SparkColumns
@@ -41,3 +42,4 @@ class QueryFacts:
     functions: tuple[str, ...]
     is_deterministic: bool
     nodes: tuple[QueryNode, ...]
+    kept_keys: tuple[int, ...]

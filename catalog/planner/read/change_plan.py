@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.protocol.handles import ChangelogHandle
 from table_store.catalog.planner.protocol.python_tasks import PythonTask
+from table_store.catalog.planner.protocol.rows import ArrowRows
 from table_store.catalog.planner.protocol.scans import AskedScan, PlannedScan, WorkerSplit
-from table_store.catalog.planner.read.jvm_schema import jvm_schema
+from table_store.catalog.planner.read.arrow_answer import arrow_answer
+from table_store.catalog.planner.read.jvm_schema import jvm_rows, jvm_schema
 from table_store.catalog.planner.read.read_options import read_options
 from table_store.catalog.planner.read.read_task import ReadTask
 from table_store.catalog.planner.read.spark_predicate import necessary
@@ -21,9 +24,13 @@ from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.log_options import UNTRACKED_CHANGES
 from table_store.storage.options.table_options import SOURCE_SPLIT_TARGET_SIZE
 
+_ROWS_MAX: Final = 20_000
+_BYTES_MAX: Final = 4 << 20
+"""Reading this much in the planner costs less than a Spark job and its Python workers."""
 
-def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan:
-    """The splits of a scan of changes; Python workers read them all."""
+
+def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan | ArrowRows:
+    """The splits of a scan of changes, which Python workers read; few changes themselves."""
     handle.check_available(asked.table.relation.text)
     table = open_logged(handle.path)
     schema = table.schema_store.get(handle.schema_id)
@@ -43,12 +50,19 @@ def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan:
         scan = replace(scan, target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE), parallelism=1)
     splits = scan.splits()
     files = [file for split in splits for file in split.files]
+    row_count = sum(file.row_count for file in files)
+    size_bytes = sum(file.size_bytes for file in files)
+    # Without predicates a stream may have asked, which needs splits.
+    is_small = row_count <= _ROWS_MAX and size_bytes <= _BYTES_MAX
+    if asked.predicates and asked.columns and is_small:
+        rows = scan.rows_of(splits)
+        return arrow_answer(jvm_rows(rows, columns_from_spark(asked.schema)))
     return PlannedScan(
         snapshot=handle.range.last_id,
         splits=payloads(splits),
         files=len(files),
-        rows=sum(file.row_count for file in files),
-        size_bytes=sum(file.size_bytes for file in files),
+        rows=row_count,
+        size_bytes=size_bytes,
         task=change_task(scan, asked),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -131,14 +131,21 @@ class ChangeScan:
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all change rows, split after split."""
-        reader = self.reader()
-        for split in self.splits():
-            found = reader.read(split, self.columns, self.predicate)
-            yield from under_schema(found, self.arrow_schema)
+        yield from self._batches(self.splits())
 
     def to_arrow(self) -> pa.Table:
         """Return all change rows as one table, in any order."""
-        return pa.Table.from_batches(list(self.to_batches()), schema=self.arrow_schema)
+        return self.rows_of(self.splits())
+
+    def rows_of(self, splits: Sequence[ChangeSplit]) -> pa.Table:
+        """Return the change rows of some splits as one table, in any order."""
+        return pa.Table.from_batches(list(self._batches(splits)), schema=self.arrow_schema)
+
+    def _batches(self, splits: Sequence[ChangeSplit]) -> Iterator[pa.RecordBatch]:
+        reader = self.reader()
+        for split in splits:
+            found = reader.read(split, self.columns, self.predicate)
+            yield from under_schema(found, self.arrow_schema)
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:

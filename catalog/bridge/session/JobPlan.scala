@@ -1,0 +1,151 @@
+package org.apache.spark.sql.tablestore
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count, Max, Min}
+import org.apache.spark.sql.catalyst.optimizer._
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.Cross
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.types.{DataType, DoubleType, FloatType, MapType}
+
+/** An analysed query in the few operators for which there are rules of change.
+  *
+  * Spark's own rules turn views, EXISTS, IN, correlated subqueries, DISTINCT, INTERSECT and EXCEPT into joins and
+  * aggregates. What is added: a scalar subquery without outer columns becomes a join with its one row, and rows that an
+  * ORDER BY leaves tied are ordered by all of their columns, so that the same rows give the same result at each time.
+  */
+object JobPlan {
+  def normal(analysed: LogicalPlan, optimizer: Optimizer): LogicalPlan = {
+    val rules: Seq[Rule[LogicalPlan]] = Seq(
+      PullupCorrelatedPredicates,
+      RewritePredicateSubquery,
+      RewriteCorrelatedScalarSubquery,
+      RewriteLateralSubquery,
+      ScalarSubqueries,
+      ReplaceIntersectWithSemiJoin,
+      ReplaceExceptWithAntiJoin,
+      RewriteExceptAll,
+      RewriteIntersectAll,
+      ReplaceDistinctWithAggregate
+    )
+    def step(plan: LogicalPlan): LogicalPlan = rules.foldLeft(plan)((before, rule) => rule(before))
+    val begun = optimizer.FinishAnalysis(InlineCTE(alwaysInline = true)(analysed))
+    val steps = Iterator.iterate(begun)(step).take(maxDepth)
+    val plain = steps.sliding(2).collectFirst { case Seq(before, after) if before.fastEquals(after) => after }
+    PullOutGroupingExpressions(BrokenTies(plain.getOrElse(analysed)))
+  }
+
+  /** Of subqueries inside of each other. */
+  private val maxDepth = 20
+
+  /** What decides which rows of a node's child a row of the result depends on, of each child; Nil if all of them do. */
+  def keys(node: LogicalPlan): Seq[Seq[Expression]] = node match {
+    case aggregate: Aggregate => comparable(Seq(aggregate.groupingExpressions))
+    case window: Window => comparable(Seq(window.partitionSpec))
+    case ExtractEquiJoinKeys(_, left, right, _, _, _, _, _) => comparable(Seq(left, right))
+    case _ => Nil
+  }
+  private def comparable(keys: Seq[Seq[Expression]]): Seq[Seq[Expression]] =
+    if (keys.head.isEmpty || keys.flatten.exists(_.dataType.existsRecursively(_.isInstanceOf[MapType]))) Nil else keys
+
+  /** Where in the result the keys of the last node with keys stand, if all of them do, else Nil: of an aggregate or a
+    * window, which only projections and filters follow. */
+  def keptKeys(plan: LogicalPlan): Seq[Int] = kept(plan).fold(Seq.empty[Int])(_.map(key => plan.output.indexOf(key)))
+  private def kept(plan: LogicalPlan): Option[Seq[Attribute]] = plan match {
+    case Filter(_, child) => kept(child)
+    case Project(columns, child) => kept(child).flatMap(found(_, columns))
+    case aggregate: Aggregate if keys(aggregate).nonEmpty =>
+      found(aggregate.groupingExpressions, aggregate.aggregateExpressions)
+    case window: Window if keys(window).nonEmpty => found(window.partitionSpec, window.output)
+    case _ => None
+  }
+  private def found(keys: Seq[Expression], columns: Seq[NamedExpression]): Option[Seq[Attribute]] = {
+    val places = keys.map(key =>
+      columns.find {
+        case Alias(value, _) => value.semanticEquals(key)
+        case column => column.semanticEquals(key)
+      })
+    if (places.contains(None)) None else Some(places.flatten.map(_.toAttribute))
+  }
+
+  /** The functions of a node that may give another result for the same rows in another order. */
+  def rounded(node: LogicalPlan): Seq[String] = node.expressions.flatMap(_.collect {
+    case AggregateExpression(function, _, _, _, _) if !isExact(function) => function.prettyName
+  })
+  private def isExact(function: Expression): Boolean = function match {
+    case _: Count | _: Min | _: Max => true
+    case _ => !function.children.exists(_.dataType.existsRecursively(isFloat))
+  }
+  private def isFloat(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
+
+  /** Joins the one row of a scalar subquery in the subquery's place. */
+  private object ScalarSubqueries extends Rule[LogicalPlan] {
+    override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+      case node @ (_: Project | _: Filter | _: Window | _: Join | Aggregate(_ :: _, _, _, _))
+          if node.expressions.exists(hasOne) =>
+        val found = node.expressions.flatMap(_.collect { case one: ScalarSubquery if isPlain(one) => one })
+        val values = found.map(one => one.canonicalized -> value(one)).toMap
+        val joined = node match {
+          case join: Join => join.copy(left = values.values.foldLeft(join.left)(cross))
+          // The same value in all groups divides none of them.
+          case all: Aggregate => all.copy(
+              groupingExpressions = all.groupingExpressions ++ values.values.map(_.output.head),
+              child = values.values.foldLeft(all.child)(cross))
+          case other => other.withNewChildren(Seq(values.values.foldLeft(other.children.head)(cross)))
+        }
+        val replaced = joined.transformExpressionsUp {
+          case one: ScalarSubquery if isPlain(one) => values(one.canonicalized).output.head
+        }
+        if (replaced.outputSet == node.outputSet) replaced else Project(node.output, replaced)
+    }
+    private def hasOne(expression: Expression): Boolean = expression.exists {
+      case one: ScalarSubquery => isPlain(one)
+      case _ => false
+    }
+    private def isPlain(subquery: ScalarSubquery): Boolean = subquery.outerAttrs.isEmpty && subquery.joinCond.isEmpty
+    private def cross(left: LogicalPlan, right: LogicalPlan): LogicalPlan =
+      Join(left, right, Cross, None, JoinHint.NONE)
+
+    /** One row with the subquery's value, NULL if it has no row. */
+    private def value(subquery: ScalarSubquery): LogicalPlan = {
+      val column = subquery.plan.output.head
+      subquery.plan match {
+        case Aggregate(Nil, _, _, _) => Project(Seq(Alias(column, column.name)()), subquery.plan)
+        case plan =>
+          val count = Alias(Count(Literal(1)).toAggregateExpression(), "count")()
+          val any = Alias(
+            org.apache.spark.sql.catalyst.expressions.aggregate.First(column, ignoreNulls = false)
+              .toAggregateExpression(),
+            column.name)()
+          val tooMany = RaiseError(
+            Literal("SCALAR_SUBQUERY_TOO_MANY_ROWS"), CreateMap(Nil), column.dataType)
+          val one = If(GreaterThan(count.toAttribute, Literal(1L)), tooMany, any.toAttribute)
+          Project(Seq(Alias(one, column.name)()), Aggregate(Nil, Seq(count, any), plan))
+      }
+    }
+  }
+
+  /** Orders tied rows of windows and of the rows before a LIMIT by their other columns. */
+  private object BrokenTies extends Rule[LogicalPlan] {
+    override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+      case window @ Window(_, _, order, child, _) if order.nonEmpty && broken(order, child) != order =>
+        // A frame of RANGE ends at the rows that the written order leaves tied.
+        val (ranges, rows) = window.windowExpressions.partition(isRange)
+        val byRow = if (rows.isEmpty) child
+        else window.copy(windowExpressions = rows, orderSpec = broken(order, child))
+        val all = if (ranges.isEmpty) byRow else window.copy(windowExpressions = ranges, child = byRow)
+        if (all.output == window.output) all else Project(window.output, all)
+      case limit @ LocalLimit(_, sort: Sort) => limit.copy(child = sort.copy(order = broken(sort.order, sort.child)))
+    }
+    private def isRange(expression: Expression): Boolean = expression.exists {
+      case SpecifiedWindowFrame(RangeFrame, _, _) => true
+      case _ => false
+    }
+    private def broken(order: Seq[SortOrder], child: LogicalPlan): Seq[SortOrder] = {
+      val others = child.output.filter(column =>
+        RowOrdering.isOrderable(column.dataType) && !order.exists(_.child.semanticEquals(column)))
+      order ++ others.map(SortOrder(_, Ascending))
+    }
+  }
+}

@@ -1,0 +1,85 @@
+"""What a change of a query's result costs to find, in rows that are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Final
+
+from table_store.catalog.jobs.delta import Delta, delta
+from table_store.catalog.jobs.query_plan import QueryPlan
+
+CUT_READ: Final = 0.6
+"""Cost of a row of which keys are wanted or matched, beside a row that is read for the result.
+
+Measured on joins and groups of five million rows: both evaluations of an aggregate cut to its keys
+took 1.3 times as long as computing it once.
+"""
+
+
+def incremental_cost(
+    plan: QueryPlan, rows: Mapping[int, int], changed: Mapping[int, int], *, stored: int | None
+) -> float:
+    """Return the cost of an incremental epoch; that of a full one is `full_cost`.
+
+    Args:
+        plan: a plan with a rule for each node.
+        rows: about how many rows each table of the plan has, by number.
+        changed: about how many rows have changed of those that have.
+        stored: the number of rows of the result if something holds them, else None.
+    """
+    evaluator = _CostEvaluator(plan, rows, changed, stored)
+    delta(plan, evaluator, changed.keys())
+    return evaluator.cost
+
+
+def full_cost(plan: QueryPlan, rows: Mapping[int, int], *, stored: int) -> float:
+    """Return the cost of computing the result and comparing it with the one that is stored."""
+    return float(sum(rows[node] for node in plan.sources()) + stored)
+
+
+class _CostEvaluator:
+    """Bags are the number of their rows, and so are keys; `cost` adds up what is read."""
+
+    def __init__(
+        self,
+        plan: QueryPlan,
+        rows: Mapping[int, int],
+        changed: Mapping[int, int],
+        stored: int | None,
+    ) -> None:
+        self.cost = 0.0
+        self._plan, self._rows, self._changed, self._stored = plan, rows, changed, stored
+
+    def changes(self, node: int) -> Delta[float]:
+        self.cost += self._changed[node]
+        return [(float(self._changed[node]), 1)]
+
+    def evaluated(self, node: int, old: Set[int], cut: int, keys: float | None) -> float:
+        del old, cut
+        rows = self._read(node)
+        self.cost += rows if keys is None else CUT_READ * rows
+        return rows if keys is None else min(rows, keys)
+
+    def replaced(self, node: int, place: int, rows: float, old: Set[int]) -> float:
+        del old
+        children = self._plan.children(node)
+        if self._plan.nodes[node].kind != "Union":
+            others = sum(self._read(child) for child in children if child != children[place])
+            self.cost += CUT_READ * others
+        return rows
+
+    def keys(self, node: int, changes: Mapping[int, Delta[float]]) -> float | None:
+        del node
+        return sum(rows for found in changes.values() for rows, _ in found)
+
+    def stored(self, keys: float) -> float | None:
+        if self._stored is None:
+            return None
+        self.cost += CUT_READ * self._stored
+        return min(self._stored, keys)
+
+    def net(self, parts: Delta[float]) -> Delta[float]:
+        return parts
+
+    def _read(self, node: int) -> float:
+        return float(sum(self._rows[source] for source in self._plan.sources(node)))

@@ -1,0 +1,170 @@
+"""The change of a query's result by the changes of its tables, node by node.
+
+Let Q be a node over children R1 … Rn that change to R1' … Rn'. The change goes from one state to
+the other in steps, each of which lets one child change: by telescoping,
+
+    Q(R') - Q(R) = Σi [ Q(R1 … Ri-1, Ri', Ri+1' … Rn') - Q(R1 … Ri-1, Ri, Ri+1' … Rn') ]
+
+as bags with signs. Of each step there are three kinds.
+
+- Linear: Q distributes over the change of the child, which is put in the child's place:
+  projections, filters, generators, unions, inner joins, and the kept side of outer and semi joins.
+- Keyed: a row of the result depends on the rows of the child with one key alone. Only the keys of
+  the changes are looked at, NULL among them, in the state after and in the state before. More keys
+  than necessary do no harm.
+- Whole: Q is evaluated in both states.
+
+Sources: A. Gupta, I. S. Mumick, V. S. Subrahmanian, "Maintaining Views Incrementally", SIGMOD 1993,
+for the linear steps; T. Griffin, B. Kumar, "Algebraic Change Propagation for Semijoin and Outerjoin
+Queries", SIGMOD Record 27(3), 1998, for joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from enum import Enum
+from typing import Final, Protocol, TypeAlias, TypeVar
+
+from table_store.catalog.jobs.query_plan import QueryNode, QueryPlan
+
+Rows = TypeVar("Rows")
+Keys = TypeVar("Keys")
+Delta: TypeAlias = "list[tuple[Rows, int]]"
+"""A sum of bags, each of which adds its rows (1) or takes them away (-1)."""
+
+
+class Way(Enum):
+    """How a node's result follows a change of one of its children."""
+
+    LINEAR = "linear"
+    KEYED = "keyed"
+    WHOLE = "whole"
+
+
+_LEAVES: Final = frozenset(("LocalRelation", "OneRowRelation", "Range", "Source"))
+_CHAIN: Final = frozenset(
+    ("Expand", "Filter", "Generate", "Project", "ResolvedHint", "SubqueryAlias", "View")
+)
+_KEYED: Final = frozenset(("Aggregate", "Window"))
+_LINEAR_PLACES: Final[Mapping[str, frozenset[int]]] = {
+    "Join Cross": frozenset((0, 1)),
+    "Join Existence": frozenset((0,)),
+    "Join Full Outer": frozenset(),
+    "Join Inner": frozenset((0, 1)),
+    "Join Left Anti": frozenset((0,)),
+    "Join Left Outer": frozenset((0,)),
+    "Join Left Semi": frozenset((0,)),
+    "Join Right Outer": frozenset((1,)),
+}
+
+
+class Evaluator(Protocol[Rows, Keys]):
+    """What bags of rows are to the rules: nodes are named by their numbers in the plan."""
+
+    def changes(self, node: int) -> Delta[Rows]:
+        """Return how the table of a node has changed."""
+
+    def evaluated(self, node: int, old: Set[int], cut: int, keys: Keys | None) -> Rows:
+        """Return a node's rows, cut to the keys of the node `cut` if there are any.
+
+        `old` has the tables that are read as they were; others are read as they are.
+        """
+
+    def replaced(self, node: int, place: int, rows: Rows, old: Set[int]) -> Rows:
+        """Return a node's rows if `rows` stand for one of its children, those of a union alone."""
+
+    def keys(self, node: int, changes: Mapping[int, Delta[Rows]]) -> Keys | None:
+        """Return the keys of the changes of children, by place; None if there are no rows."""
+
+    def stored(self, keys: Keys) -> Rows | None:
+        """Return the rows of the result as they were, of the keys of the plan's top alone.
+
+        None if nothing holds them.
+        """
+
+    def net(self, delta: Delta[Rows]) -> Delta[Rows]:
+        """Return the same sum in which no row is added and taken away; empty if it is nothing."""
+
+
+def way_of(node: QueryNode, place: int) -> Way | None:
+    """Return how a node follows the child at `place`; None if there is no rule for its kind."""
+    if node.kind in _CHAIN or node.kind == "Union":
+        return Way.LINEAR
+    if place in _LINEAR_PLACES.get(node.kind, ()):
+        return Way.LINEAR
+    if node.kind in _KEYED or node.kind in _LINEAR_PLACES:
+        return Way.KEYED if node.keys else Way.WHOLE
+    return None
+
+
+def why_not_incremental(plan: QueryPlan, *, is_stored: bool) -> str | None:
+    """Return what in a plan has no rule of change; None if all of it has one.
+
+    `is_stored` says that the top's rows of some keys are at hand as they were, and need not be
+    computed again.
+    """
+    for number, node in enumerate(plan.nodes):
+        if node.kind not in _LEAVES and way_of(node, 0) is None:
+            return f"there is no incremental rule for {node.kind}"
+        if node.rounded is not None and not (is_stored and number == plan.top):
+            return f"{node.rounded} may round the same rows differently at each time"
+    return None
+
+
+def delta(plan: QueryPlan, evaluator: Evaluator[Rows, Keys], changed: Set[int]) -> Delta[Rows]:
+    """Return how the result has changed.
+
+    Args:
+        plan: a plan for which `why_not_incremental` is None.
+        evaluator: what evaluates nodes.
+        changed: the numbers of the tables that have changed.
+    """
+    top = plan.top
+    if plan.nodes[top].kind in _KEYED and plan.nodes[top].keys:
+        (child,) = plan.children(top)
+        changes = _delta(plan, evaluator, changed, child)
+        keys = evaluator.keys(top, {0: changes}) if changes else None
+        if keys is None:
+            return []
+        before = evaluator.stored(keys)
+        if before is None:
+            before = evaluator.evaluated(0, changed, top, keys)
+        return [(evaluator.evaluated(0, frozenset(), top, keys), 1), (before, -1)]
+    return _delta(plan, evaluator, changed, 0)
+
+
+def _delta(
+    plan: QueryPlan, evaluator: Evaluator[Rows, Keys], changed: Set[int], node: int
+) -> Delta[Rows]:
+    """Return how a node's rows have changed."""
+    if plan.nodes[node].source is not None:
+        return evaluator.changes(node) if node in changed else []
+    children = plan.children(node)
+    changes = {}
+    for place, child in enumerate(children):
+        found = _delta(plan, evaluator, changed, child)
+        if found:
+            changes[place] = found
+    parts: Delta[Rows] = []
+    old: frozenset[int] = frozenset()
+    ways = {place: way_of(plan.nodes[node], place) for place in changes}
+    for place in [place for place, way in ways.items() if way is Way.LINEAR]:
+        for rows, sign in changes[place]:
+            parts.append((evaluator.replaced(node, place, rows, old), sign))
+        old |= plan.sources(children[place]) & changed
+    rest = {place: changes[place] for place, way in ways.items() if way is not Way.LINEAR}
+    if rest:
+        is_keyed = Way.KEYED in ways.values()
+        keys = evaluator.keys(node, rest) if is_keyed else None
+        if keys is not None or not is_keyed:
+            parts.append((evaluator.evaluated(node, old, node, keys), 1))
+            parts.append((evaluator.evaluated(node, changed, node, keys), -1))
+            if not _is_last(plan, node):
+                parts = evaluator.net(parts)
+    return parts
+
+
+def _is_last(plan: QueryPlan, node: int) -> bool:
+    """Whether only projections and filters follow, after which changes are added up anyway."""
+    parent = plan.nodes[node].parent
+    return parent < 0 or (plan.nodes[parent].kind in _CHAIN and _is_last(plan, parent))
