@@ -74,7 +74,7 @@ object JobPlan {
     case AggregateExpression(function, _, _, _, _) if !isExact(function) => function.prettyName
   })
   private def isExact(function: Expression): Boolean = function match {
-    case _: Count | _: Min | _: Max => true
+    case _: Count | _: Min | _: Max | _: ExactSum => true
     case _ => !function.children.exists(_.dataType.existsRecursively(isFloat))
   }
   private def isFloat(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType

@@ -30,7 +30,7 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
   session.sessionState.catalogManager.setCurrentCatalog(query.currentCatalog)
   session.sessionState.catalogManager.setCurrentNamespace(query.currentNamespace.toArray)
 
-  private val analysed: LogicalPlan = session.withActive(session.sql(query.text).queryExecution.analyzed)
+  private val analysed: LogicalPlan = ExactSums(session.withActive(session.sql(query.text).queryExecution.analyzed))
   private val plan: LogicalPlan = session.withActive(JobPlan.normal(analysed, session.sessionState.optimizer))
   private val persisted = mutable.Buffer.empty[classic.DataFrame]
 
