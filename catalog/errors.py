@@ -63,6 +63,51 @@ class MaterializedViewError(TableStoreError):
         )
 
 
+class SuspendedViewError(TableStoreError):
+    """A materialized view that is suspended would be refreshed."""
+
+    condition = "TABLE_STORE_VIEW_SUSPENDED"
+    sql_state = "55000"
+
+    def __init__(self, *, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"The materialized view {name} is suspended. To refresh it again, run ALTER "
+            f"MATERIALIZED VIEW {name} RESUME."
+        )
+
+
+class NotIncrementalError(TableStoreError):
+    """A materialized view that is only to be refreshed incrementally cannot be."""
+
+    condition = "TABLE_STORE_NOT_INCREMENTAL"
+    sql_state = "0A000"
+
+    def __init__(self, *, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(
+            f"The materialized view {name} has REFRESH POLICY INCREMENTAL STRICT and cannot be "
+            f"refreshed incrementally: {reason}. Choose another policy, or, if the query allows "
+            "it but the history does not, run REFRESH MATERIALIZED VIEW … FULL once."
+        )
+
+
+class ViewKeyError(TableStoreError):
+    """The result of a materialized view's query does not have one row for each key."""
+
+    condition = "TABLE_STORE_VIEW_KEY"
+    sql_state = "23505"
+
+    def __init__(self, *, name: str, problem: str, key: str) -> None:
+        self.name = name
+        self.key = key
+        super().__init__(
+            f"The result of the query of {name} has {problem} {key}; nothing was written. Correct "
+            "the rows that the query reads, or choose another query or PRIMARY KEY."
+        )
+
+
 class RelationNotFoundError(NotFoundError):
     """No table or view has the name that a statement looks up; Spark says so in its own words."""
 

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.planner.jobs.materialized_view_requests import (
+    change_upkeep,
+    materialized_view,
     names_of_materialized_views,
     refresh_materialized_view,
 )
@@ -35,12 +37,16 @@ from table_store.sql_ext.statements.statements import (
     DescribeExtended,
     DropTemporaryTable,
     PartitionTerm,
-    RefreshMaterializedView,
     ResetOption,
     SetOption,
     ShowCreateTable,
-    ShowMaterializedViews,
     ShowOption,
+)
+from table_store.sql_ext.statements.view_statements import (
+    AlterMaterializedView,
+    RefreshMaterializedView,
+    ShowCreateMaterializedView,
+    ShowMaterializedViews,
 )
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
@@ -120,6 +126,11 @@ def _show_create(session: PlannerSession, command: ShowCreateTable) -> Rows:
     return [{"createtab_stmt": statement}]
 
 
+def _show_create_view(session: PlannerSession, command: ShowCreateMaterializedView) -> Rows:
+    materialized_view(session, require_managed(session, command.name))
+    return _show_create(session, ShowCreateTable(command.name))
+
+
 def _set(session: PlannerSession, command: SetOption) -> Rows:
     key, value = command.key, command.value
     if key == _RUNTIME_MODE and value.lower() not in ("batch", "streaming"):
@@ -177,6 +188,11 @@ def _refresh(session: PlannerSession, command: RefreshMaterializedView) -> Rows:
     return [asdict(view) for view in done]
 
 
+def _alter_view(session: PlannerSession, command: AlterMaterializedView) -> Rows:
+    change_upkeep(session, require_managed(session, command.name), command.change)
+    return []
+
+
 def _show_views(session: PlannerSession, command: ShowMaterializedViews) -> Rows:
     relation = require_managed(session, (*command.namespace, "any"))
     found = names_of_materialized_views(session, relation)
@@ -217,11 +233,13 @@ COMMANDS: Final[Mapping[type[RunnableCommand], CommandKind]] = {
         _describe,
     ),
     ShowCreateTable: CommandKind((("createtab_stmt", pa.string()),), _show_create),
+    ShowCreateMaterializedView: CommandKind((("createtab_stmt", pa.string()),), _show_create_view),
     SetOption: CommandKind(_KEY_VALUE, _set),
     ShowOption: CommandKind(_KEY_VALUE, _show),
     ResetOption: CommandKind((), _reset),
     CreateCatalog: CommandKind((), _create_catalog),
     DropTemporaryTable: CommandKind((), _drop_temporary),
+    AlterMaterializedView: CommandKind((), _alter_view),
     RefreshMaterializedView: CommandKind(
         (
             ("view", pa.string()),

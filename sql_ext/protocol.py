@@ -12,12 +12,16 @@ from table_store.sql_ext.statements.statements import (
     CreateCatalog,
     DescribeExtended,
     DropTemporaryTable,
-    RefreshMaterializedView,
     ResetOption,
     SetOption,
     ShowCreateTable,
-    ShowMaterializedViews,
     ShowOption,
+)
+from table_store.sql_ext.statements.view_statements import (
+    AlterMaterializedView,
+    RefreshMaterializedView,
+    ShowCreateMaterializedView,
+    ShowMaterializedViews,
 )
 
 
@@ -29,7 +33,8 @@ class ExplainedCommand:
 
 
 RunnableCommand: TypeAlias = (
-    Compact
+    AlterMaterializedView
+    | Compact
     | CreateCatalog
     | DescribeExtended
     | DropTemporaryTable
@@ -37,6 +42,7 @@ RunnableCommand: TypeAlias = (
     | RefreshMaterializedView
     | ResetOption
     | SetOption
+    | ShowCreateMaterializedView
     | ShowCreateTable
     | ShowMaterializedViews
     | ShowOption

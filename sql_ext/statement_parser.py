@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from table_store.sql_ext.hints.option_hints import rewrite_option_hints
 from table_store.sql_ext.lexer.token_cursor import TokenCursor
+from table_store.sql_ext.statements.alter_view import parse_alter_view
 from table_store.sql_ext.statements.create_table import parse_create_table
+from table_store.sql_ext.statements.create_view import parse_create_view
 from table_store.sql_ext.statements.session_setting import parse_reset, parse_set
 from table_store.sql_ext.statements.statements import (
     Command,
@@ -27,6 +29,7 @@ from table_store.sql_ext.statements.table_command import (
 from table_store.sql_ext.statements.view_command import (
     parse_drop_view,
     parse_refresh,
+    parse_show_create_view,
     parse_show_views,
 )
 
@@ -79,15 +82,17 @@ def _parse_command(cursor: TokenCursor) -> Command | None:
 
 
 _PARSERS: dict[str, Callable[[TokenCursor], Command | None]] = {
-    "CREATE": parse_create_table,
+    "CREATE": lambda cursor: parse_create_view(cursor) or parse_create_table(cursor),
     "REPLACE": parse_create_table,
-    "ALTER": parse_compact,
+    "ALTER": lambda cursor: parse_alter_view(cursor) or parse_compact(cursor),
     "DESC": parse_describe,
     "DESCRIBE": parse_describe,
     "DROP": lambda cursor: parse_drop_view(cursor) or parse_drop_temporary_table(cursor),
     "REFRESH": parse_refresh,
     "SET": parse_set,
     "RESET": parse_reset,
-    "SHOW": lambda cursor: parse_show_views(cursor) or parse_show_create(cursor),
+    "SHOW": lambda cursor: (
+        parse_show_views(cursor) or parse_show_create_view(cursor) or parse_show_create(cursor)
+    ),
     "USE": parse_use_catalog,
 }

@@ -21,15 +21,20 @@ from table_store.sql_ext.command import command_schema, run_statement
 from table_store.sql_ext.protocol import ExplainedCommand, Parse, PlannedCommand, SparkStatement
 from table_store.sql_ext.statement_parser import parse_statement
 from table_store.sql_ext.statements.create_table_sql import render_create_table
+from table_store.sql_ext.statements.create_view_sql import render_define_view
 from table_store.sql_ext.statements.statements import (
     Command,
     CreateTable,
     DescribeExtended,
-    DropMaterializedView,
     Explained,
     Rewritten,
     ShowCreateTable,
     UseCatalog,
+)
+from table_store.sql_ext.statements.view_statements import (
+    AlterViewAsTable,
+    DefineMaterializedView,
+    DropMaterializedView,
 )
 from table_store.storage.kernel.errors import NotFoundError
 
@@ -56,6 +61,11 @@ def _command(
         return SparkStatement(sql=_create_table(session, command))
     if isinstance(command, UseCatalog):
         return SparkStatement(sql=f"SET CATALOG {quoted(command.name)}")
+    if isinstance(command, DefineMaterializedView):
+        return SparkStatement(sql=render_define_view(command))
+    if isinstance(command, AlterViewAsTable):
+        materialized_view(session, require_managed(session, command.name))
+        return SparkStatement(sql=f"ALTER TABLE {quoted_parts(command.name)} {command.action}")
     if isinstance(command, DropMaterializedView):
         return SparkStatement(sql=_drop_view(session, command))
     if isinstance(command, DescribeExtended | ShowCreateTable) and not _is_managed(

@@ -23,6 +23,7 @@ from table_store.catalog.definition.declared_type import (
 )
 from table_store.catalog.definition.sql_literal import parse_literal
 from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema, new_schema
+from table_store.storage.file_store.model.upkeep import DEFAULT_UPKEEP, Upkeep
 from table_store.storage.kernel.errors import (
     InvalidOptionError,
     InvalidSchemaError,
@@ -71,7 +72,7 @@ class TableDefinition:
     """A managed table as CREATE TABLE describes it, before ids and defaults are added.
 
     The ids of `columns` have no meaning yet. `watermark` is (column, SQL expression). Only a
-    materialized view has a `query`.
+    materialized view has a `query` and an `upkeep`.
     """
 
     columns: tuple[Field, ...]
@@ -82,6 +83,7 @@ class TableDefinition:
     constraint_name: str | None = None
     watermark: tuple[str, str] | None = None
     query: StoredQuery | None = None
+    upkeep: Upkeep = DEFAULT_UPKEEP
 
     def with_options(self, options: Mapping[str, str]) -> TableDefinition:
         """Return the same definition with other options."""
@@ -104,6 +106,7 @@ class TableDefinition:
             constraint_name=self.constraint_name,
             watermark=self.watermark,
             query=self.query,
+            upkeep=self.upkeep,
         )
         _check_stored_order(schema)
         return schema

@@ -94,9 +94,15 @@ def _query_rows(
         return ()
     progress = read_progress(table.file_io, table.path)
     barrier = None if progress is None else _time_text(progress.barrier, zone)
+    upkeep = schema.upkeep
+    schedule = None if upkeep.schedule is None else upkeep.schedule.sql
+    state = "suspended" if upkeep.is_suspended else "active"
     return (
         DescribeRow("query", schema.query.text, "query whose result the rows are"),
         DescribeRow("barrier", barrier, "when the rows were the query's result"),
+        DescribeRow("refresh policy", upkeep.policy.value, "which way of refreshing is taken"),
+        DescribeRow("schedule", schedule, "when a job runner refreshes it"),
+        DescribeRow("state", state, "whether it may be refreshed"),
     )
 
 

@@ -21,10 +21,10 @@ def create_statement(
 
     Computed columns, WATERMARK and WITH are written as users write them. In place of a secret
     stands a reference to an environment variable. Of a materialized view it is the statement that
-    Spark's own parser reads.
+    Spark's own parser reads, if it has no clauses that Spark does not know.
     """
     query = schema.query
-    elements = [_column(field) for field in schema.fields]
+    elements = [_column(field, is_of_view=query is not None) for field in schema.fields]
     if schema.watermark is not None:
         column, expression = schema.watermark
         column = column if _PLAIN.fullmatch(column) else quoted(column)
@@ -49,6 +49,7 @@ def create_statement(
         clause = "WITH" if query is None else "TBLPROPERTIES"
         lines.append(f"{clause} (\n  " + ",\n  ".join(pairs) + ")")
     if query is not None:
+        lines.extend(schema.upkeep.clauses)
         lines.append(f"AS {query.text}")
     return "\n".join(lines)
 
@@ -61,12 +62,12 @@ def _shown(key: str, value: str) -> str:
     return literal if reference(value) is None else literal.replace(r"\u0024", "$")
 
 
-def _column(field: Field) -> str:
+def _column(field: Field, *, is_of_view: bool) -> str:
     comment = "" if field.comment is None else f" COMMENT {string_literal(field.comment)}"
     if field.generated is not None:
         return f"{_name(field.name)} AS {field.generated}{comment}"
     words = [_name(field.name), declared_sql(field)]
-    if not field.nullable:
+    if not field.nullable and not is_of_view:  # where PRIMARY KEY says it
         words.append("NOT NULL")
     if field.default is not None:
         words.append(f"DEFAULT {field.default}")

@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from table_store.sql_ext.statements.view_statements import (
+    AlterMaterializedView,
+    AlterViewAsTable,
+    DefineMaterializedView,
+    DropMaterializedView,
+    RefreshMaterializedView,
+    ShowCreateMaterializedView,
+    ShowMaterializedViews,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionTerm:
@@ -162,29 +172,6 @@ class CreateCatalog:
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshMaterializedView:
-    """`REFRESH MATERIALIZED VIEW name [FULL]`."""
-
-    name: tuple[str, ...]
-    is_full: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DropMaterializedView:
-    """`DROP MATERIALIZED VIEW [IF EXISTS] name`."""
-
-    name: tuple[str, ...]
-    if_exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ShowMaterializedViews:
-    """`SHOW MATERIALIZED VIEWS [IN namespace]`; without one, of the current namespace."""
-
-    namespace: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class UseCatalog:
     """`USE CATALOG name`."""
 
@@ -209,8 +196,12 @@ Command = (
     | ResetOption
     | CreateCatalog
     | UseCatalog
-    | RefreshMaterializedView
+    | AlterMaterializedView
+    | AlterViewAsTable
+    | DefineMaterializedView
     | DropMaterializedView
+    | RefreshMaterializedView
+    | ShowCreateMaterializedView
     | ShowMaterializedViews
 )
 

@@ -1,11 +1,12 @@
-"""Statements about one materialized view: REFRESH, DROP, SHOW."""
+"""Statements about one materialized view that have no query: REFRESH, DROP, SHOW."""
 
 from __future__ import annotations
 
 from table_store.sql_ext.lexer.token_cursor import TokenCursor
-from table_store.sql_ext.statements.statements import (
+from table_store.sql_ext.statements.view_statements import (
     DropMaterializedView,
     RefreshMaterializedView,
+    ShowCreateMaterializedView,
     ShowMaterializedViews,
 )
 
@@ -38,3 +39,12 @@ def parse_show_views(cursor: TokenCursor) -> ShowMaterializedViews | None:
     namespace = cursor.name() if is_named else ()
     cursor.expect_statement_end()
     return ShowMaterializedViews(namespace)
+
+
+def parse_show_create_view(cursor: TokenCursor) -> ShowCreateMaterializedView | None:
+    """Read `SHOW CREATE MATERIALIZED VIEW name`; None for every other SHOW."""
+    if not cursor.accept_words("SHOW", "CREATE", "MATERIALIZED", "VIEW"):
+        return None
+    name = cursor.name()
+    cursor.expect_statement_end()
+    return ShowCreateMaterializedView(name)

@@ -52,7 +52,8 @@ case class CreateMaterializedViewExec(catalog: TableStoreCatalog, ident: Identif
       Requests.DeclaredTable(
         columns.json,
         create.partitioning.map(Json.transform),
-        create.tableSpec.properties ++ create.tableSpec.comment.map("comment" -> _) ++
+        create.tableSpec.properties.view.mapValues(SealedSecrets.opened).toMap ++ create.tableSpec.comment.map(
+          "comment" -> _) ++
           create.tableSpec.provider.map("provider" -> _) ++ create.tableSpec.location.map("location" -> _),
         Nil
       ),

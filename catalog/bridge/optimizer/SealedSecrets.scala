@@ -28,6 +28,8 @@ object SealedSecrets extends Rule[LogicalPlan] {
     case create: CreateTableAsSelect if isOurs(create.name) => create.copy(tableSpec = hidden(create.tableSpec))
     case replace: ReplaceTable if isOurs(replace.name) => replace.copy(tableSpec = hidden(replace.tableSpec))
     case replace: ReplaceTableAsSelect if isOurs(replace.name) => replace.copy(tableSpec = hidden(replace.tableSpec))
+    case create: CreateMaterializedViewAsSelect if isOurs(create.name) =>
+      create.copy(tableSpec = hidden(create.tableSpec))
     case other => other
   }
 

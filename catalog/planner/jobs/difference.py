@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 from table_store.catalog.names.identifier import quoted
 
 CHANGE_TYPE: Final = "__change_type"
-_WEIGHT: Final = "__weight"
+WEIGHT: Final = "__weight"
 _FORM: Final = "__form_of_"
 
 
@@ -37,26 +37,31 @@ def changes(parts: Sequence[tuple[DataFrame, int]], names: Sequence[str]) -> Dat
     `CHANGE_TYPE`, ``insert`` or ``delete``; rows that cancel out are not in it. It costs one
     shuffle of all frames.
     """
-    signed = [frame.toDF(*names).withColumn(_WEIGHT, F.lit(sign)) for frame, sign in parts]
-    weighted = reduce(DataFrame.unionAll, signed)
     types = [field.dataType for field in parts[0][0].schema.fields]
-    forms = {name: _form(quoted(name), t) for name, t in zip(names, types, strict=True)}
+    forms = {name: form_of(quoted(name), t) for name, t in zip(names, types, strict=True)}
     formed = [name for name in names if forms[name] != quoted(name)]
     groups = [quoted(_FORM + name if name in formed else name) for name in names]
     counted = (
-        weighted.selectExpr("*", *[f"{forms[n]} AS {quoted(_FORM + n)}" for n in formed])
+        weighted(parts, names)
+        .selectExpr("*", *[f"{forms[n]} AS {quoted(_FORM + n)}" for n in formed])
         .groupBy(*groups)
-        .agg(F.sum(_WEIGHT).alias(_WEIGHT), *[F.first(quoted(n)).alias(n) for n in formed])
-        .where(f"{_WEIGHT} <> 0")
+        .agg(F.sum(WEIGHT).alias(WEIGHT), *[F.first(quoted(n)).alias(n) for n in formed])
+        .where(f"{WEIGHT} <> 0")
     )
     return counted.selectExpr(
         *map(quoted, names),
-        f"IF({_WEIGHT} > 0, 'insert', 'delete') AS {CHANGE_TYPE}",
-        f"explode(array_repeat(0, CAST(abs({_WEIGHT}) AS INT))) AS {_WEIGHT}",
-    ).drop(_WEIGHT)
+        f"IF({WEIGHT} > 0, 'insert', 'delete') AS {CHANGE_TYPE}",
+        f"explode(array_repeat(0, CAST(abs({WEIGHT}) AS INT))) AS {WEIGHT}",
+    ).drop(WEIGHT)
 
 
-def _form(value: str, data_type: DataType, depth: int = 0) -> str:
+def weighted(parts: Sequence[tuple[DataFrame, int]], names: Sequence[str]) -> DataFrame:
+    """The rows of all bags, each with its sign as `WEIGHT`."""
+    signed = [frame.toDF(*names).withColumn(WEIGHT, F.lit(sign)) for frame, sign in parts]
+    return reduce(DataFrame.unionAll, signed)
+
+
+def form_of(value: str, data_type: DataType, depth: int = 0) -> str:
     """SQL for what a value is grouped by: equal if and only if the values are the same.
 
     Groups do not tell 0.0 from -0.0, but texts do. Groups of maps lose NULL values: Spark 4.2 puts
@@ -67,15 +72,15 @@ def _form(value: str, data_type: DataType, depth: int = 0) -> str:
         case DoubleType() | FloatType() | VariantType():
             return f"CAST({value} AS STRING)"
         case ArrayType():
-            form = _form(item, data_type.elementType, depth + 1)
+            form = form_of(item, data_type.elementType, depth + 1)
             return value if form == item else f"transform({value}, {item} -> {form})"
         case MapType():
             parts = (("key", data_type.keyType), ("value", data_type.valueType))
-            forms = ", ".join(_form(f"{item}.{name}", t, depth + 1) for name, t in parts)
+            forms = ", ".join(form_of(f"{item}.{name}", t, depth + 1) for name, t in parts)
             return f"array_sort(transform(map_entries({value}), {item} -> struct({forms})))"
         case StructType():
             held = [(f"{value}.{quoted(field.name)}", field.dataType) for field in data_type.fields]
-            held_forms = [_form(name, t, depth) for name, t in held]
+            held_forms = [form_of(name, t, depth) for name, t in held]
             if held_forms == [name for name, _ in held]:
                 return value
             return f"IF({value} IS NULL, NULL, struct({', '.join(held_forms)}))"

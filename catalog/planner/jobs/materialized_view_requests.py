@@ -1,16 +1,27 @@
-"""CREATE, REFRESH, DROP and SHOW of materialized views."""
+"""CREATE, ALTER, REFRESH, DROP and SHOW of materialized views."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.definition.table_definition import TableDefinition
+from table_store.catalog.definition.upkeep_change import UpkeepChange
+from table_store.catalog.errors import SuspendedViewError, WrongRelationKindError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.planner.jobs.epoch import Refreshed
-from table_store.catalog.planner.jobs.refresh import JOB, refresh
+from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.jobs.redefinition import (
+    change_schema,
+    check_policy,
+    is_same_definition,
+    recache,
+    redefine,
+    refuse_cycle,
+)
+from table_store.catalog.planner.jobs.refresh import JOB, analysed_query, refresh
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.foreign_requests import is_foreign
@@ -19,7 +30,10 @@ from table_store.catalog.planner.names.table_requests import listed, managed_tab
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.materialized_views import CreateMaterializedView
 from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.planner.protocol.view_clauses import VIEW_CLAUSES, ViewClauses, ViewMode
 from table_store.catalog.tables.staged_table import StagingMode
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.upkeep import Upkeep
 from table_store.storage.kernel.errors import (
     InvalidSchemaError,
     TableStoreError,
@@ -28,24 +42,86 @@ from table_store.storage.log_store.logged_table import open_logged
 
 
 def create_materialized_view(session: PlannerSession, request: CreateMaterializedView) -> None:
-    """Make a materialized view and fill it; nobody sees it before it is filled.
+    """CREATE [OR REPLACE | OR REFRESH] MATERIALIZED VIEW, and ALTER MATERIALIZED VIEW … AS.
+
+    A view is filled at once, and nobody sees it before it is filled.
 
     Raises:
         NamespaceNotFoundError: its namespace does not exist.
         AlreadyExistsError: its name is taken.
+        WrongRelationKindError: the name is that of something else than a materialized view.
         UnsupportedQueryError: a view cannot be kept equal to the query.
+        NotIncrementalError: the policy is INCREMENTAL STRICT, which the query does not allow.
+        ViewKeyError: the result does not have one row for each key.
     """
     access = CatalogAccess.of(session, request.relation.catalog)
     identifier = require_identifier(request.relation)
-    if request.if_not_exists and access.warehouse.find(identifier) is not None:
+    record = access.warehouse.find(identifier)
+    if request.if_not_exists and record is not None:
         return
+    clauses = ViewClauses.of_properties(request.definition.properties)
+    if clauses.mode is ViewMode.ALTER:
+        redefine(session, materialized_view(session, request.relation), request.query)
+        return
+    definition = _definition(request, clauses)
+    view = None
+    if clauses.mode is not ViewMode.CREATE and record is not None:
+        view = materialized_view(session, request.relation)
+    if view is None:
+        _make(session, access, request, definition, StagingMode.CREATE)
+        return
+    if clauses.mode is ViewMode.REFRESH:
+        settings = session.confs("table-storage.")
+        if is_same_definition(view.schema, definition, settings):
+            if clauses.upkeep != replace(view.schema.upkeep, is_suspended=False):
+                change_schema(view.table, _with_upkeep(clauses.upkeep))
+            refresh_materialized_view(session, request.relation, is_full=False)
+            return
+    refuse_cycle(session, view, JobQuery.analysed(session, request.query))
+    _make(session, access, request, definition, StagingMode.REPLACE)
+    recache(session, view)
+
+
+def _definition(request: CreateMaterializedView, clauses: ViewClauses) -> TableDefinition:
+    """The definition of the view's table."""
     if is_foreign(request.definition.properties):
         raise InvalidSchemaError(
             reason="a materialized view is a managed table; leave out USING and LOCATION"
         )
-    definition = replace(definition_of(request.definition), query=request.query)
+    properties = dict(request.definition.properties)
+    properties.pop(VIEW_CLAUSES, None)
+    found = definition_of(replace(request.definition, properties=properties))
+    columns = found.columns
+    if clauses.columns:
+        if len(clauses.columns) != len(columns):
+            raise InvalidSchemaError(
+                reason=f"{len(clauses.columns)} columns are declared, and the query returns "
+                f"{len(columns)}"
+            )
+        columns = tuple(
+            replace(column, name=declared.name, comment=declared.comment)
+            for column, declared in zip(columns, clauses.columns, strict=True)
+        )
+    return replace(
+        found,
+        columns=columns,
+        primary_key=clauses.primary_key,
+        constraint_name=clauses.constraint_name,
+        query=request.query,
+        upkeep=clauses.upkeep,
+    )
+
+
+def _make(
+    session: PlannerSession,
+    access: CatalogAccess,
+    request: CreateMaterializedView,
+    definition: TableDefinition,
+    mode: StagingMode,
+) -> None:
     settings = session.confs("table-storage.")
-    staged = access.lifecycle.stage(identifier, definition, StagingMode.CREATE, settings=settings)
+    identifier = require_identifier(request.relation)
+    staged = access.lifecycle.stage(identifier, definition, mode, settings=settings)
     with ExitStack() as undo:
         undo.callback(access.lifecycle.abort_staged, staged)
         table = open_logged(staged.location, access.warehouse.places.file_io_of(staged.location))
@@ -57,9 +133,31 @@ def create_materialized_view(session: PlannerSession, request: CreateMaterialize
             job=JOB,
             staged=staged.to_json(),
         )
+        check_policy(view, analysed_query(session, view.schema))
         refresh(session, view, is_full=True)
         undo.pop_all()
     access.lifecycle.commit_staged(staged)
+
+
+def change_upkeep(
+    session: PlannerSession, relation: RelationReference, change: UpkeepChange
+) -> None:
+    """ALTER MATERIALIZED VIEW SUSPEND, RESUME, SET REFRESH POLICY, … SCHEDULE.
+
+    Raises:
+        WrongRelationKindError: the name is that of another table.
+        InvalidSchemaError: there is no schedule to change, or there is one already.
+        NotIncrementalError: the new policy is INCREMENTAL STRICT, which the query does not allow.
+    """
+    view = materialized_view(session, relation)
+    if change.policy is not None:
+        changed = replace(view.schema, upkeep=change.applied(view.schema.upkeep))
+        check_policy(replace(view, schema=changed), analysed_query(session, changed))
+    change_schema(view.table, lambda old: replace(old, upkeep=change.applied(old.upkeep)))
+
+
+def _with_upkeep(upkeep: Upkeep) -> Callable[[TableSchema], TableSchema]:
+    return lambda old: replace(old, upkeep=upkeep)
 
 
 def refresh_materialized_view(
@@ -69,9 +167,15 @@ def refresh_materialized_view(
 
     Raises:
         WrongRelationKindError: the name is that of another table.
+        SuspendedViewError: the view is suspended.
         CommitConflictError: another refresh of the same view was faster.
+        NotIncrementalError: its policy is INCREMENTAL STRICT, and that is not possible.
+        ViewKeyError: the result does not have one row for each key.
     """
-    return refresh(session, materialized_view(session, relation), is_full=is_full)
+    view = materialized_view(session, relation)
+    if view.schema.upkeep.is_suspended:
+        raise SuspendedViewError(name=view.name)
+    return refresh(session, view, is_full=is_full)
 
 
 def materialized_view(session: PlannerSession, relation: RelationReference) -> Sink:

@@ -23,7 +23,8 @@ JOB: Final = "materialized-view"
 def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refreshed]:
     """Refresh the views that a view reads, then the view itself, which is the last of the answer.
 
-    `is_full` recomputes the view itself even if nothing has changed that it reads.
+    A view below that is suspended stays as it is, with all that only it reads. `is_full` recomputes
+    the view itself even if nothing has changed that it reads.
 
     Raises:
         UnsupportedQueryError: the query has become one that no view can be kept equal to.
@@ -58,7 +59,11 @@ def _refreshed(
 ) -> Iterator[Refreshed]:
     seen.add(view.table.path)
     query = analysed_query(session, view.schema)
-    below = [other for other in _views_below(session, query) if other.table.path not in seen]
+    below = [
+        other
+        for other in views_below(session, query)
+        if other.table.path not in seen and not other.schema.upkeep.is_suspended
+    ]
     for other in below:
         yield from _refreshed(session, other, is_full=False, seen=seen)
     if below:
@@ -66,7 +71,8 @@ def _refreshed(
     yield advance(session, view, query, is_full=is_full)
 
 
-def _views_below(session: PlannerSession, query: JobQuery) -> Iterator[Sink]:
+def views_below(session: PlannerSession, query: JobQuery) -> Iterator[Sink]:
+    """The materialized views that a query reads."""
     for source in query.facts.sources:
         table = open_logged(source.table_handle.path)
         schema = table.schema

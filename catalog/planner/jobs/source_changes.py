@@ -20,6 +20,7 @@ from table_store.storage.file_store.model.errors import (
     SnapshotNotFoundError,
     UntrackedChangesError,
 )
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.log_store.logged_table import open_logged
 
@@ -78,10 +79,13 @@ class SourceChange:
         ]
 
 
-def source_changes(query: JobQuery, known: Mapping[str, int]) -> list[SourceChange] | str:
+def source_changes(
+    query: JobQuery, known: Mapping[str, int], *, is_cost_counted: bool
+) -> list[SourceChange] | str:
     """The tables that have changed since the snapshots `known` (by directory).
 
-    Where their changes cannot be used, a text says why.
+    Where their changes cannot be used, a text says why; with `is_cost_counted` also where they are
+    so many that the whole result costs less.
     """
     found = []
     for path, new in query.sources.items():
@@ -102,11 +106,20 @@ def source_changes(query: JobQuery, known: Mapping[str, int]) -> list[SourceChan
             return f"the changes of {name} since its snapshot {old} are no longer kept"
         except UntrackedChangesError:
             return f"{name} was changed without change tracking"
-        if before is not None and before.schema_id != after.schema_id:
+        if before is not None and _reads_otherwise(table, before.schema_id, after.schema_id):
             return f"{name} has other columns or options by now"
         rows = after.next_sequence - (1 if before is None else before.next_sequence)
-        if rows > max(ROWS_ALWAYS, CHANGED_SHARE_MAX * after.total_record_count):
+        is_large = rows > max(ROWS_ALWAYS, CHANGED_SHARE_MAX * after.total_record_count)
+        if is_cost_counted and is_large:
             return f"more than a quarter of {name} has changed"
         columns = table.schema_store.get(after.schema_id).column_names
         found.append(SourceChange(source=source, columns=columns, old=old, new=new, rows=rows))
     return found
+
+
+def _reads_otherwise(table: FileStoreTable, old: int, new: int) -> bool:
+    """Whether two schemas differ in more than how the table, a view, is itself kept up to date."""
+    if old == new:
+        return False
+    before, after = table.schema_store.get(old), table.schema_store.get(new)
+    return (before.fields, before.options) != (after.fields, after.options)

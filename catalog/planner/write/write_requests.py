@@ -103,6 +103,19 @@ def write_with(
     return sum(file.row_count for message in messages for file in message.added)
 
 
+def raised_text(session: PlannerSession, error: CapturedException, prefix: str) -> str | None:
+    """What `raise_error` in a query said behind `prefix`; None for any other failure."""
+    cause, gateway = error._origin, session.spark.sparkContext._gateway
+    while cause is not None:
+        is_spark_s = is_instance_of(gateway, cause, "org.apache.spark.SparkThrowable")
+        if is_spark_s and cause.getCondition() == _RAISED:
+            said = str(cause.getMessageParameters().get("errorMessage"))
+            if said.startswith(prefix):
+                return said.removeprefix(prefix)
+        cause = cause.getCause()
+    return None
+
+
 def _written(
     session: PlannerSession,
     opened: OpenedTable,
@@ -158,7 +171,7 @@ def _written_rows(
             rows = at_writers(rows, context.schema, context.bucket_count, parallelism, parts)
         return _written_by_workers(context, rows, query, are_deletes=planned.are_deletes)
     except CapturedException as error:
-        value = _bad_change_type(session, error)
+        value = raised_text(session, error, _BAD_CHANGE_TYPE)
         if value is None:
             raise
         raise ChangeTypeError(value=value) from None
@@ -212,19 +225,6 @@ def _kind(request: Write) -> str | None:
     cases = " ".join(f"WHEN '{name}' THEN {value}" for name, value in _CHANGE_TYPES.items())
     error = f"raise_error(concat('{_BAD_CHANGE_TYPE}', coalesce({text}, 'NULL')))"
     return f"CASE lower({text}) {cases} ELSE CAST({error} AS INT) END"
-
-
-def _bad_change_type(session: PlannerSession, error: CapturedException) -> str | None:
-    """The value for which the query raised `_BAD_CHANGE_TYPE`; None for any other failure."""
-    cause, gateway = error._origin, session.spark.sparkContext._gateway
-    while cause is not None:
-        is_spark_s = is_instance_of(gateway, cause, "org.apache.spark.SparkThrowable")
-        if is_spark_s and cause.getCondition() == _RAISED:
-            said = str(cause.getMessageParameters().get("errorMessage"))
-            if said.startswith(_BAD_CHANGE_TYPE):
-                return said.removeprefix(_BAD_CHANGE_TYPE)
-        cause = cause.getCause()
-    return None
 
 
 def _written_by_workers(

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN
+from table_store.storage.file_store.model.upkeep import DEFAULT_UPKEEP, Upkeep
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -88,7 +89,7 @@ class TableSchema:
 
     Fields are in the order the user sees. `watermark` is (column, SQL expression).
     `highest_field_id` is the greatest id ever given out, nested fields included. Only a
-    materialized view has a `query`.
+    materialized view has a `query`, and `upkeep` means something for it alone.
     """
 
     id: int = 0
@@ -102,6 +103,7 @@ class TableSchema:
     constraint_name: str | None = None
     watermark: tuple[str, str] | None = None
     query: StoredQuery | None = None
+    upkeep: Upkeep = DEFAULT_UPKEEP
 
     def __post_init__(self) -> None:
         if not isinstance(self.options, FrozenMap):
@@ -190,6 +192,7 @@ class TableSchema:
             "currentNamespace": list(self.query.current_namespace),
             "settings": dict(self.query.settings),
         }
+        item["upkeep"] = self.upkeep.to_json()
         return to_checked_json(item, version=SCHEMA_VERSION)
 
     @classmethod
@@ -221,6 +224,7 @@ def new_schema(
     constraint_name: str | None = None,
     watermark: tuple[str, str] | None = None,
     query: StoredQuery | None = None,
+    upkeep: Upkeep = DEFAULT_UPKEEP,
 ) -> TableSchema:
     """Return the first schema of a table: ids assigned, key columns NOT NULL, rules checked.
 
@@ -245,6 +249,7 @@ def new_schema(
         constraint_name=constraint_name,
         watermark=watermark,
         query=query,
+        upkeep=upkeep,
     )
     _check_names(draft)
     key = tuple(draft.field_named(name).name for name in primary_key)
@@ -343,6 +348,7 @@ def _schema_from_json(item: Mapping[str, Any]) -> TableSchema:
         constraint_name=item["constraintName"],
         watermark=None if watermark is None else (watermark["column"], watermark["expression"]),
         query=None if query is None else _query_from_json(query),
+        upkeep=DEFAULT_UPKEEP if query is None else Upkeep.from_json(item["upkeep"]),
     )
 
 
