@@ -107,7 +107,7 @@ def why_not_incremental(plan: QueryPlan, *, is_stored: bool) -> str | None:
         if node.kind not in _LEAVES and way_of(node, 0) is None:
             return f"there is no incremental rule for {node.kind}"
         if node.rounded is not None and not (is_stored and number == plan.top):
-            return f"{node.rounded} may round the same rows differently at each time"
+            return f"{node.rounded} depends on the order of rows"
     return None
 
 

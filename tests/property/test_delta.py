@@ -239,7 +239,10 @@ def test_rules_give_the_difference(
     ("node", "reason"),
     [
         (QueryNode(kind="GlobalLimit", parent=-1), "no incremental rule for GlobalLimit"),
-        (QueryNode(kind="Aggregate", parent=-1, rounded="stddev"), "stddev may round"),
+        (
+            QueryNode(kind="Aggregate", parent=-1, rounded="stddev"),
+            "stddev depends on the order of rows",
+        ),
     ],
 )
 def test_what_has_no_rule_is_named(node: QueryNode, reason: str) -> None:

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.tablestore
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count, Max, Min}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer._
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.Cross
@@ -75,6 +75,8 @@ object JobPlan {
   })
   private def isExact(function: Expression): Boolean = function match {
     case _: Count | _: Min | _: Max | _: ExactSum => true
+    case _: MaxMinBy | _: ApproximatePercentile | _: HistogramNumeric | _: HllSketchAgg => false
+    case sketch if sketch.prettyName.startsWith("kll_") => false
     case _ => !function.children.exists(_.dataType.existsRecursively(isFloat))
   }
   private def isFloat(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
@@ -115,7 +117,7 @@ object JobPlan {
         case plan =>
           val count = Alias(Count(Literal(1)).toAggregateExpression(), "count")()
           val any = Alias(
-            org.apache.spark.sql.catalyst.expressions.aggregate.First(column, ignoreNulls = false)
+            First(column, ignoreNulls = false)
               .toAggregateExpression(),
             column.name)()
           val tooMany = RaiseError(

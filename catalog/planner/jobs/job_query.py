@@ -31,6 +31,7 @@ _ORDER_DEPENDENT: Final = frozenset(
         "last_value",
         "listagg",
         "mode",
+        "string_agg",
     )
 )
 _OF_THE_SESSION: Final = frozenset(
