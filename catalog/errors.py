@@ -48,6 +48,76 @@ class UnsupportedQueryError(TableStoreError):
         )
 
 
+class StreamingInsertError(TableStoreError):
+    """A statement cannot run in streaming mode as it is."""
+
+    condition = "TABLE_STORE_STREAMING_INSERT"
+    sql_state = "0A000"
+
+    def __init__(self, *, reason: str, remedy: str | None = None) -> None:
+        self.reason = reason
+        other = "Change the statement, or SET 'execution.runtime-mode' = 'batch'"
+        super().__init__(
+            f"A streaming INSERT cannot keep its table equal to this query: {reason}. "
+            f"{remedy or other}."
+        )
+
+
+class StreamingStatementError(TableStoreError):
+    """A statement has no meaning in streaming mode."""
+
+    condition = "TABLE_STORE_NOT_IN_STREAMING_MODE"
+    sql_state = "0A000"
+
+    def __init__(self, *, statement: str, reason: str, remedy: str) -> None:
+        self.statement = statement
+        super().__init__(
+            f"{statement} cannot run in streaming mode: {reason}. {remedy}, or "
+            "SET 'execution.runtime-mode' = 'batch'."
+        )
+
+
+class JobExistsError(TableStoreError):
+    """A second job would write a table, or have the name of another."""
+
+    condition = "TABLE_STORE_JOB_EXISTS"
+    sql_state = "55006"
+
+    def __init__(self, *, job: str, name: str, sink: str) -> None:
+        self.job = job
+        super().__init__(
+            f"Job {name} ({job}) runs and writes {sink}; a table has one job, and a name too. STOP "
+            f"JOB '{job}' first, or take another table and another 'pipeline.name'. Statements "
+            "such as UPDATE and MERGE may run beside a job."
+        )
+
+
+class JobNotFoundError(TableStoreError):
+    """No job of this program has the id or name that a statement says."""
+
+    condition = "TABLE_STORE_JOB_NOT_FOUND"
+    sql_state = "42704"
+
+    def __init__(self, *, job: str) -> None:
+        self.job = job
+        super().__init__(f"This program has no job {job!r}. SHOW JOBS lists them.")
+
+
+class JobHistoryLostError(TableStoreError):
+    """Nobody can tell which rows of a sink without key a job has written."""
+
+    condition = "TABLE_STORE_JOB_HISTORY_LOST"
+    sql_state = "55000"
+
+    def __init__(self, *, sink: str, reason: str) -> None:
+        self.sink = sink
+        super().__init__(
+            f"The job cannot go on where it was: {reason}, so what its rows in {sink} would have "
+            f"to become is unknown, and {sink} has no key by which they could be replaced. Remove "
+            "the job's rows from the table, then start the INSERT with another 'pipeline.name'."
+        )
+
+
 class MaterializedViewError(TableStoreError):
     """A statement would change the rows or columns of a materialized view."""
 

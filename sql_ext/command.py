@@ -11,12 +11,20 @@ from typing import Any, Final
 import pyarrow as pa
 
 from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.planner.jobs.job_registry import listed_job, listed_jobs, stop_job
+from table_store.catalog.planner.jobs.job_rows import (
+    DETAIL_COLUMNS,
+    JOB_COLUMNS,
+    job_details,
+    job_row,
+)
 from table_store.catalog.planner.jobs.materialized_view_requests import (
     change_upkeep,
     materialized_view,
     names_of_materialized_views,
     refresh_materialized_view,
 )
+from table_store.catalog.planner.jobs.streaming_insert import check_setting
 from table_store.catalog.planner.names.catalog_access import WAREHOUSE
 from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, require_managed
 from table_store.catalog.planner.names.table_requests import drop_temporary, managed_table
@@ -35,12 +43,16 @@ from table_store.sql_ext.statements.statements import (
     Compact,
     CreateCatalog,
     DescribeExtended,
+    DescribeJob,
     DropTemporaryTable,
+    ExecuteStatementSet,
     PartitionTerm,
     ResetOption,
     SetOption,
     ShowCreateTable,
+    ShowJobs,
     ShowOption,
+    StopJob,
 )
 from table_store.sql_ext.statements.view_statements import (
     AlterMaterializedView,
@@ -58,7 +70,6 @@ from table_store.storage.kernel.values import Value
 from table_store.storage.log_store.logged_table import open_logged
 
 Rows = list[dict[str, Any]]
-_RUNTIME_MODE = "execution.runtime-mode"
 _SPARK_TYPES = {pa.string(): "string", pa.int64(): "long"}
 
 
@@ -133,8 +144,7 @@ def _show_create_view(session: PlannerSession, command: ShowCreateMaterializedVi
 
 def _set(session: PlannerSession, command: SetOption) -> Rows:
     key, value = command.key, command.value
-    if key == _RUNTIME_MODE and value.lower() not in ("batch", "streaming"):
-        raise InvalidOptionError(key=key, value=value, reason="use 'batch' or 'streaming'")
+    check_setting(key, value)
     session.set_conf(key, value)
     return [{"key": key, "value": shown_value(key, value)}]
 
@@ -199,6 +209,31 @@ def _show_views(session: PlannerSession, command: ShowMaterializedViews) -> Rows
     return [{"namespace": namespace, "view": name} for namespace, name in found]
 
 
+def _show_jobs(session: PlannerSession, _: ShowJobs) -> Rows:
+    return [job_row(listed) for listed in listed_jobs(session)]
+
+
+def _describe_job(session: PlannerSession, command: DescribeJob) -> Rows:
+    return job_details(listed_job(session, command.job))
+
+
+def _stop_job(session: PlannerSession, command: StopJob) -> Rows:
+    return [job_row(stop_job(session, command.job, drains=command.drains))]
+
+
+def _statement_set(session: PlannerSession, command: ExecuteStatementSet) -> Rows:
+    """Run the INSERTs; if one cannot start, no job of the others stays."""
+    started: list[str] = []
+    try:
+        for insert in command.inserts:
+            started += [str(row[0]) for row in session.spark.sql(insert).collect() if len(row)]
+    except Exception:
+        for job in started:
+            stop_job(session, job, drains=False)
+        raise
+    return [{"job": job} for job in started]
+
+
 def _explain(_: PlannerSession, command: ExplainedCommand) -> Rows:
     return [{"plan": f"== Physical Plan ==\nExecute {command.plan}\n"}]
 
@@ -255,5 +290,9 @@ COMMANDS: Final[Mapping[type[RunnableCommand], CommandKind]] = {
     ShowMaterializedViews: CommandKind(
         (("namespace", pa.string()), ("view", pa.string())), _show_views
     ),
+    ShowJobs: CommandKind(JOB_COLUMNS, _show_jobs),
+    DescribeJob: CommandKind(DETAIL_COLUMNS, _describe_job),
+    StopJob: CommandKind(JOB_COLUMNS, _stop_job),
+    ExecuteStatementSet: CommandKind((("job", pa.string()),), _statement_set),
     ExplainedCommand: CommandKind((("plan", pa.string()),), _explain),
 }

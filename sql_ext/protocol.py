@@ -11,11 +11,15 @@ from table_store.sql_ext.statements.statements import (
     Compact,
     CreateCatalog,
     DescribeExtended,
+    DescribeJob,
     DropTemporaryTable,
+    ExecuteStatementSet,
     ResetOption,
     SetOption,
     ShowCreateTable,
+    ShowJobs,
     ShowOption,
+    StopJob,
 )
 from table_store.sql_ext.statements.view_statements import (
     AlterMaterializedView,
@@ -37,15 +41,19 @@ RunnableCommand: TypeAlias = (
     | Compact
     | CreateCatalog
     | DescribeExtended
+    | DescribeJob
     | DropTemporaryTable
+    | ExecuteStatementSet
     | ExplainedCommand
     | RefreshMaterializedView
     | ResetOption
     | SetOption
     | ShowCreateMaterializedView
     | ShowCreateTable
+    | ShowJobs
     | ShowMaterializedViews
     | ShowOption
+    | StopJob
 )
 """A statement that the planner runs when Spark executes it."""
 

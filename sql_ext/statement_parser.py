@@ -9,6 +9,13 @@ from table_store.sql_ext.lexer.token_cursor import TokenCursor
 from table_store.sql_ext.statements.alter_view import parse_alter_view
 from table_store.sql_ext.statements.create_table import parse_create_table
 from table_store.sql_ext.statements.create_view import parse_create_view
+from table_store.sql_ext.statements.job_command import (
+    parse_describe_job,
+    parse_end,
+    parse_show_jobs,
+    parse_statement_set,
+    parse_stop_job,
+)
 from table_store.sql_ext.statements.session_setting import parse_reset, parse_set
 from table_store.sql_ext.statements.statements import (
     Command,
@@ -85,14 +92,20 @@ _PARSERS: dict[str, Callable[[TokenCursor], Command | None]] = {
     "CREATE": lambda cursor: parse_create_view(cursor) or parse_create_table(cursor),
     "REPLACE": parse_create_table,
     "ALTER": lambda cursor: parse_alter_view(cursor) or parse_compact(cursor),
-    "DESC": parse_describe,
-    "DESCRIBE": parse_describe,
+    "DESC": lambda cursor: parse_describe_job(cursor) or parse_describe(cursor),
+    "DESCRIBE": lambda cursor: parse_describe_job(cursor) or parse_describe(cursor),
     "DROP": lambda cursor: parse_drop_view(cursor) or parse_drop_temporary_table(cursor),
     "REFRESH": parse_refresh,
     "SET": parse_set,
     "RESET": parse_reset,
+    "END": parse_end,
+    "EXECUTE": parse_statement_set,
     "SHOW": lambda cursor: (
-        parse_show_views(cursor) or parse_show_create_view(cursor) or parse_show_create(cursor)
+        parse_show_views(cursor)
+        or parse_show_jobs(cursor)
+        or parse_show_create_view(cursor)
+        or parse_show_create(cursor)
     ),
+    "STOP": parse_stop_job,
     "USE": parse_use_catalog,
 }

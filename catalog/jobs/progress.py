@@ -1,12 +1,12 @@
-"""How far a materialized view has come: the barrier, and the snapshots of its sources there.
+"""How far a job has come: the barrier, and the snapshots of its sources there.
 
-The file is written after the view's rows are committed. If the process dies between both, the next
-refresh starts from an older barrier, compares its result with the rows that are there, and writes
-what is left to write.
+The file is written after the rows are committed. If the process dies between both, the sink's own
+snapshot tells the same; see `sink_commit.py`. An epoch that changes no row writes this file alone.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,8 @@ from table_store.storage.kernel.frozen_map import FrozenMap
 _log = logging.getLogger(__name__)
 
 PROGRESS_VERSION: Final = 2
-_FILE: Final = "job/PROGRESS"
+JOB_OF_VIEW: Final = "materialized-view"
+"""The commit user of refreshes: a view has one job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +84,15 @@ class Progress:
         )
 
 
-def read_progress(file_io: FileIO, location: str) -> Progress | None:
-    """Return the progress of the view in a directory; None if it has to be found out anew.
+def read_progress(file_io: FileIO, location: str, job: str = JOB_OF_VIEW) -> Progress | None:
+    """Return how far a job has brought the table in a directory; None if nothing tells.
 
     Nothing is lost with the file, so one that is damaged is as good as none.
 
     Raises:
         FormatVersionError: it was written by a newer version.
     """
-    path = f"{location}/{_FILE}"
+    path = _path(location, job)
     try:
         return Progress.from_bytes(file_io.read_bytes(path), path=path)
     except MissingFileError:
@@ -101,9 +102,17 @@ def read_progress(file_io: FileIO, location: str) -> Progress | None:
         return None
 
 
-def write_progress(file_io: FileIO, location: str, progress: Progress) -> None:
-    """Replace the progress of the view in a directory."""
-    file_io.write_bytes(f"{location}/{_FILE}", progress.to_bytes())
+def write_progress(
+    file_io: FileIO, location: str, progress: Progress, job: str = JOB_OF_VIEW
+) -> None:
+    """Replace the progress of a job whose sink is in a directory."""
+    file_io.write_bytes(_path(location, job), progress.to_bytes())
+
+
+def _path(location: str, job: str) -> str:
+    if job == JOB_OF_VIEW:
+        return f"{location}/job/PROGRESS"
+    return f"{location}/job/PROGRESS-{hashlib.sha256(job.encode()).hexdigest()[:16]}"
 
 
 def _from_json(item: Mapping[str, Any]) -> Progress:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from table_store.catalog.planner.jobs import materialized_view_requests
+from table_store.catalog.planner.jobs import job_requests, materialized_view_requests
 from table_store.catalog.planner.names import (
     foreign_requests,
     mirror_requests,
@@ -47,6 +47,9 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     mirror_requests.mirror_entry,
     view_requests.list_views,
     materialized_view_requests.create_materialized_view,
+    job_requests.start_job,
+    job_requests.advance_job,
+    job_requests.refuse_streaming,
     view_requests.define_view,
     view_requests.note_view_columns,
     view_requests.drop_view,

@@ -28,6 +28,7 @@ class ProcedureContext:
         namespace: in which a table is looked for that is named without one.
         time_zone: of the session, for timestamps without a zone.
         compact: does the work of `compact`, which may need a cluster.
+        await_jobs: returns when no job of the program runs, with the number of jobs that did.
     """
 
     lifecycle: TableLifecycle
@@ -35,6 +36,7 @@ class ProcedureContext:
     namespace: str
     time_zone: str
     compact: Compact
+    await_jobs: Callable[[], int]
 
     def table(self, arguments: Arguments) -> ManagedTable:
         """Return the table that the argument `table` names."""

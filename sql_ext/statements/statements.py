@@ -172,6 +172,33 @@ class CreateCatalog:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowJobs:
+    """`SHOW JOBS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeJob:
+    """`DESCRIBE JOB 'id'`."""
+
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopJob:
+    """`STOP JOB 'id' [WITH DRAIN]`."""
+
+    job: str
+    drains: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteStatementSet:
+    """`EXECUTE STATEMENT SET BEGIN INSERT …; …; END`; `inserts` are the texts."""
+
+    inserts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UseCatalog:
     """`USE CATALOG name`."""
 
@@ -203,6 +230,10 @@ Command = (
     | RefreshMaterializedView
     | ShowCreateMaterializedView
     | ShowMaterializedViews
+    | ShowJobs
+    | DescribeJob
+    | StopJob
+    | ExecuteStatementSet
 )
 
 

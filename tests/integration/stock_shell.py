@@ -140,6 +140,11 @@ class StockShell(ClosedAtExit):
         self._pumps.append(thread)
         return lines
 
+    def leave(self) -> list[str]:
+        """End the input and return what it then prints on standard error."""
+        self._stream(self.process.stdin).close()
+        return [line for line in iter(self._err.get, None) if line]
+
     def close(self) -> None:
         """End the shell as a user does, by the end of its input; one that was killed is gone."""
         with suppress(BrokenPipeError):

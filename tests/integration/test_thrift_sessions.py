@@ -70,6 +70,9 @@ def test_settings_and_catalogs(first: ThriftSession, second: ThriftSession, tmp_
     first.run(f"CREATE CATALOG own WITH ('type' = 'table-store', 'warehouse' = '{tmp_path}')")
     first.run("CREATE TABLE of_first (a INT)")
     second.run("CREATE TABLE of_second (a INT)")
+    first.run("SET 'execution.checkpointing.interval' = '1 s'")
+    assert "a server's sessions" in first.error("INSERT INTO of_first SELECT a FROM of_second")
+    first.run("RESET 'execution.checkpointing.interval'")
     (shown,) = second.run("SHOW CREATE TABLE of_second")
     assert "bucket" not in str(shown)
     for key in ("table-storage.bucket", "execution.runtime-mode"):

@@ -32,23 +32,16 @@ case class CreateMaterializedViewExec(catalog: TableStoreCatalog, ident: Identif
 
   override protected def run(): Seq[InternalRow] = {
     val active = session.asInstanceOf[classic.SparkSession]
-    val state = active.sessionState
     // The plan that is executed has no views any more, whose names tell temporary ones.
     ViewHelper.verifyTemporaryObjectsNotExists(
       isTemporary = false,
       catalog.ownName +: ident.namespace.toSeq :+ ident.name,
-      active.sql(create.originalText).queryExecution.analyzed,
+      StreamingStatements.anyMode(active.sql(create.originalText).queryExecution.analyzed),
       Nil
     )
     catalog.createMaterializedView(
       ident,
-      Requests.StoredQuery(
-        create.originalText,
-        state.catalogManager.currentCatalog.name,
-        state.catalogManager.currentNamespace.toSeq,
-        ViewHelper.sqlConfigsToProps(state.conf, "") ++ CreateMaterializedViewExec.meaning.map(key =>
-          key -> state.conf.getConfString(key))
-      ),
+      JobQuery.stored(active, create.originalText),
       Requests.DeclaredTable(
         columns.json,
         create.partitioning.map(Json.transform),
@@ -72,17 +65,4 @@ case class CreateMaterializedViewExec(catalog: TableStoreCatalog, ident: Identif
       column.comment.foldLeft(field.copy(name = column.name))(_.withComment(_))
     })
   }
-}
-
-object CreateMaterializedViewExec {
-
-  /** Settings that change what a query means: stored even where they have their defaults. */
-  private val meaning = Seq(
-    "spark.sql.ansi.enabled",
-    "spark.sql.session.timeZone",
-    "spark.sql.caseSensitive",
-    "spark.sql.decimalOperations.allowPrecisionLoss",
-    "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.timestampType"
-  )
 }

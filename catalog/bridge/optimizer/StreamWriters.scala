@@ -17,6 +17,8 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamMetadata}
 import org.apache.spark.sql.streaming.StreamingQueryListener
+import org.json4s.{JArray, JString}
+import org.json4s.jackson.JsonMethods.compact
 
 /** Asks the planner to check a stream that is about to write a managed table, before Spark starts the stream. */
 class StreamWriters(session: SparkSession) extends Rule[LogicalPlan] {
@@ -44,8 +46,12 @@ class StreamWriters(session: SparkSession) extends Rule[LogicalPlan] {
 object StreamWriters {
   private[tablestore] val known = new ConcurrentHashMap[UUID, RunningStream]()
 
-  def running(session: SparkSession): List[String] =
-    session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.keySet.asScala.map(_.toString).toList
+  /** What writes tables: ids of streaming queries, and jobs. */
+  def running(session: SparkSession): List[String] = Jobs.running.map(_.commitUser) ++
+    session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries.keySet.asScala.map(_.toString)
+
+  /** The same as a JSON array. */
+  def all(session: SparkSession): String = compact(JArray(running(session).map(JString(_))))
 
   /** The query whose micro-batch is being written. */
   def of(session: SparkSession, write: ManagedStreamingWrite): RunningStream = {

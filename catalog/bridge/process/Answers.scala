@@ -165,6 +165,23 @@ object Answers {
     val namespaces = member[Seq[MirroredNamespace]]("namespaces")
   }
 
+  // Jobs
+
+  /** `listed` is sent back with every request about the job, and is opaque to the bridge. */
+  class StartedJob(json: JValue) extends Answer(json) {
+    val id = member[String]("id")
+    val name = member[String]("name")
+    val commitUser = member[String]("commitUser")
+    val listed = member[String]("listed")
+    val waits = member[Boolean]("waits")
+  }
+  class AdvancedJob(json: JValue) extends Answer(json) {
+    val listed = member[String]("listed")
+    val pauseMs = member[Long]("pauseMs")
+    val isOver = member[Boolean]("isOver")
+    val error = member[Option[String]]("error")
+  }
+
   // Procedures
 
   class ProcedureNames(json: JValue) extends Answer(json) {

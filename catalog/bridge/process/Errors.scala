@@ -138,6 +138,13 @@ object Errors {
     "42616"
   )
 
+  def jobEnded(name: String, reason: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_JOB_ENDED] Job $name has ended: $reason Mend what it names, then run the INSERT again, which resumes " +
+      "the job where it was. SQLSTATE: 58000",
+    "TABLE_STORE_JOB_ENDED",
+    "58000"
+  )
+
   def noCheckpoint(table: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_NO_CHECKPOINT] A stream that writes $table needs a checkpoint: its rows become visible with each " +
       "checkpoint, without one there would be no output, or rows twice after a restart. Set option " +

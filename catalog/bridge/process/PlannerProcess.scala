@@ -119,7 +119,10 @@ object PlannerProcess {
       if (running != null) running.stop()
       running = null
       running = new PlannerProcess(session)
-      if (!hooked) { hooked = true; sys.addShutdownHook { synchronized { if (running != null) running.stop() } } }
+      if (!hooked) {
+        hooked = true
+        sys.addShutdownHook { JobsAtExit.end(); synchronized { if (running != null) running.stop() } }
+      }
     }
     running
   }

@@ -74,6 +74,17 @@ object Requests {
     val replace = "replace"
     val createOrReplace = "create or replace"
   }
+  object JobCommand {
+    val advance = "advance"
+    val drain = "drain"
+    val stop = "stop"
+  }
+  object RefusedStatement {
+    val select = "SELECT"
+    val overwrite = "INSERT OVERWRITE"
+    val several = "INSERT into several tables"
+    val foreign = "INSERT into a table that is not managed"
+  }
   object WriteMode {
     val append = "append"
     val overwrite = "overwrite"
@@ -142,6 +153,14 @@ object Requests {
   case class QueryFacts(
       schema: String, sources: Seq[TableReference], others: Seq[String], functions: Seq[String],
       isDeterministic: Boolean, nodes: Seq[QueryNode], keptKeys: Seq[Int]) extends Record
+
+  // Jobs
+
+  case class StartJob(table: TableReference, insert: StoredQuery, options: Map[String, String], isServer: Boolean)
+      extends Request[Answers.StartedJob]
+  case class AdvanceJob(listed: String, command: String, lost: Option[String] = None)
+      extends Request[Answers.AdvancedJob]
+  case class RefuseStreaming(statement: String, reads: Seq[String] = Nil) extends Request[Unit]
 
   // Views
 

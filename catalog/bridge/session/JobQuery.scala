@@ -10,27 +10,40 @@ import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.analysis.AsOfVersion
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftSemi}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, JoinHint, LocalRelation, LogicalPlan, Project, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  AppendData,
+  Filter,
+  Join,
+  JoinHint,
+  LocalRelation,
+  LogicalPlan,
+  Project,
+  Union
+}
 import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
 import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.command.ViewHelper
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.json4s.jackson.JsonMethods.compact
 
-/** The query of a materialized view for the planner, analysed as Spark analyses it anywhere: in a session of its own,
+/** The query of a materialized view or an INSERT for the planner, analysed as Spark does it anywhere: in its own session,
   * which has the catalog, the namespace and the settings of the definition and none of a user's temporary objects. */
 class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
-  private val session: classic.SparkSession = user.newSession()
-  user.sessionState.conf.getAllConfs.filter(_._1.startsWith("spark.sql.catalog.")).foreach { case (key, value) =>
-    session.sessionState.conf.setConfString(key, value)
-  }
+  private val session: classic.SparkSession = JobQuery.besides(user)
   query.settings.foreach { case (key, value) => session.sessionState.conf.setConfString(key, value) }
   session.sessionState.catalogManager.setCurrentCatalog(query.currentCatalog)
   session.sessionState.catalogManager.setCurrentNamespace(query.currentNamespace.toArray)
 
-  private val analysed: LogicalPlan = ExactSums(session.withActive(session.sql(query.text).queryExecution.analyzed))
+  private val analysed: LogicalPlan = ExactSums(session.withActive {
+    val parsed = session.sessionState.sqlParser.parsePlan(query.text)
+    session.sessionState.executePlan(parsed).analyzed match {
+      case insert: AppendData => insert.query // with the table's columns, types and defaults
+      case select => select
+    }
+  })
   private val plan: LogicalPlan = session.withActive(JobPlan.normal(analysed, session.sessionState.optimizer))
   private val persisted = mutable.Buffer.empty[classic.DataFrame]
 
@@ -83,6 +96,20 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
   def frame(): classic.DataFrame =
     classic.Dataset.ofRows(session, plan.transformWithSubqueries { case JobQuery.Pinned(pinned) => pinned })
 
+  /** The result over other versions of the tables, by their directories; 0 before the first. */
+  def frameAt(versions: java.util.Map[String, String]): classic.DataFrame =
+    session.withActive(classic.Dataset.ofRows(
+        session,
+        plan.transformWithSubqueries {
+          case relation @ DataSourceV2Relation(table: ManagedTable, _, _, _, _, None) =>
+            versions.get((table.reference.handle \ "path").values) match {
+              case "0" => LocalRelation(relation.output, Nil)
+              case version => JobQuery.at(relation, version)
+            }
+          case JobQuery.Pinned(pinned) => pinned
+        }
+      ))
+
   /** A node's rows, its columns by position.
     *
     * @param node its number
@@ -105,9 +132,7 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
       }
       (part, Option(old.get(number))) match {
         case (_: DataSourceV2Relation, Some("0")) => LocalRelation(part.output, Nil)
-        case (relation: DataSourceV2Relation, Some(version)) => relation.copy(
-            table = relation.catalog.get.asTableCatalog.loadTable(relation.identifier.get, version),
-            timeTravelSpec = Some(AsOfVersion(version)))
+        case (relation: DataSourceV2Relation, Some(version)) => JobQuery.at(relation, version)
         case (JobQuery.Pinned(pinned), _) => pinned
         case _ if number == cut =>
           part.withNewChildren(
@@ -204,6 +229,40 @@ object JobQuery {
       settings: java.util.Map[String, String]): JobQuery = session.withActive(new JobQuery(
       session, Requests.StoredQuery(text, catalog, namespace.asScala.toSeq, settings.asScala.toMap)))
 
+  /** Settings that change what a query means: stored even where they have their defaults. */
+  private val meaning = Seq(
+    "spark.sql.ansi.enabled",
+    "spark.sql.session.timeZone",
+    "spark.sql.caseSensitive",
+    "spark.sql.decimalOperations.allowPrecisionLoss",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.timestampType"
+  )
+
+  /** A text with what gives it its meaning in a user's session. */
+  def stored(user: classic.SparkSession, text: String): Requests.StoredQuery = {
+    val state = user.sessionState
+    Requests.StoredQuery(
+      text,
+      state.catalogManager.currentCatalog.name,
+      state.catalogManager.currentNamespace.toSeq,
+      ViewHelper.sqlConfigsToProps(state.conf, "") ++ meaning.map(key => key -> state.conf.getConfString(key))
+    )
+  }
+
+  /** A session that has the catalogs of a user's, and no other setting of it. */
+  def besides(user: classic.SparkSession): classic.SparkSession = {
+    val session = user.newSession()
+    user.sessionState.conf.getAllConfs.filter(_._1.startsWith("spark.sql.catalog.")).foreach { case (key, value) =>
+      session.sessionState.conf.setConfString(key, value)
+    }
+    session
+  }
+
+  private def at(relation: DataSourceV2Relation, version: String): LogicalPlan = relation.copy(
+    table = relation.catalog.get.asTableCatalog.loadTable(relation.identifier.get, version),
+    timeTravelSpec = Some(AsOfVersion(version)))
+
   /** What writes the rows of a frame. */
   def written(frame: classic.DataFrame): WriteQuery =
     new WriteQuery(frame.sparkSession, frame.queryExecution.optimizedPlan)
@@ -281,9 +340,10 @@ object JobQuery {
   }
   private def isOwnOrConstant(leaf: LogicalPlan): Boolean = leaf match {
     case Managed(_) => true
-    case other => other.getClass.getSimpleName match {
-        case "LocalRelation" | "OneRowRelation" | "Range" | "CTERelationRef" => true
-        case _ => false
-      }
+    case other => isConstant(other)
+  }
+  def isConstant(leaf: LogicalPlan): Boolean = leaf.getClass.getSimpleName match {
+    case "LocalRelation" | "OneRowRelation" | "Range" | "CTERelationRef" => true
+    case _ => false
   }
 }

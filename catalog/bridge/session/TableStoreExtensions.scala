@@ -26,6 +26,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(session => new CatalogListing(session))
     extensions.injectPostHocResolutionRule(_ => SealedSecrets)
     extensions.injectPostHocResolutionRule(session => new ViewSchemas(session))
+    extensions.injectPostHocResolutionRule(session => new StreamingStatements(session))
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
     extensions.injectPlannerStrategy(session => new MaterializedViews(session))
     extensions.injectPlannerStrategy(_ => SessionViewStrategy)

@@ -1,5 +1,5 @@
-"""Requests about materialized views, and how a view is refreshed with Spark.
+"""Requests about materialized views and streaming INSERTs, and how Spark does their epochs.
 
 May import: the planner's rooms `write`, `read`, `names`, `process`, `protocol`, and `catalog.jobs`.
-Start with `refresh.py`.
+Start with `epoch.py`; then `refresh.py` for views, `job_requests.py` for INSERTs.
 """

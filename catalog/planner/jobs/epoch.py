@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import Final
 
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
 
-from table_store.catalog.errors import NotIncrementalError, ViewKeyError
-from table_store.catalog.jobs.cost import full_cost, incremental_cost
-from table_store.catalog.jobs.delta import why_not_incremental
+from table_store.catalog.errors import JobHistoryLostError, ViewKeyError
 from table_store.catalog.jobs.progress import (
     Progress,
     SinkState,
     read_progress,
     write_progress,
 )
+from table_store.catalog.jobs.sink_commit import commit_properties, followed_sources
 from table_store.catalog.names.identifier import quoted_parts
-from table_store.catalog.planner.jobs.delta import changed_nodes, query_delta
+from table_store.catalog.planner.jobs.delta import query_delta
 from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes, inserts
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.keyed_difference import (
@@ -32,44 +29,15 @@ from table_store.catalog.planner.jobs.keyed_difference import (
     keyed_inserts,
 )
 from table_store.catalog.planner.jobs.sink import Sink
-from table_store.catalog.planner.jobs.source_changes import SourceChange, source_changes
+from table_store.catalog.planner.jobs.source_changes import why_not_readable
+from table_store.catalog.planner.jobs.step import Rule, Step, next_step, source_rows
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
 from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.write_requests import raised_text, write_with
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.snapshot import Snapshot
-from table_store.storage.file_store.model.upkeep import RefreshPolicy
-from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.table_options import COMMIT_IDENTIFIER, COMMIT_USER
-
-_FEW_ROWS: Final = 20_000
-"""With so few changes of tables, those of the result are worth holding in the driver; tables of so
-few rows cost about the same one way or the other."""
-
-BARRIER, SOURCE = "job.barrier", "job.source."
-"""Snapshot properties: the barrier, and the snapshot of each source at it by directory."""
-
-
-class Rule(Enum):
-    """How a view is brought up to date."""
-
-    NONE = "none"
-    INCREMENTAL = "incremental"
-    FULL = "full"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What the next refresh does, and why; `changes` are those that an increment reads."""
-
-    rule: Rule
-    reason: str
-    changes: Sequence[SourceChange] = ()
-
-    @property
-    def row_count(self) -> int:
-        """About how many changes an increment reads."""
-        return sum(change.rows for change in self.changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,25 +65,24 @@ def advance(session: PlannerSession, sink: Sink, query: JobQuery, *, is_full: bo
     table = sink.table
     snapshot = table.latest_snapshot()
     state = SinkState.of(snapshot, sink.job)
-    progress = read_progress(table.file_io, table.path)
-    is_known = progress is not None and progress.sink == state
-    known = progress if is_known else None
+    progress = read_progress(table.file_io, table.path, sink.job)
+    followed = _followed(sink, snapshot, progress, state)
     held = 0 if snapshot is None else snapshot.total_record_count
-    step = _next_step(sink, query, known, is_full=is_full, sink_rows=held)
+    step = next_step(sink, query, followed, is_full=is_full, sink_rows=held)
     barrier = next_barrier(sink, state, progress)
     rows_changed = 0
     if step.rule is not Rule.NONE:
-        rows_changed = write_changes(session, sink, query, snapshot, barrier, step)
+        rows_changed = write_changes(session, sink, query, snapshot, barrier, step, followed)
         if rows_changed:
             state = SinkState.of(table.latest_snapshot(), sink.job)
         done = Progress(barrier=barrier, sources=query.sources, sink=state)
-        write_progress(table.file_io, table.path, done)
+        write_progress(table.file_io, table.path, done, sink.job)
     return Refreshed(
         view=sink.name,
         barrier=barrier,
         rule=step.rule.value,
         reason=step.reason,
-        rows_read=sum(_source_rows(query)) if step.rule is Rule.FULL else step.row_count,
+        rows_read=sum(source_rows(query)) if step.rule is Rule.FULL else step.row_count,
         rows_changed=rows_changed,
         milliseconds=round((time.monotonic() - begin) * 1000),
     )
@@ -127,62 +94,6 @@ def next_barrier(sink: Sink, state: SinkState, progress: Progress | None) -> int
     return max(sink.table.clock.now_ms(), state.commit + 1, after_progress)
 
 
-def why_never_incremental(query: JobQuery) -> str | None:
-    """Why no refresh of such a query can be incremental; None if one can."""
-    if query.always_changes is not None:
-        return query.always_changes
-    return why_not_incremental(query.plan, is_stored=bool(query.facts.kept_keys))
-
-
-def _next_step(
-    sink: Sink, query: JobQuery, progress: Progress | None, *, is_full: bool, sink_rows: int
-) -> Step:
-    if is_full:
-        return Step(Rule.FULL, "FULL was asked for")
-    policy = sink.schema.upkeep.policy
-    step = _possible_step(query, progress, policy, sink_rows)
-    if step.rule is Rule.FULL and policy is RefreshPolicy.INCREMENTAL_STRICT:
-        raise NotIncrementalError(name=sink.name, reason=step.reason)
-    return step
-
-
-def _possible_step(
-    query: JobQuery, progress: Progress | None, policy: RefreshPolicy, sink_rows: int
-) -> Step:
-    if progress is None:
-        return Step(Rule.FULL, "its rows are of no known barrier")
-    if query.always_changes is not None:
-        return Step(Rule.FULL, query.always_changes)
-    if query.sources == dict(progress.sources):
-        return Step(Rule.NONE, "nothing that it reads has changed")
-    if policy is RefreshPolicy.FULL:
-        return Step(Rule.FULL, "its refresh policy is FULL")
-    is_cost_counted = policy is RefreshPolicy.AUTO
-    found = source_changes(query, progress.sources, is_cost_counted=is_cost_counted)
-    if isinstance(found, str):
-        return Step(Rule.FULL, found)
-    reason = why_never_incremental(query)
-    if reason is not None:
-        return Step(Rule.FULL, reason)
-    if is_cost_counted and _is_dear(query, found, sink_rows):
-        return Step(Rule.FULL, "the result costs less than its change")
-    names = sorted({change.source.relation.text for change in found})
-    return Step(Rule.INCREMENTAL, f"changed: {', '.join(names)}", found)
-
-
-def _is_dear(query: JobQuery, changed: Sequence[SourceChange], sink_rows: int) -> bool:
-    """Whether an increment would read more than the computation of the whole result does."""
-    counts = _source_rows(query)
-    if sum(counts) <= _FEW_ROWS:
-        return False
-    plan = query.plan
-    rows = {n: counts[node.source] for n, node in enumerate(plan.nodes) if node.source is not None}
-    changes = {node: change.rows for node, change in changed_nodes(query, changed).items()}
-    stored = sink_rows if query.facts.kept_keys else None
-    increment = incremental_cost(plan, rows, changes, stored=stored)
-    return increment > full_cost(plan, rows, stored=sink_rows)
-
-
 def write_changes(
     session: PlannerSession,
     sink: Sink,
@@ -190,14 +101,17 @@ def write_changes(
     snapshot: Snapshot | None,
     barrier: int,
     step: Step,
+    followed: Mapping[str, int] | None = None,
 ) -> int:
     """Commit what brings the sink from a snapshot to the result; how many changes there are.
+
+    `followed` has the sources' snapshots whose result the sink has, if that is known.
 
     Raises:
         CommitConflictError, ViewKeyError: see `advance`.
     """
     try:
-        rows = _changed_rows(sink, query, snapshot, step)
+        rows = _changed_rows(sink, query, snapshot, step, followed)
         return 0 if rows is None else _written(session, sink, query, snapshot, barrier, rows)
     except CapturedException as error:
         raised = raised_text(session, error, BAD_KEY)
@@ -209,14 +123,36 @@ def write_changes(
         query.release()
 
 
+def _followed(
+    sink: Sink, snapshot: Snapshot | None, progress: Progress | None, state: SinkState
+) -> Mapping[str, int] | None:
+    """The sources' snapshots whose result the sink has; None if nothing tells, or it has none.
+
+    The progress is older than the sink if the process died between both.
+    """
+    if progress is not None and progress.sink == state:
+        return progress.sources
+    if snapshot is None:
+        return None
+    try:
+        return followed_sources(sink.table.snapshot_store, snapshot, sink.job)
+    except SnapshotNotFoundError as error:
+        if sink.is_shared and not sink.schema.primary_key:
+            raise JobHistoryLostError(sink=sink.name, reason=error.message) from error
+        return None
+
+
 def _changed_rows(
-    sink: Sink, query: JobQuery, snapshot: Snapshot | None, step: Step
+    sink: Sink,
+    query: JobQuery,
+    snapshot: Snapshot | None,
+    step: Step,
+    followed: Mapping[str, int] | None,
 ) -> DataFrame | None:
     """The rows to insert into the sink and to delete from it; None if there are none."""
-    schema, is_keyed = sink.schema, bool(sink.schema.primary_key)
-    names = schema.column_names
+    names, key = sink.written, sink.schema.primary_key
     before = None
-    if snapshot is not None:
+    if snapshot is not None and not sink.is_shared:
         # It holds the result as it was: a refresh is incremental only if nobody else wrote it.
         name = quoted_parts(sink.parts)
         before = query.sql(f"SELECT * FROM {name} VERSION AS OF {snapshot.id}")
@@ -224,17 +160,31 @@ def _changed_rows(
         delta = query_delta(query, step.changes, before)
         if not delta:
             return None
-        is_small = step.row_count <= _FEW_ROWS
-        changed = query.changes(delta, names) if is_small else changes(delta, names)
-        if changed is None or not is_keyed:
+        changed = query.changes(delta, names) if step.is_small else changes(delta, names)
+        if changed is None or not key:
             return changed
-        return keyed_changes(changed, schema, before, is_small=is_small)
+        return keyed_changes(changed, names, key, before, is_small=step.is_small)
+    if sink.is_shared:
+        changed = _result_changes(sink, query, followed)
+        return keyed_changes(changed, names, key, None, is_small=False) if key else changed
     new = query.rows()
     if before is None:
-        return keyed_inserts(new, schema) if is_keyed else inserts(new, names)
-    if is_keyed:
-        return keyed_differences(new, before, schema)
+        return keyed_inserts(new, names, key) if key else inserts(new, names)
+    if key:
+        return keyed_differences(new, before, names, key)
     return changes([(new, 1), (before, -1)], names)
+
+
+def _result_changes(sink: Sink, query: JobQuery, followed: Mapping[str, int] | None) -> DataFrame:
+    """The change of the whole result; all of it where nothing tells what it was."""
+    if followed is None:
+        return inserts(query.rows(), sink.written)
+    gone = why_not_readable(query, followed)
+    if gone is None:
+        return changes([(query.rows(), 1), (query.rows_at(followed), -1)], sink.written)
+    if not sink.schema.primary_key:
+        raise JobHistoryLostError(sink=sink.name, reason=gone)
+    return inserts(query.rows(), sink.written)
 
 
 def _written(
@@ -259,26 +209,19 @@ def _written(
             ),
         ),
         mode=WriteMode.APPEND,
-        options={COMMIT_USER.key: sink.job, COMMIT_IDENTIFIER.key: str(barrier)},
-        command="REFRESH",
+        options={
+            **sink.options,
+            COMMIT_USER.key: sink.job,
+            COMMIT_IDENTIFIER.key: str(barrier),
+        },
+        # With a command, a commit of others since `snapshot` is a conflict.
+        command=None if sink.is_shared else "REFRESH",
     )
     jvm = session.spark.sparkContext._jvm
     assert jvm is not None, "the planner is attached to a JVM"
     views = jvm.org.apache.spark.sql.tablestore.JobQuery
-    properties = {f"{SOURCE}{path}": str(at) for path, at in query.sources.items()}
-    properties[BARRIER] = str(barrier)
+    properties = commit_properties(barrier, query.sources)
     changed = write_with(session, request, views.written(rows._jdf), properties)
     if changed and sink.staged is None:
         views.recache(session.spark._jsparkSession, list(sink.parts))
     return changed
-
-
-def _source_rows(query: JobQuery) -> list[int]:
-    """About how many rows each of the query's sources has."""
-    counts = []
-    for source in query.facts.sources:
-        handle = source.table_handle
-        snapshots = open_logged(handle.path).snapshot_store
-        at = handle.snapshot_id
-        counts.append(0 if at is None else snapshots.get(at).total_record_count)
-    return counts

@@ -113,6 +113,11 @@ class JobQuery:
         """The result."""
         return self._frame(self._jvm_query.frame())
 
+    def rows_at(self, sources: Mapping[str, int]) -> DataFrame:
+        """The result over other snapshots of its tables, by directory; 0 before the first one."""
+        versions = {path: str(at) for path, at in sources.items()}
+        return DataFrame(self._jvm_query.frameAt(versions), self.session.spark)
+
     @property
     def plan(self) -> QueryPlan:
         """The plan, whose nodes name some of `facts.sources` by position."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -14,7 +15,6 @@ from table_store.catalog.planner.jobs.difference import (
     form_of,
     weighted,
 )
-from table_store.storage.file_store.model.schema import TableSchema
 
 BAD_KEY: Final = "table-store view key: "
 """What the error begins with that the rows raise when they are evaluated; see `key_problem`."""
@@ -24,51 +24,59 @@ _KEY, _CAME, _WENT, _NEW, _OLD, _THERE = "__key", "__came", "__went", "__new", "
 _TWICE_NEW: Final = f"{_CAME} > 1"
 
 
-def keyed_inserts(new: DataFrame, schema: TableSchema) -> DataFrame:
+def keyed_inserts(new: DataFrame, names: Sequence[str], key: Sequence[str]) -> DataFrame:
     """All rows of `new` as rows to insert; fails like `keyed_changes`. It costs one shuffle."""
-    return _changes(_by_key(weighted([(new, 1)], schema.column_names), schema), schema, _TWICE_NEW)
+    return _changes(_by_key(weighted([(new, 1)], names), names, key), names, key, _TWICE_NEW)
 
 
-def keyed_differences(new: DataFrame, old: DataFrame, schema: TableSchema) -> DataFrame:
+def keyed_differences(
+    new: DataFrame, old: DataFrame, names: Sequence[str], key: Sequence[str]
+) -> DataFrame:
     """What makes `new` of `old`; fails like `keyed_changes`. It costs one shuffle of both."""
-    found = _by_key(weighted([(new, 1), (old, -1)], schema.column_names), schema)
+    found = _by_key(weighted([(new, 1), (old, -1)], names), names, key)
     is_same = " AND ".join(
         f"{form_of(f'{_NEW}.{quoted(f.name)}', f.dataType)} <=> "
         f"{form_of(f'{_OLD}.{quoted(f.name)}', f.dataType)}"
         for f in old.schema.fields
     )
     found = found.where(f"NOT ({_CAME} = 1 AND {_WENT} = 1 AND {is_same})")
-    return _changes(found, schema, _TWICE_NEW)
+    return _changes(found, names, key, _TWICE_NEW)
 
 
 def keyed_changes(
-    changed: DataFrame, schema: TableSchema, present: DataFrame | None, *, is_small: bool
+    changed: DataFrame,
+    names: Sequence[str],
+    key: Sequence[str],
+    present: DataFrame | None,
+    *,
+    is_small: bool,
 ) -> DataFrame:
     """The changes of a bag as those of a table that has one row for each key.
 
-    The result has the columns of `schema` and `CHANGE_TYPE`: for each key whose row changes the new
+    The result has the columns `names` and `CHANGE_TYPE`: for each key whose row changes the new
     row to insert, else the old row to delete. If two rows of a key would be there, or a key has a
     NULL, its evaluation fails with a text that begins with `BAD_KEY`.
 
     Args:
         changed: what `difference.changes` returns.
-        schema: of the table.
+        names: of the columns of `changed`.
+        key: those of the primary key.
         present: rows of the table before, among which keys that come new are looked for; None if
             there are none.
         is_small: whether `changed` is at hand and may be sent to each task; the keys of `present`
             are then read, else they are also shuffled.
     """
     found = _by_key(
-        changed.withColumn(WEIGHT, F.expr(f"IF({CHANGE_TYPE} = 'insert', 1, -1)")), schema
+        changed.withColumn(WEIGHT, F.expr(f"IF({CHANGE_TYPE} = 'insert', 1, -1)")), names, key
     )
     if present is None:
-        return _changes(found, schema, _TWICE_NEW)
-    there = present.selectExpr(f"{_key_of(schema)} AS {_KEY}", f"true AS {_THERE}")
+        return _changes(found, names, key, _TWICE_NEW)
+    there = present.selectExpr(f"{_key_of(key)} AS {_KEY}", f"true AS {_THERE}")
     if is_small:
-        keys = changed.selectExpr(f"{_key_of(schema)} AS {_KEY}")
+        keys = changed.selectExpr(f"{_key_of(key)} AS {_KEY}")
         there = there.join(F.broadcast(keys), _KEY, "left_semi")
     is_twice = f"{_TWICE_NEW} OR ({_CAME} = 1 AND {_WENT} = 0 AND {_THERE})"
-    return _changes(found.join(there, _KEY, "left"), schema, is_twice)
+    return _changes(found.join(there, _KEY, "left"), names, key, is_twice)
 
 
 def key_problem(raised: str) -> tuple[str, str]:
@@ -78,10 +86,10 @@ def key_problem(raised: str) -> tuple[str, str]:
     return "two rows with the key", raised.removeprefix(_TWICE)
 
 
-def _by_key(rows: DataFrame, schema: TableSchema) -> DataFrame:
+def _by_key(rows: DataFrame, names: Sequence[str], key: Sequence[str]) -> DataFrame:
     """For each key how many rows came and went, and one of each."""
-    row = f"struct({', '.join(quoted(field.name) for field in schema.fields)})"
-    keyed = rows.selectExpr(f"{_key_of(schema)} AS {_KEY}", f"{row} AS {_NEW}", WEIGHT)
+    row = f"struct({', '.join(map(quoted, names))})"
+    keyed = rows.selectExpr(f"{_key_of(key)} AS {_KEY}", f"{row} AS {_NEW}", WEIGHT)
     return keyed.groupBy(_KEY).agg(
         F.expr(f"sum(IF({WEIGHT} > 0, {WEIGHT}, 0)) AS {_CAME}"),
         F.expr(f"sum(IF({WEIGHT} < 0, 1, 0)) AS {_WENT}"),
@@ -90,10 +98,12 @@ def _by_key(rows: DataFrame, schema: TableSchema) -> DataFrame:
     )
 
 
-def _changes(found: DataFrame, schema: TableSchema, is_twice: str) -> DataFrame:
-    names = [quoted(field.name) for field in schema.key_fields]
-    has_null = " OR ".join(f"{_NEW}.{name} IS NULL" for name in names)
-    shown = f"struct({', '.join(f'{_NEW}.{name} AS {name}' for name in names)})"
+def _changes(
+    found: DataFrame, names: Sequence[str], key: Sequence[str], is_twice: str
+) -> DataFrame:
+    keys = list(map(quoted, key))
+    has_null = " OR ".join(f"{_NEW}.{name} IS NULL" for name in keys)
+    shown = f"struct({', '.join(f'{_NEW}.{name} AS {name}' for name in keys)})"
     shown = f"to_json({shown}, map('ignoreNullFields', 'false'))"
     change_type = (
         f"CASE WHEN {_NEW} IS NULL THEN 'delete' "
@@ -101,11 +111,9 @@ def _changes(found: DataFrame, schema: TableSchema, is_twice: str) -> DataFrame:
         f"WHEN {is_twice} THEN raise_error(concat('{BAD_KEY}{_TWICE}', {shown})) "
         "ELSE 'insert' END"
     )
-    values = [
-        f"coalesce({_NEW}, {_OLD}).{quoted(f.name)} AS {quoted(f.name)}" for f in schema.fields
-    ]
+    values = [f"coalesce({_NEW}, {_OLD}).{quoted(name)} AS {quoted(name)}" for name in names]
     return found.selectExpr(*values, f"CAST({change_type} AS STRING) AS {CHANGE_TYPE}")
 
 
-def _key_of(schema: TableSchema) -> str:
-    return f"struct({', '.join(map(quoted, schema.primary_key))})"
+def _key_of(key: Sequence[str]) -> str:
+    return f"struct({', '.join(map(quoted, key))})"

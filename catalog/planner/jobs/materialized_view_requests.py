@@ -9,6 +9,7 @@ from dataclasses import replace
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.definition.upkeep_change import UpkeepChange
 from table_store.catalog.errors import SuspendedViewError, WrongRelationKindError
+from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.planner.jobs.epoch import Refreshed
@@ -21,7 +22,7 @@ from table_store.catalog.planner.jobs.redefinition import (
     redefine,
     refuse_cycle,
 )
-from table_store.catalog.planner.jobs.refresh import JOB, analysed_query, refresh
+from table_store.catalog.planner.jobs.refresh import analysed_query, refresh
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.foreign_requests import is_foreign
@@ -130,7 +131,7 @@ def _make(
             access=access,
             table=table,
             schema=table.schema,
-            job=JOB,
+            job=JOB_OF_VIEW,
             staged=staged.to_json(),
         )
         check_policy(view, analysed_query(session, view.schema))
@@ -191,7 +192,9 @@ def materialized_view(session: PlannerSession, relation: RelationReference) -> S
             name=str(managed.identifier), found="table", needed="materialized view"
         )
     table = open_logged(managed.location, access.warehouse.places.file_io_of(managed.location))
-    return Sink(relation=relation, access=access, table=table, schema=managed.schema, job=JOB)
+    return Sink(
+        relation=relation, access=access, table=table, schema=managed.schema, job=JOB_OF_VIEW
+    )
 
 
 def names_of_materialized_views(

@@ -18,16 +18,11 @@ from table_store.catalog.errors import (
     UnsupportedQueryError,
 )
 from table_store.catalog.jobs.progress import Progress, SinkState, read_progress, write_progress
-from table_store.catalog.planner.jobs.epoch import (
-    Rule,
-    Step,
-    next_barrier,
-    why_never_incremental,
-    write_changes,
-)
+from table_store.catalog.planner.jobs.epoch import next_barrier, write_changes
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.refresh import analysed_query, views_below
 from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.jobs.step import Rule, Step, why_never_incremental
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.model.errors import CommitConflictError
@@ -53,7 +48,7 @@ def redefine(session: PlannerSession, view: Sink, stored: StoredQuery) -> None:
     check_policy(view, query)
     table = view.table
     snapshot = table.latest_snapshot()
-    progress = read_progress(table.file_io, table.path)
+    progress = read_progress(table.file_io, table.path, view.job)
     barrier = next_barrier(view, SinkState.of(snapshot, view.job), progress)
     step = Step(Rule.FULL, "the query is another one")
     if not write_changes(session, view, query, snapshot, barrier, step):
@@ -61,7 +56,7 @@ def redefine(session: PlannerSession, view: Sink, stored: StoredQuery) -> None:
     state = SinkState.of(table.latest_snapshot(), view.job)
     change_schema(table, lambda old: replace(old, query=stored))
     done = Progress(barrier=barrier, sources=query.sources, sink=state)
-    write_progress(table.file_io, table.path, done)
+    write_progress(table.file_io, table.path, done, view.job)
 
 
 def change_schema(table: FileStoreTable, change: Callable[[TableSchema], TableSchema]) -> None:
@@ -80,7 +75,7 @@ def check_policy(view: Sink, query: JobQuery) -> None:
     """
     if view.schema.upkeep.policy is not RefreshPolicy.INCREMENTAL_STRICT:
         return
-    reason = why_never_incremental(query)
+    reason = why_never_incremental(view, query)
     if reason is not None:
         raise NotIncrementalError(name=view.name, reason=reason)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.errors import UnsupportedQueryError
+from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.planner.jobs.epoch import Refreshed, advance
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.sink import Sink
@@ -15,9 +15,6 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.types import to_arrow
 from table_store.storage.log_store.logged_table import open_logged
-
-JOB: Final = "materialized-view"
-"""The commit user of refreshes: a view has one job."""
 
 
 def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refreshed]:
@@ -78,4 +75,6 @@ def views_below(session: PlannerSession, query: JobQuery) -> Iterator[Sink]:
         schema = table.schema
         if schema.query is not None:
             access = CatalogAccess.of(session, source.relation.catalog)
-            yield Sink(relation=source.relation, access=access, table=table, schema=schema, job=JOB)
+            yield Sink(
+                relation=source.relation, access=access, table=table, schema=schema, job=JOB_OF_VIEW
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from table_store.catalog.names.identifier import Identifier
@@ -9,6 +10,7 @@ from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.frozen_map import FrozenMap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +24,8 @@ class Sink:
         schema: the columns that are written.
         job: the commit user of the job.
         staged: the text of a `StagedTable` while nobody else sees the table.
+        is_shared: whether it also has rows of others, which the job leaves alone.
+        options: of the job's writes.
     """
 
     relation: RelationReference
@@ -30,6 +34,13 @@ class Sink:
     schema: TableSchema
     job: str
     staged: str | None = None
+    is_shared: bool = False
+    options: Mapping[str, str] = FrozenMap()
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The columns of the query's result; the others are computed from them."""
+        return tuple(field.name for field in self.schema.fields if field.generated is None)
 
     @property
     def name(self) -> str:

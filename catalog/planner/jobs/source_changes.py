@@ -123,3 +123,26 @@ def _reads_otherwise(table: FileStoreTable, old: int, new: int) -> bool:
         return False
     before, after = table.schema_store.get(old), table.schema_store.get(new)
     return (before.fields, before.options) != (after.fields, after.options)
+
+
+def why_not_readable(query: JobQuery, known: Mapping[str, int]) -> str | None:
+    """Why the query cannot be run over the snapshots `known` (by directory); None if it can."""
+    for source in query.facts.sources:
+        path, name = source.table_handle.path, source.relation.text
+        old = known.get(path)
+        if old is None:
+            return f"{name} is another table by now"
+        if not old:
+            continue
+        table = open_logged(path)
+        try:
+            before = table.snapshot_store.get(old)
+        except (MissingFileError, SnapshotNotFoundError):
+            return f"snapshot {old} of {name} is no longer kept"
+        then = {f.name: f.type for f in table.schema_store.get(before.schema_id).fields}
+        now = table.schema_store.get(source.table_handle.schema_id).fields
+        # A column that was not there then is in no query that was followed then.
+        changed = [f.name for f in now if then.get(f.name, f.type) != f.type]
+        if changed:
+            return f"column {changed[0]} of {name} has another type by now"
+    return None

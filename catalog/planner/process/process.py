@@ -69,6 +69,8 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
     os.close(answer)
     try:
         signal.signal(signal.SIGTERM, _ended)
+        # Ctrl-C reaches all processes of a terminal; what it ends is the JVM's to say.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stdin.read()
     except SystemExit:
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -27,6 +28,13 @@ class PlannerSession:
         if self._spark is None:
             self._spark = self._attach()
         return self._spark
+
+    @property
+    def bridge(self) -> Any:
+        """The bridge's classes in the JVM."""
+        jvm = self.spark.sparkContext._jvm
+        assert jvm is not None, "the planner is attached to a JVM"
+        return jvm.org.apache.spark.sql.tablestore
 
     def conf(self, key: str) -> str | None:
         """The session's value of `key`, or None when it is not set."""

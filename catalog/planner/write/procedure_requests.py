@@ -75,6 +75,7 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
         namespace=session.namespace_in(access.name),
         time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
         compact=compact,
+        await_jobs=lambda: int(session.bridge.Jobs.awaitAll()),
     )
     rows = procedure.call(context, request.arguments)
     fields = tuple(StructField(name=f.name, type=from_arrow(f.type)) for f in rows.schema)

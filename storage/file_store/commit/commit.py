@@ -40,7 +40,12 @@ from table_store.storage.file_store.model.errors import (
     SnapshotNotFoundError,
 )
 from table_store.storage.file_store.model.scope import Scope
-from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
+from table_store.storage.file_store.model.snapshot import (
+    BATCH_IDENTIFIER,
+    ROLLBACK_TO,
+    CommitKind,
+    Snapshot,
+)
 from table_store.storage.file_store.model.storage_settings import RetryPolicy
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import CorruptFileError, TableStoreError
@@ -185,6 +190,7 @@ class TableCommit:
             allow_empty=self._is_newest_damaged(),
             track_changes=track_changes,
             operation="ROLLBACK",
+            properties=FrozenMap({ROLLBACK_TO: str(snapshot_id)}),
         )
         # The snapshot is pinned by now, and each attempt checks that it has not expired.
         with self._pins.pinned(self._snapshots.get(snapshot_id), self._ids.unique()):

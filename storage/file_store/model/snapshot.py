@@ -17,6 +17,9 @@ BATCH_IDENTIFIER: Final = 2**63 - 1
 """Commit identifier of a statement that commits once, under a commit user of its own."""
 
 
+ROLLBACK_TO: Final = "rollback.to"
+"""Property of a rollback's snapshot: the id of the snapshot whose rows it brought back."""
+
 COMMIT_USERS_MAX: Final = 1000
 """Most users with ascending identifiers that a snapshot remembers; it forgets the user first that
 has been silent longest."""

@@ -31,6 +31,14 @@ def test_progress_comes_back(tmp_path: Path) -> None:
     assert read_progress(file_io, str(tmp_path)) == PROGRESS
 
 
+def test_each_job_has_its_own(tmp_path: Path) -> None:
+    file_io = file_io_for(str(tmp_path))
+    write_progress(file_io, str(tmp_path), PROGRESS, "insert:a/b:1")
+    assert read_progress(file_io, str(tmp_path), "insert:a/b:1") == PROGRESS
+    assert read_progress(file_io, str(tmp_path), "insert:a/b:2") is None
+    assert read_progress(file_io, str(tmp_path)) is None
+
+
 def test_a_newer_version_is_refused(tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     newer = to_checked_json({"barrier": 1}, version=PROGRESS_VERSION + 1)

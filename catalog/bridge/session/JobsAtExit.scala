@@ -1,0 +1,66 @@
+package org.apache.spark.sql.tablestore
+
+import java.util.concurrent.TimeUnit
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.util.ShutdownHookManager
+import org.apache.spark.util.Utils
+import sun.misc.Signal
+
+/** What becomes of jobs when their program ends. `spark-sql -f` stays until its jobs have ended or it is told to stop;
+  * every other program stops them. */
+object JobsAtExit {
+
+  /** Before Spark's own hooks, of which the first stops the context with priority 50. */
+  private val priority = 1000
+  private val signals = Seq("TERM", "INT")
+  private var isPrepared = false
+  private var hasEnded = false
+  @volatile private var isScript = false
+
+  /** Called by the thread of the statement that starts a job. */
+  def prepare(): Unit = synchronized {
+    if (!isPrepared) {
+      isPrepared = true
+      isScript = runsScript
+      // Spark's manager ends its hooks after 30 s, and takes no new ones while they run.
+      ShutdownHookManager.get().addShutdownHook(() => end(), priority, Long.MaxValue, TimeUnit.NANOSECONDS)
+      // The default handlers do nothing while hooks run. A script has no other ones.
+      if (isScript) signals.foreach(name => Signal.handle(new Signal(name), told(_)))
+    }
+  }
+
+  /** Returns when no job runs any more; several hooks wait for it. */
+  def end(): Unit = synchronized {
+    if (!hasEnded) {
+      hasEnded = true
+      val running = Jobs.running
+      if (!isScript && running.nonEmpty) {
+        val names = running.map(_.name).mkString(", ")
+        System.err.println(
+          s"Ends with this program: job $names. The same INSERT with the same 'pipeline.name' resumes.")
+        running.foreach(_.stop(drains = false))
+      }
+      Jobs.awaitAll()
+    }
+  }
+
+  private def told(signal: Signal): Unit = {
+    Jobs.running.foreach(_.stop(drains = false))
+    // Within a hook it would wait for itself.
+    if (!org.apache.spark.util.ShutdownHookManager.inShutdown()) {
+      val exit = new Thread(() => System.exit(128 + signal.getNumber), "table-store-exit")
+      exit.setDaemon(true)
+      exit.start()
+    }
+  }
+
+  /** Whether this is `spark-sql` with -f or -e. */
+  private def runsScript: Boolean =
+    try {
+      val state =
+        Utils.classForName[AnyRef]("org.apache.hadoop.hive.ql.session.SessionState").getMethod("get").invoke(null)
+      state != null && Seq("fileName", "execString").exists(name => state.getClass.getField(name).get(state) != null)
+    } catch { case _: ReflectiveOperationException | _: LinkageError | NonFatal(_) => false }
+}

@@ -1,0 +1,47 @@
+"""The jobs of this program, which the JVM keeps: each is one of its threads."""
+
+from __future__ import annotations
+
+import json
+
+from table_store.catalog.errors import JobNotFoundError
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.jobs import JobText, ListedJob
+
+
+def listed_jobs(session: PlannerSession) -> list[ListedJob]:
+    """All jobs of this program, also those that have ended, in the order of their start."""
+    return [ListedJob.of(JobText(text)) for text in json.loads(session.bridge.Jobs.all())]
+
+
+def listed_job(session: PlannerSession, job: str) -> ListedJob:
+    """The job of an id or name.
+
+    Raises:
+        JobNotFoundError: there is none.
+    """
+    for listed in reversed(listed_jobs(session)):
+        if job in (listed.job.id, listed.job.name):
+            return listed
+    raise JobNotFoundError(job=job)
+
+
+def stop_job(session: PlannerSession, job: str, *, drains: bool) -> ListedJob:
+    """Stop a job and return what has become of it.
+
+    With `drains` it first has epochs until one has followed the sources up to now. Else the running
+    epoch is cancelled.
+
+    Raises:
+        JobNotFoundError: there is none of this id or name.
+    """
+    found = listed_job(session, job)
+    if not found.status.is_over:
+        session.bridge.Jobs.stop(found.job.id, drains)
+    return listed_job(session, found.job.id)
+
+
+def writing_queries(session: PlannerSession) -> list[str]:
+    """What writes tables in this program: ids of streaming queries, commit users of jobs."""
+    text = session.bridge.StreamWriters.all(session.spark._jsparkSession)
+    return [str(query) for query in json.loads(text)]

@@ -1,0 +1,138 @@
+"""What an epoch does, and why: nothing, an increment, or the whole result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from table_store.catalog.errors import NotIncrementalError
+from table_store.catalog.jobs.cost import full_cost, incremental_cost
+from table_store.catalog.jobs.delta import why_not_incremental
+from table_store.catalog.planner.jobs.delta import changed_nodes
+from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.jobs.source_changes import SourceChange, source_changes
+from table_store.storage.file_store.model.upkeep import RefreshPolicy
+from table_store.storage.log_store.logged_table import open_logged
+
+_FEW_ROWS: Final = 20_000
+"""With so few changes of tables, those of the result are worth holding in the driver; tables of so
+few rows cost about the same one way or the other."""
+
+
+class Rule(Enum):
+    """How a view is brought up to date."""
+
+    NONE = "none"
+    INCREMENTAL = "incremental"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the next epoch does, and why; `changes` are those that an increment reads."""
+
+    rule: Rule
+    reason: str
+    changes: Sequence[SourceChange] = ()
+
+    @property
+    def row_count(self) -> int:
+        """About how many changes an increment reads."""
+        return sum(change.rows for change in self.changes)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the changes are worth holding in the driver."""
+        return self.row_count <= _FEW_ROWS
+
+
+def next_step(
+    sink: Sink,
+    query: JobQuery,
+    followed: Mapping[str, int] | None,
+    *,
+    is_full: bool,
+    sink_rows: int,
+) -> Step:
+    """Decide about an epoch.
+
+    Args:
+        sink: the table to bring up to date.
+        query: its query.
+        followed: the sources' snapshots whose result it has, by directory; None if it has none.
+        is_full: whether the whole result was asked for.
+        sink_rows: how many rows it has.
+
+    Raises:
+        NotIncrementalError: the sink's policy is INCREMENTAL STRICT, and that is not possible.
+    """
+    if is_full:
+        return Step(Rule.FULL, "FULL was asked for")
+    step = _possible_step(sink, query, followed, sink_rows)
+    if step.rule is Rule.FULL and sink.schema.upkeep.policy is RefreshPolicy.INCREMENTAL_STRICT:
+        raise NotIncrementalError(name=sink.name, reason=step.reason)
+    return step
+
+
+def why_never_incremental(sink: Sink, query: JobQuery) -> str | None:
+    """Why no epoch of such a query can be incremental; None if one can."""
+    if query.always_changes is not None:
+        return query.always_changes
+    return why_not_incremental(query.plan, is_stored=_holds_result(sink, query))
+
+
+def source_rows(query: JobQuery) -> list[int]:
+    """About how many rows each of the query's sources has."""
+    counts = []
+    for source in query.facts.sources:
+        handle = source.table_handle
+        snapshots = open_logged(handle.path).snapshot_store
+        at = handle.snapshot_id
+        counts.append(0 if at is None else snapshots.get(at).total_record_count)
+    return counts
+
+
+def _possible_step(
+    sink: Sink, query: JobQuery, followed: Mapping[str, int] | None, sink_rows: int
+) -> Step:
+    policy = sink.schema.upkeep.policy
+    if followed is None:
+        return Step(Rule.FULL, "its rows are of no known barrier")
+    if query.always_changes is not None:
+        return Step(Rule.FULL, query.always_changes)
+    if query.sources == dict(followed):
+        return Step(Rule.NONE, "nothing that it reads has changed")
+    if policy is RefreshPolicy.FULL:
+        return Step(Rule.FULL, "its refresh policy is FULL")
+    is_cost_counted = policy is RefreshPolicy.AUTO
+    found = source_changes(query, followed, is_cost_counted=is_cost_counted)
+    if isinstance(found, str):
+        return Step(Rule.FULL, found)
+    reason = why_never_incremental(sink, query)
+    if reason is not None:
+        return Step(Rule.FULL, reason)
+    if is_cost_counted and _is_dear(sink, query, found, sink_rows):
+        return Step(Rule.FULL, "the result costs less than its change")
+    names = sorted({change.source.relation.text for change in found})
+    return Step(Rule.INCREMENTAL, f"changed: {', '.join(names)}", found)
+
+
+def _is_dear(sink: Sink, query: JobQuery, changed: Sequence[SourceChange], sink_rows: int) -> bool:
+    """Whether an increment would read more than the computation of the whole result does."""
+    counts = source_rows(query)
+    if sum(counts) <= _FEW_ROWS:
+        return False
+    plan = query.plan
+    rows = {n: counts[node.source] for n, node in enumerate(plan.nodes) if node.source is not None}
+    changes = {node: change.rows for node, change in changed_nodes(query, changed).items()}
+    stored = sink_rows if _holds_result(sink, query) else None
+    increment = incremental_cost(plan, rows, changes, stored=stored)
+    return increment > full_cost(plan, rows, stored=sink_rows)
+
+
+def _holds_result(sink: Sink, query: JobQuery) -> bool:
+    """Whether the sink has the result's rows of some keys, as they were."""
+    return bool(query.facts.kept_keys) and not sink.is_shared

@@ -1,0 +1,156 @@
+"""What a streaming INSERT is checked for before its job begins."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+
+from table_store.catalog.errors import (
+    JobExistsError,
+    StreamingInsertError,
+    UnsupportedQueryError,
+)
+from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.jobs.refresh import analysed_query
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.jobs import ListedJob
+from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.options.options import DURATION
+
+RUNTIME_MODE: Final = "execution.runtime-mode"
+INTERVAL: Final = "execution.checkpointing.interval"
+PIPELINE_NAME: Final = "pipeline.name"
+DML_SYNC: Final = "table.dml-sync"
+
+
+def interval_ms(session: PlannerSession) -> int:
+    """The time between two epochs.
+
+    Raises:
+        StreamingInsertError: the session does not set it.
+        InvalidOptionError: it is no duration above zero.
+    """
+    text = session.conf(INTERVAL)
+    if text is None:
+        raise StreamingInsertError(
+            reason="table store requires a checkpoint interval in streaming mode, because rows "
+            "become visible with each checkpoint",
+            remedy=f"SET '{INTERVAL}' = '10 s'",
+        )
+    return check_interval(text)
+
+
+def check_interval(text: str) -> int:
+    """The milliseconds that `text` stands for.
+
+    Raises:
+        InvalidOptionError: it is none, or none above zero.
+    """
+    try:
+        found = DURATION.parse(text)
+    except ValueError as error:
+        raise InvalidOptionError(key=INTERVAL, value=text, reason=f"use {error}") from error
+    milliseconds = found // timedelta(milliseconds=1)
+    if not milliseconds:
+        raise InvalidOptionError(key=INTERVAL, value=text, reason="use at least 1 ms")
+    return milliseconds
+
+
+def check_setting(key: str, value: str) -> None:
+    """Check what a session sets, if it is one of the settings above.
+
+    Raises:
+        InvalidOptionError: the key does not take the value.
+    """
+    if key == RUNTIME_MODE and value.lower() not in ("batch", "streaming"):
+        raise InvalidOptionError(key=key, value=value, reason="use 'batch' or 'streaming'")
+    if key == DML_SYNC and value.lower() not in ("true", "false"):
+        raise InvalidOptionError(key=key, value=value, reason="use 'true' or 'false'")
+    if key == INTERVAL:
+        check_interval(value)
+
+
+def commit_user_of(name: str, insert: StoredQuery) -> str:
+    """The commit user that a job has whenever the same statement is run under the same name."""
+    same = [insert.text, insert.current_catalog, *insert.current_namespace]
+    digest = hashlib.sha256(json.dumps(same).encode()).hexdigest()[:16]
+    return f"insert:{name}:{digest}"
+
+
+def check_alone(jobs: Sequence[ListedJob], name: str, path: str) -> None:
+    """Check that no running job has the name or writes the table in the directory `path`.
+
+    Raises:
+        JobExistsError: one does.
+    """
+    for job in (listed.job for listed in jobs if not listed.status.is_over):
+        if name == job.name or path == job.path:
+            raise JobExistsError(job=job.id, name=job.name, sink=job.sink_name)
+
+
+def insert_query(session: PlannerSession, insert: StoredQuery) -> JobQuery:
+    """The query of a streaming INSERT, with the columns that it writes.
+
+    Raises:
+        StreamingInsertError: no job can keep a table equal to it.
+    """
+    try:
+        query = JobQuery.analysed(session, insert)
+    except UnsupportedQueryError as error:
+        raise StreamingInsertError(reason=error.reason) from None
+    if query.always_changes is not None:
+        raise StreamingInsertError(reason=query.always_changes)
+    return query
+
+
+def check_no_cycle(
+    session: PlannerSession,
+    query: JobQuery,
+    jobs: Sequence[ListedJob],
+    sink: tuple[str, str],
+) -> None:
+    """Check that a sink (name, directory) is not among what its query reads, at any depth.
+
+    Raises:
+        StreamingInsertError: it is; the error names the path.
+    """
+    written = {
+        listed.job.path: listed.status.sources or {} for listed in jobs if not listed.status.is_over
+    }
+    names = {listed.job.path: listed.job.sink_name for listed in jobs}
+    name, target = sink
+    path = _path_to(session, _named_sources(query), written, names, target, frozenset())
+    if path is not None:
+        raise StreamingInsertError(reason=f"it reads the table: {' <- '.join([name, *path])}")
+
+
+def _path_to(
+    session: PlannerSession,
+    sources: Mapping[str, str],
+    written: Mapping[str, Mapping[str, int]],
+    names: Mapping[str, str],
+    target: str,
+    seen: frozenset[str],
+) -> list[str] | None:
+    for path, name in sources.items():
+        if path == target:
+            return [name]
+        if path in seen:
+            continue
+        schema = open_logged(path).schema
+        below = {p: names.get(p, p) for p in written.get(path, ())}
+        if schema.query is not None:
+            below |= _named_sources(analysed_query(session, schema))
+        found = _path_to(session, below, written, names, target, seen | {path})
+        if found is not None:
+            return [name, *found]
+    return None
+
+
+def _named_sources(query: JobQuery) -> dict[str, str]:
+    return {s.table_handle.path: s.relation.text for s in query.facts.sources}

@@ -1,0 +1,248 @@
+"""Goal: a streaming INSERT keeps its table equal to its query, whatever happens in between.
+
+Oracle: Spark's own run of the same query, after STOP JOB … WITH DRAIN. Statements change the
+sources while the jobs run; sinks have a key or none, and rows of others.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session, unlogged_errors
+
+pytestmark = pytest.mark.spark
+
+MODE, INTERVAL = "execution.runtime-mode", "execution.checkpointing.interval"
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("jobs"), OWN_NAME) as session:
+        yield session
+
+
+@pytest.fixture(autouse=True)
+def no_jobs(spark: SparkSession) -> Iterator[None]:
+    yield
+    for job in spark.sql("SHOW JOBS").collect():
+        if job.state == "RUNNING":
+            spark.sql(f"STOP JOB '{job.job}'")
+
+
+@contextmanager
+def streaming(spark: SparkSession, **settings: str) -> Iterator[None]:
+    keys = {MODE: "streaming", INTERVAL: "100 ms", **settings}
+    for key, value in keys.items():
+        spark.sql(f"SET '{key}' = '{value}'")
+    try:
+        yield
+    finally:
+        for key in keys:
+            spark.sql(f"RESET '{key}'")
+
+
+def insert(spark: SparkSession, statement: str, name: str = "") -> str:
+    """The id of the job that an INSERT starts."""
+    with streaming(spark, **({"pipeline.name": name} if name else {})):
+        return str(spark.sql(statement).collect()[0].job)
+
+
+def drained(spark: SparkSession, job: str) -> Row:
+    found: Row = spark.sql(f"STOP JOB '{job}' WITH DRAIN").collect()[0]
+    return found
+
+
+def bag(frame: DataFrame) -> Counter[str]:
+    return Counter(map(str, frame.collect()))
+
+
+def refused(spark: SparkSession, statement: str) -> str:
+    with unlogged_errors(), pytest.raises(PySparkException) as error:
+        spark.sql(statement).collect()
+    return str(error.value)
+
+
+KEYED = "SELECT v, count(*) AS n, sum(id) AS s FROM {0}_a GROUP BY v"
+BAG = "SELECT a.id, b.f FROM {0}_a AS a JOIN {0}_b AS b ON a.v = b.v"
+
+
+def make_sources(spark: SparkSession, name: str) -> None:
+    spark.sql(f"CREATE TABLE {name}_a (id INT NOT NULL, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql(f"CREATE TABLE {name}_b (v INT, f INT)")
+    spark.sql(f"INSERT INTO {name}_a SELECT id, id % 3 FROM range(6)")
+    spark.sql(f"INSERT INTO {name}_b VALUES (0, 10), (0, 11), (1, 12)")
+
+
+def change(spark: SparkSession, name: str, randomly: random.Random) -> None:
+    value, key = randomly.randrange(4), randomly.randrange(10)
+    match randomly.randrange(5):
+        case 0 | 1:
+            spark.sql(f"INSERT INTO {name}_a VALUES ({key}, {value})")
+        case 2:
+            spark.sql(f"DELETE FROM {name}_a WHERE id = {key}")
+        case 3:
+            spark.sql(f"INSERT INTO {name}_b VALUES ({value}, {key}), ({value}, {key})")
+        case _:
+            spark.sql(f"DELETE FROM {name}_b WHERE v = {value}")
+
+
+def test_jobs_follow_their_sources(spark: SparkSession) -> None:
+    make_sources(spark, "f")
+    spark.sql("CREATE TABLE f_keyed (v INT NOT NULL, n BIGINT, s BIGINT, PRIMARY KEY (v))")
+    spark.sql("CREATE TABLE f_bag (id INT, f INT, p STRING) PARTITIONED BY (p)")
+    keyed = insert(spark, f"INSERT INTO f_keyed {KEYED.format('f')}")
+    both = insert(
+        spark,
+        f"INSERT INTO f_bag PARTITION (p = 'x') (f, id) SELECT f, id FROM ({BAG.format('f')})",
+    )
+    randomly = random.Random(1)
+    for _ in range(8):
+        change(spark, "f", randomly)
+    listed = {row.job: row for row in spark.sql("SHOW JOBS").collect()}
+    assert {listed[job].state for job in (keyed, both)} == {"RUNNING"}
+    assert listed[keyed].name == listed[keyed].sink == "table_store.default.f_keyed"
+    for job in (keyed, both):
+        assert drained(spark, job).state == "FINISHED"
+    assert bag(spark.table("f_keyed")) == bag(spark.sql(KEYED.format("f")))
+    assert bag(spark.table("f_bag")) == bag(
+        spark.sql(f"SELECT *, 'x' AS p FROM ({BAG.format('f')})")
+    )
+
+
+def test_a_job_resumes_where_it_was(spark: SparkSession) -> None:
+    """By its name: nothing is doubled, and a rollback of the sink is made good."""
+    make_sources(spark, "r")
+    spark.sql("CREATE TABLE r_bag (id INT, f INT)")
+    statement = f"INSERT INTO r_bag {BAG.format('r')}"
+    assert drained(spark, insert(spark, statement, "one")).rule == "full"
+    spark.sql("INSERT INTO r_b VALUES (2, 1), (1, 5)")
+    again = drained(spark, insert(spark, statement, "one"))
+    assert (again.rule, again.rows_changed) == ("incremental", 4)
+    assert bag(spark.table("r_bag")) == bag(spark.sql(BAG.format("r")))
+    assert drained(spark, insert(spark, statement, "one")).rule == "none"
+    spark.sql("CALL sys.rollback(table => 'r_bag', snapshot => 1)")
+    spark.sql("DELETE FROM r_b WHERE f = 10")
+    assert drained(spark, insert(spark, statement, "one")).rule == "incremental"
+    assert bag(spark.table("r_bag")) == bag(spark.sql(BAG.format("r")))
+
+
+def test_what_others_wrote_stays(spark: SparkSession) -> None:
+    make_sources(spark, "o")
+    spark.sql("CREATE TABLE o_keyed (v INT NOT NULL, n BIGINT, s BIGINT, PRIMARY KEY (v))")
+    spark.sql("INSERT INTO o_keyed VALUES (77, 0, 0)")
+    job = insert(spark, f"INSERT INTO o_keyed {KEYED.format('o')}")
+    spark.sql("INSERT INTO o_keyed VALUES (78, 0, 0)")
+    spark.sql("DELETE FROM o_a WHERE v = 1")
+    drained(spark, job)
+    others = spark.sql("SELECT v, 0 AS n, 0 AS s FROM VALUES (77), (78) AS t (v)")
+    assert bag(spark.table("o_keyed")) == bag(others.union(spark.sql(KEYED.format("o"))))
+
+
+def test_what_streaming_mode_refuses(spark: SparkSession) -> None:
+    make_sources(spark, "x")
+    spark.sql("CREATE TABLE x_sink (id INT, v INT)")
+    spark.sql("CREATE VIEW x_view AS SELECT id, v FROM x_sink")
+    spark.sql("CREATE TABLE x_csv (id INT, v INT) USING csv")
+    spark.sql("CREATE TEMPORARY VIEW x_mine AS SELECT id, v FROM x_a")
+    with streaming(spark):
+        spark.sql(f"RESET '{INTERVAL}'")
+        assert "requires a checkpoint interval" in refused(spark, "INSERT INTO x_sink TABLE x_a")
+        spark.sql(f"SET '{INTERVAL}' = '100 ms'")
+        assert "INSERT OVERWRITE" in refused(spark, "INSERT OVERWRITE x_sink TABLE x_a")
+        assert "not managed" in refused(spark, "INSERT INTO x_csv TABLE x_a")
+        several = "FROM x_a INSERT INTO x_sink SELECT id, v INSERT INTO x_csv SELECT v, id"
+        assert "several tables" in refused(spark, several)
+        assert "x_sink <- default.x_sink" in refused(spark, "INSERT INTO x_sink TABLE x_view")
+        assert "x_csv" in refused(spark, "INSERT INTO x_sink TABLE x_csv")
+        assert "x_mine" in refused(spark, "INSERT INTO x_sink TABLE x_mine")
+        assert "not deterministic" in refused(
+            spark, "INSERT INTO x_sink SELECT id, rand() FROM x_a"
+        )
+        assert "x_a have no end" in refused(spark, "SELECT * FROM x_a")
+        assert spark.sql("SELECT * FROM x_a LIMIT 1").count() == 1
+        assert spark.sql("SELECT 1").count() == 1
+        spark.sql("INSERT INTO x_sink VALUES (1, 1)")
+        spark.sql("CREATE TABLE x_copy AS SELECT * FROM x_a")
+        spark.sql("CREATE MATERIALIZED VIEW x_stored AS SELECT v, id + 1 AS n FROM x_a")
+        spark.sql("REFRESH MATERIALIZED VIEW x_stored")
+        spark.sql("UPDATE x_copy SET v = 1")
+        assert spark.sql("SELECT * FROM x_a VERSION AS OF 1").count() == 6
+        job = spark.sql("INSERT INTO x_sink TABLE x_a").collect()[0].job
+        assert job in refused(spark, "INSERT INTO x_sink SELECT 1, v FROM x_b")
+    assert "no job" in refused(spark, "STOP JOB 'nobody'")
+    assert "INVALID_OPTION" in refused(spark, f"SET '{INTERVAL}' = 'often'")
+    assert drained(spark, job).rows_changed == 6
+
+
+def test_a_failing_job_is_suspended(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE d_a (id INT, v INT)")
+    spark.sql("CREATE TABLE d_sink (v INT NOT NULL, id INT, PRIMARY KEY (v))")
+    spark.sql("INSERT INTO d_a VALUES (1, 1), (2, 1)")
+    with unlogged_errors():
+        job = insert(spark, "INSERT INTO d_sink SELECT v, id FROM d_a")
+        assert spark.sql("CALL sys.await_jobs()").collect()[0].jobs == 1
+    rows = spark.sql(f"DESCRIBE JOB '{job}'").collect()
+    details = {row.info_name: row.info_value for row in rows}
+    assert (details["state"], details["failures"]) == ("SUSPENDED", "5")
+    assert 'two rows with the key {"v":1}' in details["error"]
+    spark.sql("DELETE FROM d_a WHERE id = 2")
+    drained(spark, insert(spark, "INSERT INTO d_sink SELECT v, id FROM d_a"))
+    assert spark.table("d_sink").collect() == [Row(v=1, id=1)]
+
+
+def test_statement_sets_start_several_jobs(spark: SparkSession) -> None:
+    make_sources(spark, "s")
+    for sink in ("s_one", "s_two"):
+        spark.sql(f"CREATE TABLE {sink} (id INT, v INT)")
+    inserts = "INSERT INTO s_one TABLE s_a; INSERT INTO s_two SELECT v, f FROM s_b;"
+    with streaming(spark):
+        jobs = spark.sql(f"EXECUTE STATEMENT SET BEGIN {inserts} END").collect()
+    for row in jobs:
+        drained(spark, row.job)
+    assert bag(spark.table("s_one")) == bag(spark.table("s_a"))
+    assert bag(spark.table("s_two")) == bag(spark.sql("SELECT v AS id, f AS v FROM s_b"))
+
+
+def test_sources_keep_what_a_resting_job_needs(spark: SparkSession) -> None:
+    """Also where they have other options and another column by then."""
+    make_sources(spark, "k")
+    spark.sql("CREATE TABLE k_bag (id INT, f INT)")
+    statement = f"INSERT INTO k_bag {BAG.format('k')}"
+    drained(spark, insert(spark, statement))
+    for source in ("k_a", "k_b"):
+        spark.sql(f"ALTER TABLE {source} SET TBLPROPERTIES ('snapshot.num-retained.min' = '1')")
+    spark.sql("ALTER TABLE k_b ADD COLUMN extra STRING")
+    for at in range(3):
+        spark.sql(f"INSERT INTO k_a VALUES ({at}, 1)")
+        spark.sql(f"INSERT INTO k_b VALUES (2, {at}, 'x')")
+    for source in ("k_a", "k_b"):
+        spark.sql(f"CALL sys.expire_snapshots(table => '{source}', retain_max => 1)")
+    assert drained(spark, insert(spark, statement)).state == "FINISHED"
+    assert bag(spark.table("k_bag")) == bag(spark.sql(BAG.format("k")))
+
+
+def test_a_statement_that_waits_for_its_job(spark: SparkSession) -> None:
+    make_sources(spark, "w")
+    spark.sql("CREATE TABLE w_sink (id INT, v INT)")
+    user = spark.newSession()
+    settings = {MODE: "streaming", INTERVAL: "100 ms", "table.dml-sync": "true"}
+    for key, value in settings.items():
+        user.sql(f"SET '{key}' = '{value}'")
+    plan = user.sql("EXPLAIN INSERT INTO w_sink TABLE w_a").collect()[0].plan
+    assert "TableStoreJob" in plan
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(lambda: user.sql("INSERT INTO w_sink TABLE w_a").collect())
+        while not (jobs := [j.job for j in spark.sql("SHOW JOBS").collect() if "w_" in j.sink]):
+            assert not answer.done()
+        assert drained(spark, jobs[0]).state == "FINISHED"
+        assert [row.job for row in answer.result(60)] == jobs
+    assert bag(spark.table("w_sink")) == bag(spark.table("w_a"))

@@ -1,0 +1,75 @@
+"""Goal: a sink's snapshots tell what a job has brought it to, whatever others commit or undo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from table_store.catalog.jobs.sink_commit import commit_properties, followed_sources
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
+from tests.fakes.metadata_table import KEYLESS, MetadataTable, add, make_file
+
+JOB, SOURCE = "insert:j:1", "/w/default.db/ü a"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> MetadataTable:
+    return MetadataTable(str(tmp_path / "t"), schema=KEYLESS).create()
+
+
+def commit_of_job(table: MetadataTable, barrier: int, at: int) -> None:
+    table.commit.commit(
+        add(make_file(f"job{barrier}")),
+        kind=CommitKind.APPEND,
+        commit_user=JOB,
+        commit_identifier=barrier,
+        properties=commit_properties(barrier, {SOURCE: at}),
+    )
+
+
+def commit_of_other(table: MetadataTable, name: str) -> None:
+    table.commit.commit(add(make_file(name)), kind=CommitKind.APPEND, commit_user=name)
+
+
+def followed(table: MetadataTable) -> Mapping[str, int] | None:
+    latest = table.snapshots.latest()
+    assert latest is not None
+    return followed_sources(table.snapshots, latest, JOB)
+
+
+def test_the_last_commit_tells(table: MetadataTable) -> None:
+    commit_of_other(table, "a")
+    assert followed(table) is None
+    commit_of_job(table, 10, 3)
+    assert followed(table) == {SOURCE: 3}
+    commit_of_job(table, 20, 5)
+    commit_of_other(table, "b")
+    assert followed(table) == {SOURCE: 5}
+
+
+def test_a_rollback_takes_back_the_commits_behind_its_target(table: MetadataTable) -> None:
+    commit_of_other(table, "a")
+    commit_of_job(table, 10, 3)
+    commit_of_other(table, "b")
+    commit_of_job(table, 20, 5)
+    table.commit.rollback(3, commit_user="r1")
+    assert followed(table) == {SOURCE: 3}
+    commit_of_other(table, "c")
+    table.commit.rollback(1, commit_user="r2")
+    assert followed(table) is None
+    table.commit.rollback(5, commit_user="r3")
+    assert followed(table) == {SOURCE: 3}
+    commit_of_job(table, 30, 8)
+    assert followed(table) == {SOURCE: 8}
+
+
+def test_a_commit_that_has_expired_tells_nothing(table: MetadataTable) -> None:
+    commit_of_job(table, 10, 3)
+    commit_of_other(table, "a")
+    table.expiry.expire(ExpireOptions(older_than_ms=0, retain_min=1, retain_max=1))
+    with pytest.raises(SnapshotNotFoundError):
+        followed(table)
