@@ -235,7 +235,7 @@ def _statement_set(session: PlannerSession, command: ExecuteStatementSet) -> Row
 
 
 def _explain(_: PlannerSession, command: ExplainedCommand) -> Rows:
-    return [{"plan": f"== Physical Plan ==\nExecute {command.plan}\n"}]
+    return [{"plan": f"== Physical Plan ==\n{command.plan}\n"}]
 
 
 def _partition(

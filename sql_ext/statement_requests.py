@@ -10,6 +10,7 @@ from pyspark.sql.types import DataType, StructType
 
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.names.identifier import quoted, quoted_parts
+from table_store.catalog.planner.jobs.explain import explain_refresh
 from table_store.catalog.planner.jobs.materialized_view_requests import materialized_view
 from table_store.catalog.planner.names.catalog_of import managed_relation, require_managed
 from table_store.catalog.planner.names.mirror_requests import mirror_when_asked
@@ -35,6 +36,7 @@ from table_store.sql_ext.statements.view_statements import (
     AlterViewAsTable,
     DefineMaterializedView,
     DropMaterializedView,
+    RefreshMaterializedView,
 )
 from table_store.storage.kernel.errors import NotFoundError
 
@@ -113,7 +115,13 @@ def _explained(session: PlannerSession, explained: Explained) -> SparkStatement 
     inner = _command(session, explained.command, "")
     if isinstance(inner, SparkStatement):
         return SparkStatement(sql=f"EXPLAIN {mode}{inner.sql}")
-    command = ExplainedCommand(plan=f"TableStore {inner.name}")
+    if isinstance(explained.command, RefreshMaterializedView):
+        refresh = explained.command
+        view = materialized_view(session, require_managed(session, refresh.name))
+        text = explain_refresh(session, view, is_full=refresh.is_full)
+    else:
+        text = f"Execute TableStore {inner.name}"
+    command = ExplainedCommand(plan=text)
     return PlannedCommand(name="Explain", command=command, schema=command_schema(command))
 
 

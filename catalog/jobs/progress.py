@@ -1,7 +1,8 @@
 """How far a job has come: the barrier, and the snapshots of its sources there.
 
-The file is written after the rows are committed. If the process dies between both, the sink's own
-snapshot tells the same; see `sink_commit.py`. An epoch that changes no row writes this file alone.
+The file is written after the rows are committed. If the process dies between both, the snapshot of
+an INSERT's table tells the same (`sink_commit.py`); a view is compared with its query's result. An
+epoch that changes no row writes this file alone.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from table_store.storage.kernel.frozen_map import FrozenMap
 
 _log = logging.getLogger(__name__)
 
-PROGRESS_VERSION: Final = 2
+PROGRESS_VERSION: Final = 3
 JOB_OF_VIEW: Final = "materialized-view"
 """The commit user of refreshes: a view has one job."""
 
@@ -47,25 +48,38 @@ class SinkState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """What a sink's rows are the result of.
+
+    Attributes:
+        sources: the snapshot of each source by the source's directory; 0 before its first commit.
+        plan: a fingerprint of the query's plan, which also changes with the views that it reads.
+    """
+
+    sources: Mapping[str, int]
+    plan: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """The last barrier that a view was brought to.
 
     Attributes:
         barrier: milliseconds since 1970, rising.
-        sources: the snapshot of each source at the barrier, by the source's directory; 0 before
-            its first commit.
-        sink: the state of the view whose rows are the query's result at the barrier.
+        followed: what the rows are the result of at the barrier.
+        sink: the state of the view with these rows.
     """
 
     barrier: int
-    sources: Mapping[str, int]
+    followed: Followed
     sink: SinkState
 
     def to_bytes(self) -> bytes:
         """Return the content of the file; `from_bytes` is its inverse."""
         item = {
             "barrier": self.barrier,
-            "sources": dict(self.sources),
+            "sources": dict(self.followed.sources),
+            "plan": self.followed.plan,
             "commit": self.sink.commit,
             "rollback": self.sink.rollback,
         }
@@ -116,8 +130,9 @@ def _path(location: str, job: str) -> str:
 
 
 def _from_json(item: Mapping[str, Any]) -> Progress:
+    sources = FrozenMap({path: int(snapshot) for path, snapshot in item["sources"].items()})
     return Progress(
         barrier=int(item["barrier"]),
-        sources=FrozenMap({path: int(snapshot) for path, snapshot in item["sources"].items()}),
+        followed=Followed(sources=sources, plan=str(item.get("plan", ""))),
         sink=SinkState(commit=int(item["commit"]), rollback=int(item["rollback"])),
     )

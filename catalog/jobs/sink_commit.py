@@ -5,29 +5,27 @@ The sink's snapshot is the job's checkpoint: it is there if and only if the rows
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
+from table_store.catalog.jobs.progress import Followed
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.file_store.model.snapshot import ROLLBACK_TO, Snapshot
 
 _BARRIER: Final = "job.barrier"
+_PLAN: Final = "job.plan"
 _SOURCE: Final = "job.source."
 
 
-def commit_properties(barrier: int, sources: Mapping[str, int]) -> dict[str, str]:
-    """Return the properties of a job's snapshot; `sources` are snapshots by directory."""
-    found = {f"{_SOURCE}{path}": str(at) for path, at in sources.items()}
-    found[_BARRIER] = str(barrier)
-    return found
+def commit_properties(barrier: int, followed: Followed) -> dict[str, str]:
+    """Return the properties of a job's snapshot, whose rows are the result of `followed`."""
+    found = {f"{_SOURCE}{path}": str(at) for path, at in followed.sources.items()}
+    return {**found, _BARRIER: str(barrier), _PLAN: followed.plan}
 
 
-def followed_sources(
-    snapshots: SnapshotStore, latest: Snapshot, job: str
-) -> Mapping[str, int] | None:
-    """Return the sources' snapshots whose result a sink has, by directory.
+def last_followed(snapshots: SnapshotStore, latest: Snapshot, job: str) -> Followed | None:
+    """Return what a sink's rows are the result of.
 
-    They are those of the job's last commit whose rows the sink still has: a rollback takes back the
+    It is that of the job's last commit whose rows the sink still has: a rollback takes back the
     commits behind its target. None if the job has written none of the sink's rows. It costs one
     small file for each commit of others since.
 
@@ -42,8 +40,9 @@ def followed_sources(
         if number == 0:
             return None
         snapshot = snapshots.get(number)
-    return {
+    sources = {
         key.removeprefix(_SOURCE): int(at)
         for key, at in snapshot.properties.items()
         if key.startswith(_SOURCE)
     }
+    return Followed(sources=sources, plan=snapshot.properties.get(_PLAN, ""))

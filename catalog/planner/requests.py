@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from table_store.catalog.planner.jobs import job_requests, materialized_view_requests
+from table_store.catalog.planner.jobs import explain, job_requests, materialized_view_requests
 from table_store.catalog.planner.names import (
     foreign_requests,
     mirror_requests,
@@ -46,6 +46,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     foreign_requests.record_foreign,
     mirror_requests.mirror_entry,
     view_requests.list_views,
+    explain.explain_query,
     materialized_view_requests.create_materialized_view,
     job_requests.start_job,
     job_requests.advance_job,

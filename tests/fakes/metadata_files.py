@@ -17,6 +17,7 @@ from typing import Final
 import pyarrow as pa
 
 from table_store.catalog.jobs.progress import (
+    Followed,
     Progress,
     SinkState,
     read_progress,
@@ -192,7 +193,11 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
     view = replace(table.schema, id=1, query=QUERY)
     table.file_io.write_new(table.schema_store.path(1), view.to_bytes())
     sources = {"/w/sales.db/é": 7, "/w/sales.db/b": 0}
-    progress = Progress(barrier=9, sources=sources, sink=SinkState(commit=8, rollback=2))
+    progress = Progress(
+        barrier=9,
+        followed=Followed(sources=sources, plan="p"),
+        sink=SinkState(commit=8, rollback=2),
+    )
     write_progress(table.file_io, table.path, progress)
 
     def schema(number: int) -> MetadataFile:

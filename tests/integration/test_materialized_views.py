@@ -251,7 +251,7 @@ def test_when_changes_cannot_be_used(spark: SparkSession) -> None:
     assert (row.rule, row.reason) == ("full", "there is no incremental rule for GlobalLimit")
 
 
-def test_a_crash_before_the_progress_is_written_costs_nothing(spark: SparkSession) -> None:
+def test_a_crash_before_the_progress_is_written_costs_one_comparison(spark: SparkSession) -> None:
     spark.sql("USE default")
     spark.sql("CREATE TABLE crashed (v INT)")
     spark.sql("CREATE MATERIALIZED VIEW of_crashed AS SELECT v FROM crashed")
@@ -260,10 +260,41 @@ def test_a_crash_before_the_progress_is_written_costs_nothing(spark: SparkSessio
     spark.sql("INSERT INTO crashed VALUES (1), (1)")
     assert refreshed(spark, "of_crashed") == [("of_crashed", "incremental", 2)]
     progress.write_bytes(before)
-    assert refreshed(spark, "of_crashed") == [("of_crashed", "none", 0)]
+    assert refreshed(spark, "of_crashed") == [("of_crashed", "full", 0)]
     progress.write_bytes(before[:-7])
+    assert refreshed(spark, "of_crashed") == [("of_crashed", "full", 0)]
     assert refreshed(spark, "of_crashed") == [("of_crashed", "none", 0)]
-    assert refreshed(spark, "of_crashed") == [("of_crashed", "none", 0)]
+
+
+def test_a_plain_view_below_is_defined_anew(spark: SparkSession) -> None:
+    spark.sql("USE default")
+    spark.sql("CREATE TABLE beneath (v INT)")
+    spark.sql("INSERT INTO beneath VALUES (1), (2), (3)")
+    spark.sql("CREATE VIEW cut AS SELECT v FROM beneath WHERE v > 1")
+    query = "SELECT transform(array(v), x -> x + 1) AS a FROM cut"
+    spark.sql(f"CREATE MATERIALIZED VIEW above AS {query}")
+    assert refreshed(spark, "above") == [("above", "none", 0)]
+    spark.sql("CREATE OR REPLACE VIEW cut AS SELECT v FROM beneath WHERE v > 2")
+    spark.sql("INSERT INTO beneath VALUES (4)")
+    assert refreshed(spark, "above") == [("above", "full", 2)]
+    assert rows(spark.table("above")) == rows(spark.sql(query))
+    assert refreshed(spark, "above") == [("above", "none", 0)]
+
+
+def test_explain_tells_what_a_change_reads(spark: SparkSession) -> None:
+    spark.sql("USE default")
+    spark.sql("CREATE TABLE told (k INT, v INT)")
+    query = "SELECT k, max(v) AS m FROM told WHERE v > 0 GROUP BY k"
+    (plan,) = spark.sql(f"EXPLAIN CREATE MATERIALIZED VIEW tells AS {query}").collect()[0]
+    assert "Aggregate [rows with changed keys, as they are; as they were from the view]" in plan
+    assert not spark.catalog.tableExists("tells")
+    spark.sql(f"CREATE MATERIALIZED VIEW tells AS {query}")
+    spark.sql("INSERT INTO told VALUES (1, 2)")
+    (plan,) = spark.sql("EXPLAIN REFRESH MATERIALIZED VIEW tells").collect()[0]
+    lines = [line.strip() for line in plan.splitlines()]
+    assert "Rule: incremental (changed: default.told)" in lines
+    assert lines[-1].endswith("default.told [its changes]")
+    assert spark.table("tells").count() == 0
 
 
 def test_the_meaning_of_the_definition_stays(spark: SparkSession) -> None:

@@ -27,7 +27,9 @@ case class CreateMaterializedViewExec(catalog: TableStoreCatalog, ident: Identif
     create: CreateMaterializedViewAsSelect) extends V2CommandExec with LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"CreateMaterializedView ${catalog.ownName}.$ident"
-  override def innerChildren: Seq[LogicalPlan] = Seq(create.query)
+  override def innerChildren: Seq[LogicalPlan] = create.query +: rules
+  private lazy val rules =
+    QueryRules.explained(session, create.originalText, create.origin, isView = true)
   override protected def stringArgs: Iterator[Any] = Iterator(s"${catalog.ownName}.$ident")
 
   override protected def run(): Seq[InternalRow] = {

@@ -38,7 +38,8 @@ class StreamingStatements(session: SparkSession) extends Rule[LogicalPlan] {
         val name = relation.catalog.map(_.name).toSeq ++ relation.identifier.toSeq.flatMap(ident =>
           ident.namespace.toSeq :+ ident.name)
         ViewHelper.verifyTemporaryObjectsNotExists(isTemporary = false, name, query, Nil)
-        StreamingInsert(table.reference, text(insert.origin), options, query)
+        val rules = QueryRules.explained(session, unexplained(insert.origin), insert.origin, isView = false)
+        StreamingInsert(table.reference, text(insert.origin), options, query, rules)
       }
     case write: V2WriteCommand if isManaged(write.table) => refuse(Requests.RefusedStatement.overwrite)
     case other => if (changing(other).isEmpty) other else refuse(Requests.RefusedStatement.foreign)
@@ -87,6 +88,12 @@ object StreamingStatements {
     case (Some(script), Some(from), Some(to)) if word(script) == "BEGIN" => script.substring(from, to + 1)
     case (sql, _, _) => sql.getOrElse("")
   }
+
+  /** The statement of an EXPLAIN. */
+  private def unexplained(origin: Origin): String = (origin.sqlText, origin.startIndex) match {
+    case (Some(sql), Some(from)) => sql.substring(from)
+    case (sql, _) => sql.getOrElse("")
+  }
   private def firstWord(origin: Origin): String = word(text(origin))
   private def word(sql: String): String = sql match {
     case start(found) => found.toUpperCase(java.util.Locale.ROOT)
@@ -104,9 +111,9 @@ object StreamingStatements {
 
 /** Starts the job of an INSERT and answers its id. */
 case class StreamingInsert(table: Requests.TableReference, text: String, options: Map[String, String],
-    query: LogicalPlan) extends LeafRunnableCommand {
+    query: LogicalPlan, rules: Seq[LogicalPlan]) extends LeafRunnableCommand {
   override val output: Seq[Attribute] = Seq(AttributeReference("job", StringType, nullable = false)())
-  override def innerChildren: Seq[QueryPlan[_]] = Seq(query)
+  override def innerChildren: Seq[QueryPlan[_]] = query +: rules
   override def simpleString(maxFields: Int): String = s"TableStoreJob ${table.relation.identifier}"
   override protected def stringArgs: Iterator[Any] = Iterator(table.relation.identifier)
 

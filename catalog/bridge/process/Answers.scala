@@ -203,6 +203,16 @@ object Answers {
     val rows = member[ArrowRows]("rows")
   }
 
+  // Jobs
+
+  class ExplainedNode(json: JValue) extends Answer(json) {
+    val parent = member[Int]("parent")
+    val text = member[String]("text")
+  }
+  class ExplainedQuery(json: JValue) extends Answer(json) {
+    val nodes = member[Seq[ExplainedNode]]("nodes")
+  }
+
   // Reading
 
   class Changelog(json: JValue) extends Answer(json) {

@@ -141,6 +141,9 @@ object Requests {
   case class StoredQuery(
       text: String, currentCatalog: String, currentNamespace: Seq[String], settings: Map[String, String])
       extends Record
+
+  /** Asks how a query follows the changes of its tables. */
+  case class ExplainQuery(query: StoredQuery, isView: Boolean) extends Request[Answers.ExplainedQuery]
   case class CreateMaterializedView(
       relation: RelationReference, definition: DeclaredTable, query: StoredQuery, ifNotExists: Boolean)
       extends Change[Unit]
@@ -152,7 +155,8 @@ object Requests {
   /** What the planner asks of an analysed query; `sources` are managed tables. */
   case class QueryFacts(
       schema: String, sources: Seq[TableReference], others: Seq[String], functions: Seq[String],
-      isDeterministic: Boolean, nodes: Seq[QueryNode], keptKeys: Seq[Int]) extends Record
+      isDeterministic: Boolean, nodes: Seq[QueryNode], keptKeys: Seq[Int],
+      plan: String) extends Record
 
   // Jobs
 

@@ -1,5 +1,10 @@
 package org.apache.spark.sql.tablestore
 
+import java.nio.charset.StandardCharsets
+import java.security.MessageDigest
+
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer._
@@ -7,6 +12,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.Cross
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType, MapType}
 
 /** An analysed query in the few operators for which there are rules of change.
@@ -48,6 +54,26 @@ object JobPlan {
   }
   private def comparable(keys: Seq[Seq[Expression]]): Seq[Seq[Expression]] =
     if (keys.head.isEmpty || keys.flatten.exists(_.dataType.existsRecursively(_.isInstanceOf[MapType]))) Nil else keys
+
+  /** What is the same each time the query is analysed, as long as it and the views in it mean the same, and the columns
+    * that it uses. */
+  def fingerprint(plan: LogicalPlan): String = {
+    val used = plan.collectWithSubqueries { case node => node.references }.foldLeft(plan.outputSet)(_ ++ _)
+    val narrow = plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
+      relation.copy(output = relation.output.filter(used.contains))
+    }
+    val constants = narrow.collectWithSubqueries { case known: LocalRelation => known.data.map(_.toString) }
+    val text = narrow.treeString(verbose = true, maxFields = Int.MaxValue) + constants.mkString
+    // Numbers of columns and of variables are given anew by each analysis.
+    val numbers = mutable.Map.empty[String, Int]
+    val renumbered = number.replaceAllIn(
+      lambdaVariable.replaceAllIn(text, "lambda $1#$2"),
+      found => s"#${numbers.getOrElseUpdate(found.group(1), numbers.size)}")
+    val digest = MessageDigest.getInstance("SHA-256").digest(renumbered.getBytes(StandardCharsets.UTF_8))
+    digest.take(16).map("%02x".format(_)).mkString
+  }
+  private val lambdaVariable = """lambda (\w+?)(?:_\d+)?#(\d+)""".r
+  private val number = """#(\d+)""".r
 
   /** Where in the result the keys of the last node with keys stand, if all of them do, else Nil: of an aggregate or a
     * window, which only projections and filters follow. */

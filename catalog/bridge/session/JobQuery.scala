@@ -88,7 +88,8 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
         functions = expressions.flatMap(_.collect { case function => function.prettyName }).distinct,
         isDeterministic = expressions.forall(_.deterministic),
         nodes = queryNodes,
-        keptKeys = JobPlan.keptKeys(plan)
+        keptKeys = JobPlan.keptKeys(plan),
+        plan = JobPlan.fingerprint(plan)
       ).toJson)
   }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.errors.exceptions.captured import CapturedException
@@ -11,12 +10,13 @@ from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import JobHistoryLostError, ViewKeyError
 from table_store.catalog.jobs.progress import (
+    Followed,
     Progress,
     SinkState,
     read_progress,
     write_progress,
 )
-from table_store.catalog.jobs.sink_commit import commit_properties, followed_sources
+from table_store.catalog.jobs.sink_commit import commit_properties, last_followed
 from table_store.catalog.names.identifier import quoted_parts
 from table_store.catalog.planner.jobs.delta import query_delta
 from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes, inserts
@@ -67,15 +67,14 @@ def advance(session: PlannerSession, sink: Sink, query: JobQuery, *, is_full: bo
     state = SinkState.of(snapshot, sink.job)
     progress = read_progress(table.file_io, table.path, sink.job)
     followed = _followed(sink, snapshot, progress, state)
-    held = 0 if snapshot is None else snapshot.total_record_count
-    step = next_step(sink, query, followed, is_full=is_full, sink_rows=held)
+    step = next_step(sink, query, followed, is_full=is_full, sink_rows=_row_count(snapshot))
     barrier = next_barrier(sink, state, progress)
     rows_changed = 0
     if step.rule is not Rule.NONE:
         rows_changed = write_changes(session, sink, query, snapshot, barrier, step, followed)
         if rows_changed:
             state = SinkState.of(table.latest_snapshot(), sink.job)
-        done = Progress(barrier=barrier, sources=query.sources, sink=state)
+        done = Progress(barrier=barrier, followed=query.followed, sink=state)
         write_progress(table.file_io, table.path, done, sink.job)
     return Refreshed(
         view=sink.name,
@@ -86,6 +85,22 @@ def advance(session: PlannerSession, sink: Sink, query: JobQuery, *, is_full: bo
         rows_changed=rows_changed,
         milliseconds=round((time.monotonic() - begin) * 1000),
     )
+
+
+def planned_step(sink: Sink, query: JobQuery, *, is_full: bool) -> Step:
+    """What `advance` would do now.
+
+    Raises:
+        NotIncrementalError: see `advance`.
+    """
+    snapshot = sink.table.latest_snapshot()
+    progress = read_progress(sink.table.file_io, sink.table.path, sink.job)
+    followed = _followed(sink, snapshot, progress, SinkState.of(snapshot, sink.job))
+    return next_step(sink, query, followed, is_full=is_full, sink_rows=_row_count(snapshot))
+
+
+def _row_count(snapshot: Snapshot | None) -> int:
+    return 0 if snapshot is None else snapshot.total_record_count
 
 
 def next_barrier(sink: Sink, state: SinkState, progress: Progress | None) -> int:
@@ -101,11 +116,11 @@ def write_changes(
     snapshot: Snapshot | None,
     barrier: int,
     step: Step,
-    followed: Mapping[str, int] | None = None,
+    followed: Followed | None = None,
 ) -> int:
     """Commit what brings the sink from a snapshot to the result; how many changes there are.
 
-    `followed` has the sources' snapshots whose result the sink has, if that is known.
+    `followed` is what the sink's rows are the result of, if that is known.
 
     Raises:
         CommitConflictError, ViewKeyError: see `advance`.
@@ -125,19 +140,20 @@ def write_changes(
 
 def _followed(
     sink: Sink, snapshot: Snapshot | None, progress: Progress | None, state: SinkState
-) -> Mapping[str, int] | None:
-    """The sources' snapshots whose result the sink has; None if nothing tells, or it has none.
+) -> Followed | None:
+    """What the sink's rows are the result of; None if nothing tells, or it has none.
 
-    The progress is older than the sink if the process died between both.
+    The progress is older than the sink if the process died between both. A view may then have the
+    rows of a query that was not published any more, so it is compared with its result.
     """
     if progress is not None and progress.sink == state:
-        return progress.sources
-    if snapshot is None:
+        return progress.followed
+    if snapshot is None or not sink.is_shared:
         return None
     try:
-        return followed_sources(sink.table.snapshot_store, snapshot, sink.job)
+        return last_followed(sink.table.snapshot_store, snapshot, sink.job)
     except SnapshotNotFoundError as error:
-        if sink.is_shared and not sink.schema.primary_key:
+        if not sink.schema.primary_key:
             raise JobHistoryLostError(sink=sink.name, reason=error.message) from error
         return None
 
@@ -147,7 +163,7 @@ def _changed_rows(
     query: JobQuery,
     snapshot: Snapshot | None,
     step: Step,
-    followed: Mapping[str, int] | None,
+    followed: Followed | None,
 ) -> DataFrame | None:
     """The rows to insert into the sink and to delete from it; None if there are none."""
     names, key = sink.written, sink.schema.primary_key
@@ -175,13 +191,13 @@ def _changed_rows(
     return changes([(new, 1), (before, -1)], names)
 
 
-def _result_changes(sink: Sink, query: JobQuery, followed: Mapping[str, int] | None) -> DataFrame:
+def _result_changes(sink: Sink, query: JobQuery, followed: Followed | None) -> DataFrame:
     """The change of the whole result; all of it where nothing tells what it was."""
     if followed is None:
         return inserts(query.rows(), sink.written)
     gone = why_not_readable(query, followed)
     if gone is None:
-        return changes([(query.rows(), 1), (query.rows_at(followed), -1)], sink.written)
+        return changes([(query.rows(), 1), (query.rows_at(followed.sources), -1)], sink.written)
     if not sink.schema.primary_key:
         raise JobHistoryLostError(sink=sink.name, reason=gone)
     return inserts(query.rows(), sink.written)
@@ -220,7 +236,7 @@ def _written(
     jvm = session.spark.sparkContext._jvm
     assert jvm is not None, "the planner is attached to a JVM"
     views = jvm.org.apache.spark.sql.tablestore.JobQuery
-    properties = commit_properties(barrier, query.sources)
+    properties = commit_properties(barrier, query.followed)
     changed = write_with(session, request, views.written(rows._jdf), properties)
     if changed and sink.staged is None:
         views.recache(session.spark._jsparkSession, list(sink.parts))

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import UnsupportedQueryError
 from table_store.catalog.jobs.delta import Delta
+from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.jobs.query_plan import QueryPlan
 from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes
 from table_store.catalog.planner.process.session import PlannerSession
@@ -100,6 +101,11 @@ class JobQuery:
             handle = source.table_handle
             found[handle.path] = max(found.get(handle.path, 0), handle.snapshot_id or 0)
         return found
+
+    @property
+    def followed(self) -> Followed:
+        """What the result is that of."""
+        return Followed(sources=self.sources, plan=self.facts.plan)
 
     @property
     def always_changes(self) -> str | None:

@@ -55,7 +55,7 @@ def redefine(session: PlannerSession, view: Sink, stored: StoredQuery) -> None:
         _commit_nothing(view, barrier, 0 if snapshot is None else snapshot.id)
     state = SinkState.of(table.latest_snapshot(), view.job)
     change_schema(table, lambda old: replace(old, query=stored))
-    done = Progress(barrier=barrier, sources=query.sources, sink=state)
+    done = Progress(barrier=barrier, followed=query.followed, sink=state)
     write_progress(table.file_io, table.path, done, view.job)
 
 

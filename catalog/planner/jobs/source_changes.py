@@ -9,6 +9,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from table_store.catalog.jobs.delta import Delta
+from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.protocol.handles import TableReference
@@ -29,6 +30,8 @@ CHANGED_SHARE_MAX: Final = 0.25
 
 ROWS_ALWAYS: Final = 10_000
 """With so few changes a refresh takes as long one way or the other."""
+
+ANOTHER_PLAN: Final = "the query, or a view in it, has another meaning by now"
 
 _NOT_KEPT: Final = (
     ChangesNotAvailableError,
@@ -125,8 +128,11 @@ def _reads_otherwise(table: FileStoreTable, old: int, new: int) -> bool:
     return (before.fields, before.options) != (after.fields, after.options)
 
 
-def why_not_readable(query: JobQuery, known: Mapping[str, int]) -> str | None:
-    """Why the query cannot be run over the snapshots `known` (by directory); None if it can."""
+def why_not_readable(query: JobQuery, followed: Followed) -> str | None:
+    """Why the result cannot be computed as it was; None if it can."""
+    if followed.plan != query.facts.plan:
+        return ANOTHER_PLAN
+    known = followed.sources
     for source in query.facts.sources:
         path, name = source.table_handle.path, source.relation.text
         old = known.get(path)

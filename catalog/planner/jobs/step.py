@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -10,10 +10,15 @@ from typing import Final
 from table_store.catalog.errors import NotIncrementalError
 from table_store.catalog.jobs.cost import full_cost, incremental_cost
 from table_store.catalog.jobs.delta import why_not_incremental
+from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.planner.jobs.delta import changed_nodes
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.sink import Sink
-from table_store.catalog.planner.jobs.source_changes import SourceChange, source_changes
+from table_store.catalog.planner.jobs.source_changes import (
+    ANOTHER_PLAN,
+    SourceChange,
+    source_changes,
+)
 from table_store.storage.file_store.model.upkeep import RefreshPolicy
 from table_store.storage.log_store.logged_table import open_logged
 
@@ -52,7 +57,7 @@ class Step:
 def next_step(
     sink: Sink,
     query: JobQuery,
-    followed: Mapping[str, int] | None,
+    followed: Followed | None,
     *,
     is_full: bool,
     sink_rows: int,
@@ -62,7 +67,7 @@ def next_step(
     Args:
         sink: the table to bring up to date.
         query: its query.
-        followed: the sources' snapshots whose result it has, by directory; None if it has none.
+        followed: what its rows are the result of; None if nothing tells.
         is_full: whether the whole result was asked for.
         sink_rows: how many rows it has.
 
@@ -95,20 +100,20 @@ def source_rows(query: JobQuery) -> list[int]:
     return counts
 
 
-def _possible_step(
-    sink: Sink, query: JobQuery, followed: Mapping[str, int] | None, sink_rows: int
-) -> Step:
+def _possible_step(sink: Sink, query: JobQuery, followed: Followed | None, sink_rows: int) -> Step:
     policy = sink.schema.upkeep.policy
     if followed is None:
         return Step(Rule.FULL, "its rows are of no known barrier")
     if query.always_changes is not None:
         return Step(Rule.FULL, query.always_changes)
-    if query.sources == dict(followed):
+    if followed.plan != query.facts.plan:
+        return Step(Rule.FULL, ANOTHER_PLAN)
+    if query.sources == dict(followed.sources):
         return Step(Rule.NONE, "nothing that it reads has changed")
     if policy is RefreshPolicy.FULL:
         return Step(Rule.FULL, "its refresh policy is FULL")
     is_cost_counted = policy is RefreshPolicy.AUTO
-    found = source_changes(query, followed, is_cost_counted=is_cost_counted)
+    found = source_changes(query, followed.sources, is_cost_counted=is_cost_counted)
     if isinstance(found, str):
         return Step(Rule.FULL, found)
     reason = why_never_incremental(sink, query)
@@ -122,15 +127,22 @@ def _possible_step(
 
 def _is_dear(sink: Sink, query: JobQuery, changed: Sequence[SourceChange], sink_rows: int) -> bool:
     """Whether an increment would read more than the computation of the whole result does."""
-    counts = source_rows(query)
-    if sum(counts) <= _FEW_ROWS:
+    if sum(source_rows(query)) <= _FEW_ROWS:
         return False
-    plan = query.plan
+    increment, full = costs(sink, query, changed, sink_rows)
+    return increment > full
+
+
+def costs(
+    sink: Sink, query: JobQuery, changed: Sequence[SourceChange], sink_rows: int
+) -> tuple[float, float]:
+    """About how many rows an increment and the computation of the whole result read."""
+    counts, plan = source_rows(query), query.plan
     rows = {n: counts[node.source] for n, node in enumerate(plan.nodes) if node.source is not None}
     changes = {node: change.rows for node, change in changed_nodes(query, changed).items()}
     stored = sink_rows if _holds_result(sink, query) else None
     increment = incremental_cost(plan, rows, changes, stored=stored)
-    return increment > full_cost(plan, rows, stored=sink_rows)
+    return increment, full_cost(plan, rows, stored=sink_rows)
 
 
 def _holds_result(sink: Sink, query: JobQuery) -> bool:

@@ -23,6 +23,29 @@ class CreateMaterializedView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainQuery:
+    """EXPLAIN of a statement with a query that is kept up; a view holds its result alone."""
+
+    query: StoredQuery
+    is_view: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedNode:
+    """A node of a query's plan: its parent's number, -1 for the root, and what it says."""
+
+    parent: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedQuery:
+    """The nodes of a plan, parents before children."""
+
+    nodes: tuple[ExplainedNode, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFacts:
     """An analysed query.
 
@@ -34,6 +57,7 @@ class QueryFacts:
         is_deterministic: whether none of its expressions is random.
         nodes: of the normalised plan; the first of `sources` are theirs.
         kept_keys: positions in the result of the keys of `QueryPlan.top`, none if one is missing.
+        plan: a fingerprint of the normalised plan, of which views are a part.
     """
 
     schema: SparkColumns
@@ -43,3 +67,4 @@ class QueryFacts:
     is_deterministic: bool
     nodes: tuple[QueryNode, ...]
     kept_keys: tuple[int, ...]
+    plan: str

@@ -8,6 +8,7 @@ import pytest
 
 from table_store.catalog.jobs.progress import (
     PROGRESS_VERSION,
+    Followed,
     Progress,
     SinkState,
     read_progress,
@@ -19,7 +20,7 @@ from table_store.storage.kernel.errors import FormatVersionError
 
 PROGRESS = Progress(
     barrier=1_790_000_000_000,
-    sources={"/w/default.db/a": 7, "/w/default.db/ü": 0},
+    followed=Followed(sources={"/w/default.db/a": 7, "/w/default.db/ü": 0}, plan="5e1f"),
     sink=SinkState(commit=1_780_000_000_000, rollback=3),
 )
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from table_store.catalog.jobs.sink_commit import commit_properties, followed_sources
+from table_store.catalog.jobs.progress import Followed
+from table_store.catalog.jobs.sink_commit import commit_properties, last_followed
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
@@ -27,7 +28,7 @@ def commit_of_job(table: MetadataTable, barrier: int, at: int) -> None:
         kind=CommitKind.APPEND,
         commit_user=JOB,
         commit_identifier=barrier,
-        properties=commit_properties(barrier, {SOURCE: at}),
+        properties=commit_properties(barrier, Followed(sources={SOURCE: at}, plan="p")),
     )
 
 
@@ -38,7 +39,9 @@ def commit_of_other(table: MetadataTable, name: str) -> None:
 def followed(table: MetadataTable) -> Mapping[str, int] | None:
     latest = table.snapshots.latest()
     assert latest is not None
-    return followed_sources(table.snapshots, latest, JOB)
+    found = last_followed(table.snapshots, latest, JOB)
+    assert found is None or found.plan == "p"
+    return None if found is None else found.sources
 
 
 def test_the_last_commit_tells(table: MetadataTable) -> None:

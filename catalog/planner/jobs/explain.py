@@ -1,0 +1,62 @@
+"""EXPLAIN of queries that jobs keep up, and of a REFRESH."""
+
+from __future__ import annotations
+
+from table_store.catalog.jobs.explanation import as_tree, explained
+from table_store.catalog.planner.jobs.epoch import planned_step
+from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.jobs.refresh import analysed_query, views_below
+from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.jobs.step import Rule, costs
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.materialized_views import (
+    ExplainedNode,
+    ExplainedQuery,
+    ExplainQuery,
+)
+
+
+def explain_query(session: PlannerSession, request: ExplainQuery) -> ExplainedQuery:
+    """How each node of a query follows the changes of its tables.
+
+    Raises:
+        UnsupportedQueryError: no table can be kept equal to the query.
+    """
+    query = JobQuery.analysed(session, request.query)
+    lines = _lines(query, is_stored=request.is_view and bool(query.facts.kept_keys))
+    return ExplainedQuery(
+        nodes=tuple(
+            ExplainedNode(parent=node.parent, text=line)
+            for node, line in zip(query.plan.nodes, lines, strict=True)
+        )
+    )
+
+
+def explain_refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> str:
+    """What a REFRESH of a view would do now, and why.
+
+    Raises:
+        NotIncrementalError: it would fail with it.
+    """
+    query = analysed_query(session, view.schema)
+    step = planned_step(view, query, is_full=is_full)
+    said = [f"Refresh {view.name}", f"Rule: {step.rule.value} ({step.reason})"]
+    below = sorted({other.name for other in views_below(session, query)})
+    if below:
+        said.append(f"After: the refresh of {', '.join(below)}, which may change the rule")
+    if step.rule is Rule.INCREMENTAL:
+        snapshot = view.table.latest_snapshot()
+        held = 0 if snapshot is None else snapshot.total_record_count
+        increment, full = costs(view, query, step.changes, held)
+        said.append(f"Rows read, about: {round(increment):,}, beside {round(full):,} of all")
+    lines = _lines(query, is_stored=bool(query.facts.kept_keys))
+    return "\n".join([*said, "Changes:", as_tree(query.plan, lines)])
+
+
+def _lines(query: JobQuery, *, is_stored: bool) -> list[str]:
+    tables = {
+        number: query.facts.sources[node.source].relation.text
+        for number, node in enumerate(query.plan.nodes)
+        if node.source is not None
+    }
+    return explained(query.plan, tables, is_stored=is_stored)
