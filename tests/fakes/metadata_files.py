@@ -16,6 +16,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_store.catalog.jobs.ledger import Ledger
 from table_store.catalog.jobs.progress import (
     Followed,
     Progress,
@@ -294,7 +295,13 @@ def _files_of_processes(warehouse: Warehouse, table: FileStoreTable) -> dict[str
     def writer(file_io: FileIO) -> object:
         return claim(file_io)._latest()
 
+    Ledger(file_io, root, CountingIds()).cut(7, lambda: {"/w/sales.db/é": 3})
+
+    def barrier(file_io: FileIO) -> object:
+        return Ledger(file_io, root, CountingIds()).latest()
+
     return {
+        "barrier": MetadataFile(path=f"{root}/_barriers/{1:012d}", read=barrier, is_versioned=True),
         "note of a directory": MetadataFile(path=str(note), read=notes, nothing=()),
         "session": MetadataFile(
             path=f"{session.root}/_session.json", read=owner, nothing=(None, folder.modified_ms)

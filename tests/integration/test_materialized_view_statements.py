@@ -14,6 +14,9 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from table_store.catalog.jobs.ledger import Ledger
+from table_store.storage.file_io.local_file_io import LocalFileIO
+from tests.fakes.counting_ids import CountingIds
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session, unlogged_errors
 
@@ -58,6 +61,15 @@ def shown(spark: SparkSession, view: str) -> str:
 
 def described(spark: SparkSession, view: str) -> dict[str, str]:
     return {row[0]: row[1] for row in spark.sql(f"DESCRIBE EXTENDED {view}").collect()}
+
+
+def roots_of_last_barrier(spark: SparkSession, *tables: str) -> set[str]:
+    """Which of these tables are among them."""
+    paths = {described(spark, table)["Location"]: table for table in tables}
+    warehouse = str(Path(next(iter(paths))).parents[1])
+    last = Ledger(LocalFileIO(warehouse), warehouse, CountingIds()).latest()
+    assert last is not None
+    return {table for path, table in paths.items() if path in last.roots}
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -233,9 +245,15 @@ def test_suspended_views_stay_as_they_are(spark: SparkSession) -> None:
     error = refused(spark, "CREATE OR REFRESH MATERIALIZED VIEW low AS SELECT v FROM t")
     assert error.getCondition() == "TABLE_STORE_VIEW_SUSPENDED"
     assert refreshed(spark, "high") == [("high", "none", 0)]
+    spark.sql("ALTER MATERIALIZED VIEW low AS SELECT v + 1 FROM t")
     assert described(spark, "low")["state"] == "suspended"
+    assert refreshed(spark, "high") == [("high", "incremental", 1)]
+    assert roots_of_last_barrier(spark, "low") == {"low"}
     spark.sql("ALTER MATERIALIZED VIEW low RESUME")
+    spark.sql("INSERT INTO t VALUES (2)")
     assert refreshed(spark, "high") == [("low", "incremental", 1), ("high", "incremental", 1)]
+    assert roots_of_last_barrier(spark, "t") == {"t"}
+    assert rows(spark, "SELECT * FROM high") == Counter(["(2,)", "(3,)"])
 
 
 def test_another_query_is_there_at_one_commit(spark: SparkSession) -> None:

@@ -10,7 +10,9 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -359,3 +361,47 @@ def test_what_is_refused(spark: SparkSession, statement: str, condition: str) ->
     assert condition in str(raised.value.getCondition()), str(raised.value)
     assert not spark.catalog.tableExists("x")
     assert [row.v for row in spark.table("view_of_kept").collect()] == [0]
+
+
+def test_all_views_of_a_refresh_are_at_one_barrier(spark: SparkSession) -> None:
+    """A view over a view and its root, while the root changes: both are those of one moment."""
+    spark.sql("CREATE NAMESPACE at_once")
+    spark.sql("USE at_once")
+    spark.sql("CREATE TABLE root (k INT, v INT)")
+    spark.sql("INSERT INTO root VALUES (1, 1)")
+    spark.sql("CREATE MATERIALIZED VIEW low AS SELECT sum(v) AS v FROM root")
+    spark.sql(
+        "CREATE MATERIALIZED VIEW high AS "
+        "SELECT low.v - r.v AS off, r.n FROM low, (SELECT sum(v) AS v, count(*) AS n FROM root) r"
+    )
+    root = open_table(path_of(spark, "root"))
+    stop = Event()
+
+    def insert() -> None:
+        rows = pa.table({"k": [1], "v": [3]}, schema=root.scan().arrow_schema)
+        while not stop.wait(0.02):
+            root.append(rows)
+
+    writer = Thread(target=insert)
+    writer.start()
+    barriers, counts = [], []
+    try:
+        for _ in range(6):
+            done = spark.sql("REFRESH MATERIALIZED VIEW high").collect()
+            assert len({row.barrier for row in done}) == 1
+            assert all("another meaning" not in row.reason for row in done)
+            barriers.append(done[0].barrier)
+            (found,) = spark.table("high").collect()
+            assert found.off == 0
+            counts.append(found.n)
+    finally:
+        stop.set()
+        writer.join()
+    assert barriers == sorted(set(barriers))
+    assert counts[-1] > counts[0]
+    spark.sql("REFRESH MATERIALIZED VIEW high")
+    ledger = Path(root.path).parents[1] / "_barriers"
+    records = sorted(ledger.iterdir())
+    quiet = spark.sql("REFRESH MATERIALIZED VIEW high").collect()
+    assert [row.rule for row in quiet] == ["none", "none"]
+    assert sorted(ledger.iterdir()) == records

@@ -7,7 +7,6 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
-import org.apache.spark.sql.catalyst.analysis.AsOfVersion
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -20,7 +19,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Project,
   Union
 }
-import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
 import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.command.ViewHelper
@@ -31,19 +29,20 @@ import org.json4s.jackson.JsonMethods.compact
 
 /** The query of a materialized view or an INSERT for the planner, analysed as Spark does it anywhere: in its own session,
   * which has the catalog, the namespace and the settings of the definition and none of a user's temporary objects. */
-class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
+class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions: java.util.Map[String, String]) {
   private val session: classic.SparkSession = JobQuery.besides(user)
   query.settings.foreach { case (key, value) => session.sessionState.conf.setConfString(key, value) }
   session.sessionState.catalogManager.setCurrentCatalog(query.currentCatalog)
   session.sessionState.catalogManager.setCurrentNamespace(query.currentNamespace.toArray)
 
-  private val analysed: LogicalPlan = ExactSums(session.withActive {
+  private val analysed: LogicalPlan = session.withActive {
     val parsed = session.sessionState.sqlParser.parsePlan(query.text)
-    session.sessionState.executePlan(parsed).analyzed match {
+    val newest = session.sessionState.executePlan(parsed).analyzed match {
       case insert: AppendData => insert.query // with the table's columns, types and defaults
       case select => select
     }
-  })
+    JobTables.at(ExactSums(newest), versions)
+  }
   private val plan: LogicalPlan = session.withActive(JobPlan.normal(analysed, session.sessionState.optimizer))
   private val persisted = mutable.Buffer.empty[classic.DataFrame]
 
@@ -57,7 +56,7 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
     var sources = -1
     def walk(node: LogicalPlan, parent: Int, number: Int): Seq[Requests.QueryNode] = {
       val kind = node match {
-        case JobQuery.Managed(_) => "Source"
+        case JobTables.Managed(_) => "Source"
         case other if other.expressions.exists(SubqueryExpression.hasSubquery) => "Subquery"
         case join: Join => join.joinType match {
             case _: ExistenceJoin => "Join Existence"
@@ -78,8 +77,8 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
   def facts(): String = {
     val expressions = analysed.collectWithSubqueries { case node => node.expressions }.flatten
     // Those of the plan itself first: they are the ones that its nodes name.
-    val inPlan = plan.collect { case JobQuery.Managed(table) => table.reference }
-    val inAll = analysed.collectWithSubqueries { case JobQuery.Managed(table) => table.reference }
+    val inPlan = plan.collect { case JobTables.Managed(table) => table.reference }
+    val inAll = analysed.collectWithSubqueries { case JobTables.Managed(table) => table.reference }
     val leaves = analysed.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
     compact(Requests.QueryFacts(
         schema = analysed.schema.asNullable.json,
@@ -95,21 +94,11 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
 
   /** The result over the snapshots at which the tables were when the query was analysed. */
   def frame(): classic.DataFrame =
-    classic.Dataset.ofRows(session, plan.transformWithSubqueries { case JobQuery.Pinned(pinned) => pinned })
+    classic.Dataset.ofRows(session, JobTables.pinned(plan))
 
   /** The result over other versions of the tables, by their directories; 0 before the first. */
   def frameAt(versions: java.util.Map[String, String]): classic.DataFrame =
-    session.withActive(classic.Dataset.ofRows(
-        session,
-        plan.transformWithSubqueries {
-          case relation @ DataSourceV2Relation(table: ManagedTable, _, _, _, _, None) =>
-            versions.get((table.reference.handle \ "path").values) match {
-              case "0" => LocalRelation(relation.output, Nil)
-              case version => JobQuery.at(relation, version)
-            }
-          case JobQuery.Pinned(pinned) => pinned
-        }
-      ))
+    session.withActive(classic.Dataset.ofRows(session, JobTables.pinned(JobTables.at(plan, versions))))
 
   /** A node's rows, its columns by position.
     *
@@ -132,9 +121,8 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
         }
       }
       (part, Option(old.get(number))) match {
-        case (_: DataSourceV2Relation, Some("0")) => LocalRelation(part.output, Nil)
-        case (relation: DataSourceV2Relation, Some(version)) => JobQuery.at(relation, version)
-        case (JobQuery.Pinned(pinned), _) => pinned
+        case (relation: DataSourceV2Relation, Some(version)) => JobTables.pinned(JobTables.at(relation, version))
+        case (JobTables.Pinned(pinned), _) => pinned
         case _ if number == cut =>
           part.withNewChildren(
             children.zip(JobPlan.keys(part)).map { case (child, by) => JobQuery.cut(child, by, keys) })
@@ -226,9 +214,12 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery) {
 }
 
 object JobQuery {
+
+  /** `versions` has those of tables, by directory, that are read as they were then. */
   def of(session: classic.SparkSession, text: String, catalog: String, namespace: java.util.List[String],
-      settings: java.util.Map[String, String]): JobQuery = session.withActive(new JobQuery(
-      session, Requests.StoredQuery(text, catalog, namespace.asScala.toSeq, settings.asScala.toMap)))
+      settings: java.util.Map[String, String], versions: java.util.Map[String, String]): JobQuery =
+    session.withActive(new JobQuery(
+        session, Requests.StoredQuery(text, catalog, namespace.asScala.toSeq, settings.asScala.toMap), versions))
 
   /** Settings that change what a query means: stored even where they have their defaults. */
   private val meaning = Seq(
@@ -259,10 +250,6 @@ object JobQuery {
     }
     session
   }
-
-  private def at(relation: DataSourceV2Relation, version: String): LogicalPlan = relation.copy(
-    table = relation.catalog.get.asTableCatalog.loadTable(relation.identifier.get, version),
-    timeTravelSpec = Some(AsOfVersion(version)))
 
   /** What writes the rows of a frame. */
   def written(frame: classic.DataFrame): WriteQuery =
@@ -321,26 +308,8 @@ object JobQuery {
     case _ => false
   }
 
-  private object Managed {
-    def unapply(node: LogicalPlan): Option[ManagedTable] = node match {
-      case DataSourceV2Relation(table: ManagedTable, _, _, _, _, _) => Some(table)
-      case _ => None
-    }
-  }
-
-  /** A table at the snapshot with which it was loaded. */
-  private object Pinned {
-    def unapply(node: LogicalPlan): Option[LogicalPlan] = node match {
-      case relation @ DataSourceV2Relation(table: ManagedTable, _, _, _, _, _) => Some(table.version() match {
-          case null => LocalRelation(relation.output, Nil)
-          // Without it Spark loads the newest snapshot once more when the plan runs.
-          case version => relation.copy(timeTravelSpec = Some(AsOfVersion(version)))
-        })
-      case _ => None
-    }
-  }
   private def isOwnOrConstant(leaf: LogicalPlan): Boolean = leaf match {
-    case Managed(_) => true
+    case JobTables.Managed(_) => true
     case other => isConstant(other)
   }
   def isConstant(leaf: LogicalPlan): Boolean = leaf.getClass.getSimpleName match {

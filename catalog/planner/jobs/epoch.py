@@ -9,14 +9,8 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import JobHistoryLostError, ViewKeyError
-from table_store.catalog.jobs.progress import (
-    Followed,
-    Progress,
-    SinkState,
-    read_progress,
-    write_progress,
-)
-from table_store.catalog.jobs.sink_commit import commit_properties, last_followed
+from table_store.catalog.jobs.progress import Followed, Progress, SinkState, write_progress
+from table_store.catalog.jobs.sink_commit import commit_properties
 from table_store.catalog.names.identifier import quoted_parts
 from table_store.catalog.planner.jobs.delta import query_delta
 from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes, inserts
@@ -30,12 +24,13 @@ from table_store.catalog.planner.jobs.keyed_difference import (
 )
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.source_changes import why_not_readable
+from table_store.catalog.planner.jobs.standing import Standing
 from table_store.catalog.planner.jobs.step import Rule, Step, next_step, source_rows
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
 from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.write_requests import raised_text, write_with
-from table_store.storage.file_store.model.errors import SnapshotNotFoundError
+from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.options.table_options import COMMIT_IDENTIFIER, COMMIT_USER
 
@@ -53,8 +48,17 @@ class Refreshed:
     milliseconds: int
 
 
-def advance(session: PlannerSession, sink: Sink, query: JobQuery, *, is_full: bool) -> Refreshed:
+def advance(
+    session: PlannerSession,
+    sink: Sink,
+    query: JobQuery,
+    *,
+    is_full: bool,
+    barrier: int | None = None,
+) -> Refreshed:
     """Bring a sink to the result of a query over the snapshots with which it was analysed.
+
+    `barrier` is the number of those snapshots; without it the sink gets one of its own.
 
     Raises:
         CommitConflictError: another epoch of the same job was faster.
@@ -62,23 +66,20 @@ def advance(session: PlannerSession, sink: Sink, query: JobQuery, *, is_full: bo
         ViewKeyError: the sink has a key, of which the result has two rows, or a NULL.
     """
     begin = time.monotonic()
-    table = sink.table
-    snapshot = table.latest_snapshot()
-    state = SinkState.of(snapshot, sink.job)
-    progress = read_progress(table.file_io, table.path, sink.job)
-    followed = _followed(sink, snapshot, progress, state)
-    step = next_step(sink, query, followed, is_full=is_full, sink_rows=_row_count(snapshot))
-    barrier = next_barrier(sink, state, progress)
+    standing = Standing.of(sink)
+    followed = standing.followed()
+    step = next_step(sink, query, followed, is_full=is_full, sink_rows=standing.rows)
+    number = standing.next_barrier if barrier is None else barrier
     rows_changed = 0
     if step.rule is not Rule.NONE:
-        rows_changed = write_changes(session, sink, query, snapshot, barrier, step, followed)
-        if rows_changed:
-            state = SinkState.of(table.latest_snapshot(), sink.job)
-        done = Progress(barrier=barrier, followed=query.followed, sink=state)
-        write_progress(table.file_io, table.path, done, sink.job)
+        if number <= standing.barrier:
+            raise _conflict(standing)
+        snapshot = standing.snapshot
+        rows_changed = write_changes(session, sink, query, snapshot, number, step, followed)
+        _write_progress(standing, query, number, is_changed=rows_changed > 0)
     return Refreshed(
         view=sink.name,
-        barrier=barrier,
+        barrier=number,
         rule=step.rule.value,
         reason=step.reason,
         rows_read=sum(source_rows(query)) if step.rule is Rule.FULL else step.row_count,
@@ -93,20 +94,24 @@ def planned_step(sink: Sink, query: JobQuery, *, is_full: bool) -> Step:
     Raises:
         NotIncrementalError: see `advance`.
     """
-    snapshot = sink.table.latest_snapshot()
-    progress = read_progress(sink.table.file_io, sink.table.path, sink.job)
-    followed = _followed(sink, snapshot, progress, SinkState.of(snapshot, sink.job))
-    return next_step(sink, query, followed, is_full=is_full, sink_rows=_row_count(snapshot))
+    standing = Standing.of(sink)
+    return next_step(sink, query, standing.followed(), is_full=is_full, sink_rows=standing.rows)
 
 
-def _row_count(snapshot: Snapshot | None) -> int:
-    return 0 if snapshot is None else snapshot.total_record_count
+def _write_progress(standing: Standing, query: JobQuery, barrier: int, *, is_changed: bool) -> None:
+    sink, table = standing.sink, standing.sink.table
+    state = SinkState.of(table.latest_snapshot(), sink.job) if is_changed else standing.state
+    done = Progress(barrier=barrier, followed=query.followed, sink=state)
+    write_progress(table.file_io, table.path, done, sink.job)
 
 
-def next_barrier(sink: Sink, state: SinkState, progress: Progress | None) -> int:
-    """A barrier after all that the sink has had."""
-    after_progress = 0 if progress is None else progress.barrier + 1
-    return max(sink.table.clock.now_ms(), state.commit + 1, after_progress)
+def _conflict(standing: Standing) -> CommitConflictError:
+    return CommitConflictError(
+        table=standing.sink.name,
+        snapshot_id=None if standing.snapshot is None else standing.snapshot.id,
+        operation="REFRESH",
+        reason="another refresh has brought it to a later barrier",
+    )
 
 
 def write_changes(
@@ -136,26 +141,6 @@ def write_changes(
         raise ViewKeyError(name=sink.name, problem=problem, key=key) from None
     finally:
         query.release()
-
-
-def _followed(
-    sink: Sink, snapshot: Snapshot | None, progress: Progress | None, state: SinkState
-) -> Followed | None:
-    """What the sink's rows are the result of; None if nothing tells, or it has none.
-
-    The progress is older than the sink if the process died between both. A view may then have the
-    rows of a query that was not published any more, so it is compared with its result.
-    """
-    if progress is not None and progress.sink == state:
-        return progress.followed
-    if snapshot is None or not sink.is_shared:
-        return None
-    try:
-        return last_followed(sink.table.snapshot_store, snapshot, sink.job)
-    except SnapshotNotFoundError as error:
-        if not sink.schema.primary_key:
-            raise JobHistoryLostError(sink=sink.name, reason=error.message) from error
-        return None
 
 
 def _changed_rows(

@@ -19,6 +19,7 @@ from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.json_form import from_json
 from table_store.catalog.planner.protocol.materialized_views import QueryFacts
 from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.kernel.frozen_map import FrozenMap
 
 # They depend on an order of rows that no query gives, though Spark calls them deterministic.
 _ORDER_DEPENDENT: Final = frozenset(
@@ -46,6 +47,9 @@ _OF_THE_SESSION: Final = frozenset(
         "user",
     )
 )
+AS_THEY_ARE: Final[Mapping[str, int]] = FrozenMap()
+"""No snapshots of tables that are to be read at others than their last ones."""
+
 _HELD_ROWS_MAX: Final = 100_000
 """More changes or keys than these stay in Spark."""
 
@@ -70,8 +74,12 @@ class JobQuery:
     _jvm_query: Any
 
     @classmethod
-    def analysed(cls, session: PlannerSession, query: StoredQuery) -> JobQuery:
+    def analysed(
+        cls, session: PlannerSession, query: StoredQuery, snapshots: Mapping[str, int] = AS_THEY_ARE
+    ) -> JobQuery:
         """Analyse a stored query; Spark's own errors are raised unchanged.
+
+        `snapshots` has those of tables, by directory, that are not read as they are now.
 
         Raises:
             UnsupportedQueryError: a view cannot be kept equal to it.
@@ -85,6 +93,7 @@ class JobQuery:
             query.current_catalog,
             list(query.current_namespace),
             dict(query.settings),
+            {path: str(snapshot) for path, snapshot in snapshots.items()},
         )
         facts = from_json(QueryFacts, json.loads(analysed.facts()))
         _check(facts)

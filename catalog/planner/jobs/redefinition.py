@@ -17,11 +17,12 @@ from table_store.catalog.errors import (
     NotIncrementalError,
     UnsupportedQueryError,
 )
-from table_store.catalog.jobs.progress import Progress, SinkState, read_progress, write_progress
-from table_store.catalog.planner.jobs.epoch import next_barrier, write_changes
+from table_store.catalog.jobs.progress import Progress, SinkState, write_progress
+from table_store.catalog.planner.jobs.epoch import write_changes
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.refresh import analysed_query, views_below
 from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.jobs.standing import Standing
 from table_store.catalog.planner.jobs.step import Rule, Step, why_never_incremental
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.commit.commit_outcome import Committed
@@ -47,9 +48,8 @@ def redefine(session: PlannerSession, view: Sink, stored: StoredQuery) -> None:
     refuse_cycle(session, view, query)
     check_policy(view, query)
     table = view.table
-    snapshot = table.latest_snapshot()
-    progress = read_progress(table.file_io, table.path, view.job)
-    barrier = next_barrier(view, SinkState.of(snapshot, view.job), progress)
+    standing = Standing.of(view)
+    snapshot, barrier = standing.snapshot, standing.next_barrier
     step = Step(Rule.FULL, "the query is another one")
     if not write_changes(session, view, query, snapshot, barrier, step):
         _commit_nothing(view, barrier, 0 if snapshot is None else snapshot.id)

@@ -1,0 +1,234 @@
+"""The ledger of barriers: which snapshot of each root table belongs to which barrier.
+
+A root is a table that a REFRESH reads as it is: no view, or a suspended one. The ledger of a
+warehouse is a chain of immutable records, `_barriers/<position>`. A cut reads the last record, then
+looks at the roots, and then publishes the record at the next position, which succeeds only if
+nobody else has; else it begins again. So two drivers never disagree about a barrier, and since the
+snapshots of a record were looked at after its predecessor was published, no root ever goes back.
+
+Only the last records are kept. A process that stood still for so long that the records at its
+position and behind it have come and gone may create one there again. It therefore looks whether the
+next record names its own as predecessor; if not, its record counts for nothing and is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
+from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
+from table_store.storage.kernel.errors import FileAccessError, MissingFileError
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.ids import IdSource
+
+LEDGER_FOLDER: Final = "_barriers"
+LEDGER_VERSION: Final = 2
+RECORDS_KEPT: Final = 500
+"""So many barriers can be found by their numbers; a root that none of them cut is forgotten."""
+
+_REMEDY: Final = (
+    "Restore it from a copy, or delete it: the next barrier is cut from the roots as they are"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """A root at a barrier.
+
+    Attributes:
+        snapshot: its last one; 0 before its first commit.
+        position: of the record whose cut looked at it, this one or an earlier one.
+    """
+
+    snapshot: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Barrier:
+    """A record of the chain.
+
+    Attributes:
+        number: milliseconds since 1970, more than the predecessor's.
+        position: in the chain, from 1 on.
+        id: unique.
+        previous: the predecessor's id; empty at the beginning.
+        roots: by the directories of the tables.
+    """
+
+    number: int
+    position: int
+    id: str
+    previous: str
+    roots: Mapping[str, Root]
+
+    @property
+    def snapshots(self) -> dict[str, int]:
+        """The snapshot of each root by its directory."""
+        return {path: root.snapshot for path, root in self.roots.items()}
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the file; `from_bytes` is its inverse."""
+        roots = {path: [root.snapshot, root.position] for path, root in self.roots.items()}
+        item = {
+            "number": self.number,
+            "position": self.position,
+            "id": self.id,
+            "previous": self.previous,
+            "roots": roots,
+        }
+        return to_checked_json(item, version=LEDGER_VERSION)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, path: str) -> Barrier:
+        """Return what `to_bytes` wrote.
+
+        Raises:
+            CorruptFileError: it is no barrier, or not as it was written.
+            FormatVersionError: it was written by a newer version.
+        """
+        return from_checked_json(
+            data, _from_json, path=path, version=LEDGER_VERSION, noun="barrier", remedy=_REMEDY
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The barriers of the warehouse whose root is `warehouse`, for any number of processes."""
+
+    file_io: FileIO
+    warehouse: str
+    ids: IdSource
+    records_kept: int = RECORDS_KEPT
+
+    def cut(self, now_ms: int, heads: Callable[[], Mapping[str, int]]) -> Barrier:
+        """Publish a new barrier, durable, and return it.
+
+        Args:
+            now_ms: as for `extended`.
+            heads: looks at roots, and returns their last snapshots by directory; it is called again
+                when another cut was faster.
+
+        Raises:
+            CorruptFileError: the last record is damaged.
+            FormatVersionError: a newer version of the table store wrote it.
+        """
+        while True:
+            last = self.latest()
+            barrier = self.extended(last, now_ms, heads())
+            if barrier is not None:
+                return barrier
+
+    def extended(
+        self, last: Barrier | None, now_ms: int, heads: Mapping[str, int]
+    ) -> Barrier | None:
+        """Publish the barrier after `last`, durable; None if another cut was faster.
+
+        Costs two lists, one read and one write, with the call of `latest` before.
+
+        Args:
+            last: from `latest`.
+            now_ms: the barrier's number, unless that of `last` is as great.
+            heads: the last snapshots of roots by directory, looked at after that call. All other
+                roots stay in the new barrier as they are in the last one.
+        """
+        barrier = self._next(last, now_ms, heads)
+        path = self._path(barrier.position)
+        if not self.file_io.write_new(path, barrier.to_bytes()):
+            return None
+        positions = self._positions()
+        if not self._is_in_chain(barrier, positions):
+            self.file_io.delete(path)
+            return None
+        oldest = barrier.position - self.records_kept + 1
+        old = [self._path(position) for position in positions if position < oldest]
+        with suppress(FileAccessError):  # the next cut deletes them, too
+            self.file_io.delete_files(old)
+        return barrier
+
+    def latest(self) -> Barrier | None:
+        """Return the last barrier; None before the first one.
+
+        Raises:
+            CorruptFileError: its record is damaged.
+            FormatVersionError: a newer version of the table store wrote it.
+        """
+        while positions := self._positions():
+            barrier = self._read(positions[-1])
+            if barrier is not None:
+                return barrier
+        return None
+
+    def get(self, number: int) -> Barrier | None:
+        """Return the barrier of a number; None if there is none, or it is no longer kept.
+
+        Costs a list and about ten reads.
+
+        Raises:
+            CorruptFileError: a record is damaged.
+            FormatVersionError: a newer version of the table store wrote one.
+        """
+        positions = self._positions()
+        low, high = 0, len(positions)
+        while low < high:
+            middle = (low + high) // 2
+            barrier = self._read(positions[middle])
+            if barrier is not None and barrier.number == number:
+                return barrier
+            # One that is gone by now was one of the oldest.
+            if barrier is None or barrier.number < number:
+                low = middle + 1
+            else:
+                high = middle
+        return None
+
+    def _next(self, last: Barrier | None, now_ms: int, heads: Mapping[str, int]) -> Barrier:
+        position = 1 if last is None else last.position + 1
+        known = {} if last is None else last.roots
+        roots = {p: r for p, r in known.items() if r.position > position - self.records_kept}
+        roots |= {path: Root(snapshot=head, position=position) for path, head in heads.items()}
+        return Barrier(
+            number=now_ms if last is None else max(now_ms, last.number + 1),
+            position=position,
+            id=self.ids.unique(),
+            previous="" if last is None else last.id,
+            roots=FrozenMap(roots),
+        )
+
+    def _is_in_chain(self, barrier: Barrier, positions: Sequence[int]) -> bool:
+        if positions[-1:] == [barrier.position]:
+            return True
+        follower = self._read(barrier.position + 1)
+        return follower is not None and follower.previous == barrier.id
+
+    def _read(self, position: int) -> Barrier | None:
+        path = self._path(position)
+        try:
+            return Barrier.from_bytes(self.file_io.read_bytes(path), path=path)
+        except MissingFileError:
+            return None
+
+    def _positions(self) -> list[int]:
+        entries = self.file_io.list(join_path(self.warehouse, LEDGER_FOLDER))
+        return sorted(int(status.name) for status in entries if status.name.isdecimal())
+
+    def _path(self, position: int) -> str:
+        return join_path(self.warehouse, LEDGER_FOLDER, f"{position:012d}")
+
+
+def _from_json(item: Mapping[str, Any]) -> Barrier:
+    roots = {
+        path: Root(snapshot=int(snapshot), position=int(position))
+        for path, (snapshot, position) in item["roots"].items()
+    }
+    return Barrier(
+        number=int(item["number"]),
+        position=int(item["position"]),
+        id=str(item["id"]),
+        previous=str(item["previous"]),
+        roots=FrozenMap(roots),
+    )

@@ -1,0 +1,86 @@
+"""Up to where a job has brought its sink."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from table_store.catalog.errors import JobHistoryLostError
+from table_store.catalog.jobs.progress import Followed, Progress, SinkState, read_progress
+from table_store.catalog.jobs.sink_commit import last_followed
+from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.jobs.sink import Sink
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
+from table_store.storage.file_store.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A sink as it was when it was looked at.
+
+    Attributes:
+        sink: the table.
+        snapshot: its last one.
+        progress: what the job has noted last.
+    """
+
+    sink: Sink
+    snapshot: Snapshot | None
+    progress: Progress | None
+
+    @classmethod
+    def of(cls, sink: Sink) -> Standing:
+        """Look at a sink; costs two small files."""
+        snapshot = sink.table.latest_snapshot()
+        return cls(sink, snapshot, read_progress(sink.table.file_io, sink.table.path, sink.job))
+
+    @property
+    def state(self) -> SinkState:
+        """What the sink's rows are known by."""
+        return SinkState.of(self.snapshot, self.sink.job)
+
+    @property
+    def rows(self) -> int:
+        """How many rows the sink has."""
+        return 0 if self.snapshot is None else self.snapshot.total_record_count
+
+    @property
+    def barrier(self) -> int:
+        """The barrier to which the sink was last brought; 0 for none."""
+        return max(self.state.commit, 0 if self.progress is None else self.progress.barrier)
+
+    @property
+    def next_barrier(self) -> int:
+        """A barrier of the sink alone, after all that it has had."""
+        return max(self.sink.table.clock.now_ms(), self.barrier + 1)
+
+    def followed(self) -> Followed | None:
+        """What the sink's rows are the result of; None if nothing tells, or it has none.
+
+        The progress is older than the sink if the process died between both. A view may then have
+        the rows of a query that was not published any more, so it is compared with its result.
+
+        Raises:
+            JobHistoryLostError: the snapshot that would tell has expired, and the sink also has
+                rows of others, and no key.
+        """
+        if self.progress is not None and self.progress.sink == self.state:
+            return self.progress.followed
+        sink = self.sink
+        if self.snapshot is None or not sink.is_shared:
+            return None
+        try:
+            return last_followed(sink.table.snapshot_store, self.snapshot, sink.job)
+        except SnapshotNotFoundError as error:
+            if not sink.schema.primary_key:
+                raise JobHistoryLostError(sink=sink.name, reason=error.message) from error
+            return None
+
+    def is_current(self, query: JobQuery) -> bool:
+        """Whether the sink has the result over the snapshots with which a query was analysed."""
+        followed = self.followed()
+        return (
+            followed is not None
+            and query.always_changes is None
+            and query.facts.plan == followed.plan
+            and query.sources == dict(followed.sources)
+        )
