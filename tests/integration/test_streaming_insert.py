@@ -238,6 +238,7 @@ def test_a_statement_that_waits_for_its_job(spark: SparkSession) -> None:
     for key, value in settings.items():
         user.sql(f"SET '{key}' = '{value}'")
     plan = user.sql("EXPLAIN INSERT INTO w_sink TABLE w_a").collect()[0].plan
+    assert plan.rstrip().endswith("default.w_a [its changes]")
     assert "TableStoreJob" in plan
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(lambda: user.sql("INSERT INTO w_sink TABLE w_a").collect())

@@ -37,7 +37,7 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
 
   private val analysed: LogicalPlan = session.withActive {
     val parsed = session.sessionState.sqlParser.parsePlan(query.text)
-    val newest = session.sessionState.executePlan(parsed).analyzed match {
+    val newest = StreamingStatements.anyMode(session.sessionState.executePlan(parsed).analyzed) match {
       case insert: AppendData => insert.query // with the table's columns, types and defaults
       case select => select
     }

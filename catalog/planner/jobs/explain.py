@@ -41,9 +41,9 @@ def explain_refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> st
     query = analysed_query(session, view.schema)
     step = planned_step(view, query, is_full=is_full)
     said = [f"Refresh {view.name}", f"Rule: {step.rule.value} ({step.reason})"]
-    below = sorted({other.name for other in views_below(session, query)})
+    below = {v.name for v in views_below(session, query) if not v.schema.upkeep.is_suspended}
     if below:
-        said.append(f"After: the refresh of {', '.join(below)}, which may change the rule")
+        said.append(f"After: the refresh of {', '.join(sorted(below))}, which may change the rule")
     if step.rule is Rule.INCREMENTAL:
         snapshot = view.table.latest_snapshot()
         held = 0 if snapshot is None else snapshot.total_record_count
