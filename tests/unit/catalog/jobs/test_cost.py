@@ -26,7 +26,14 @@ JOIN = QueryPlan(
         QueryNode(kind="Source", parent=2, source=1),
     ]
 )
-ROWS = {FACTS: 5_000_000, DIMS: 100_000}
+GROUPED = QueryPlan(
+    [
+        QueryNode(kind="Aggregate", parent=-1, keys=1),
+        QueryNode(kind="Source", parent=0, source=0),
+    ]
+)
+FACTS_ALONE = 1
+ROWS = {FACTS_ALONE: 5_000_000, FACTS: 5_000_000, DIMS: 100_000}
 
 
 @pytest.mark.parametrize(
@@ -34,10 +41,12 @@ ROWS = {FACTS: 5_000_000, DIMS: 100_000}
     [
         # The few facts look up their dims.
         (JOIN, {FACTS: 1_000}, 5_000_000, True),
-        # Recomputing reads the facts once; by keys they are read for the join and for the groups.
+        # Few keys of groups leave few rows of a scan.
+        (GROUPED, {FACTS_ALONE: 1_000}, 100_000, True),
+        (GROUPED, {FACTS_ALONE: 1_000}, None, False),
+        # Which rows of a join have the keys is known behind the join.
         (GROUPED_JOIN, {DIMS: 1_000}, 100_000, False),
-        (GROUPED_JOIN, {FACTS: 1_000}, 100_000, True),
-        (GROUPED_JOIN, {FACTS: 1_000}, None, False),
+        (GROUPED_JOIN, {FACTS: 1_000}, 100_000, False),
     ],
 )
 def test_the_cheaper_way(
