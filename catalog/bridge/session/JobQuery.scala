@@ -19,10 +19,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Project,
   Union
 }
-import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.command.ViewHelper
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.json4s.jackson.JsonMethods.compact
@@ -180,11 +179,7 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
 
   /** The same rows, held in the driver if they are at most `max`, else kept by Spark until [[release]]. */
   def settled(frame: classic.DataFrame, max: Int): classic.DataFrame = {
-    // Scans whose rows the planner has answered need no job.
-    val known = frame.queryExecution.optimizedPlan.transform {
-      case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
-        LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
-    }
+    val known = WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan)
     val folded = classic.Dataset.ofRows(session, known)
     folded.queryExecution.optimizedPlan match {
       case few: LocalRelation if few.data.size <= max => classic.Dataset.ofRows(session, few)

@@ -107,6 +107,15 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
     }
 }
 
+object WriteQuery {
+
+  /** A plan in which scans whose rows the planner has answered are replaced by these rows. */
+  def withKnownRows(optimized: LogicalPlan): LogicalPlan = optimized.transform {
+    case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
+      LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
+  }
+}
+
 /** The query of a write statement, which the planner runs, or its rows if the optimizer has computed them. */
 class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: Option[LogicalPlan] = None) {
 
@@ -116,13 +125,7 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
   /** The query, to which the planner adds columns; scans whose rows are known are replaced by these rows. */
   def frame(): classic.DataFrame = {
     val narrowed = MergeTargets.narrowed(query, session.sessionState.conf.autoBroadcastJoinThreshold)
-    classic.Dataset.ofRows(
-      session,
-      narrowed.transform {
-        case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
-          LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
-      }
-    )
+    classic.Dataset.ofRows(session, WriteQuery.withKnownRows(narrowed))
   }
 
   /** An estimate of the size of the rows, about the maximum; 0 if the cost of running a part of the query twice is

@@ -143,6 +143,14 @@ def write_changes(
         query.release()
 
 
+def recache(session: PlannerSession, sink: Sink) -> None:
+    """Let cached plans over a sink read the rows that it has now."""
+    spark = session.spark
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None, "the planner is attached to a JVM"
+    jvm.org.apache.spark.sql.tablestore.JobQuery.recache(spark._jsparkSession, list(sink.parts))
+
+
 def _changed_rows(
     sink: Sink,
     query: JobQuery,
@@ -224,5 +232,5 @@ def _written(
     properties = commit_properties(barrier, query.followed)
     changed = write_with(session, request, views.written(rows._jdf), properties)
     if changed and sink.staged is None:
-        views.recache(session.spark._jsparkSession, list(sink.parts))
+        recache(session, sink)
     return changed

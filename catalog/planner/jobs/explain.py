@@ -7,7 +7,8 @@ from table_store.catalog.planner.jobs.epoch import planned_step
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.refresh import analysed_query, views_below
 from table_store.catalog.planner.jobs.sink import Sink
-from table_store.catalog.planner.jobs.step import Rule, costs
+from table_store.catalog.planner.jobs.standing import Standing
+from table_store.catalog.planner.jobs.step import Rule, costs, source_rows
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.materialized_views import (
     ExplainedNode,
@@ -45,9 +46,8 @@ def explain_refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> st
     if below:
         said.append(f"After: the refresh of {', '.join(sorted(below))}, which may change the rule")
     if step.rule is Rule.INCREMENTAL:
-        snapshot = view.table.latest_snapshot()
-        held = 0 if snapshot is None else snapshot.total_record_count
-        increment, full = costs(view, query, step.changes, held)
+        held = Standing.of(view).rows
+        increment, full = costs(view, query, step.changes, source_rows(query), held)
         said.append(f"Rows read, about: {round(increment):,}, beside {round(full):,} of all")
     lines = _lines(query, is_stored=bool(query.facts.kept_keys))
     return "\n".join([*said, "Changes:", as_tree(query.plan, lines)])

@@ -12,13 +12,12 @@ from table_store.catalog.errors import SuspendedViewError, WrongRelationKindErro
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
-from table_store.catalog.planner.jobs.epoch import Refreshed
+from table_store.catalog.planner.jobs.epoch import Refreshed, recache
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.redefinition import (
     change_schema,
     check_policy,
     is_same_definition,
-    recache,
     redefine,
     refuse_cycle,
 )

@@ -106,15 +106,6 @@ def is_same_definition(
     )
 
 
-def recache(session: PlannerSession, view: Sink) -> None:
-    """Let cached plans over a view read the rows that it has now."""
-    spark = session.spark
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None, "the planner is attached to a JVM"
-    views = jvm.org.apache.spark.sql.tablestore.JobQuery
-    views.recache(spark._jsparkSession, list(view.parts))
-
-
 def _ways_down(
     session: PlannerSession, query: JobQuery, way: tuple[Sink, ...]
 ) -> Iterator[tuple[Sink, ...]]:

@@ -127,17 +127,25 @@ def _possible_step(sink: Sink, query: JobQuery, followed: Followed | None, sink_
 
 def _is_dear(sink: Sink, query: JobQuery, changed: Sequence[SourceChange], sink_rows: int) -> bool:
     """Whether an increment would read more than the computation of the whole result does."""
-    if sum(source_rows(query)) <= _FEW_ROWS:
+    counts = source_rows(query)
+    if sum(counts) <= _FEW_ROWS:
         return False
-    increment, full = costs(sink, query, changed, sink_rows)
+    increment, full = costs(sink, query, changed, counts, sink_rows)
     return increment > full
 
 
 def costs(
-    sink: Sink, query: JobQuery, changed: Sequence[SourceChange], sink_rows: int
+    sink: Sink,
+    query: JobQuery,
+    changed: Sequence[SourceChange],
+    counts: Sequence[int],
+    sink_rows: int,
 ) -> tuple[float, float]:
-    """About how many rows an increment and the computation of the whole result read."""
-    counts, plan = source_rows(query), query.plan
+    """About how many rows an increment and the computation of the whole result read.
+
+    `counts` are those of `source_rows`.
+    """
+    plan = query.plan
     rows = {n: counts[node.source] for n, node in enumerate(plan.nodes) if node.source is not None}
     changes = {node: change.rows for node, change in changed_nodes(query, changed).items()}
     stored = sink_rows if _holds_result(sink, query) else None
