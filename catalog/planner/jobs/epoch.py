@@ -145,10 +145,7 @@ def write_changes(
 
 def recache(session: PlannerSession, sink: Sink) -> None:
     """Let cached plans over a sink read the rows that it has now."""
-    spark = session.spark
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None, "the planner is attached to a JVM"
-    jvm.org.apache.spark.sql.tablestore.JobQuery.recache(spark._jsparkSession, list(sink.parts))
+    session.bridge.JobQuery.recache(session.spark._jsparkSession, list(sink.parts))
 
 
 def _changed_rows(
@@ -226,11 +223,8 @@ def _written(
         # With a command, a commit of others since `snapshot` is a conflict.
         command=None if sink.is_shared else "REFRESH",
     )
-    jvm = session.spark.sparkContext._jvm
-    assert jvm is not None, "the planner is attached to a JVM"
-    views = jvm.org.apache.spark.sql.tablestore.JobQuery
     properties = commit_properties(barrier, query.followed)
-    changed = write_with(session, request, views.written(rows._jdf), properties)
+    changed = write_with(session, request, session.bridge.JobQuery.written(rows._jdf), properties)
     if changed and sink.staged is None:
         recache(session, sink)
     return changed

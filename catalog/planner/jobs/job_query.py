@@ -84,11 +84,8 @@ class JobQuery:
         Raises:
             UnsupportedQueryError: a view cannot be kept equal to it.
         """
-        spark = session.spark
-        jvm = spark.sparkContext._jvm
-        assert jvm is not None, "the planner is attached to a JVM"
-        analysed = jvm.org.apache.spark.sql.tablestore.JobQuery.of(
-            spark._jsparkSession,
+        analysed = session.bridge.JobQuery.of(
+            session.spark._jsparkSession,
             query.text,
             query.current_catalog,
             list(query.current_namespace),
