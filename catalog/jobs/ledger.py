@@ -4,7 +4,8 @@ A root is a table that a REFRESH reads as it is: no view, or a suspended one. Th
 warehouse is a chain of immutable records, `_barriers/<position>`. A cut reads the last record, then
 looks at the roots, and then publishes the record at the next position, which succeeds only if
 nobody else has; else it begins again. So two drivers never disagree about a barrier, and since the
-snapshots of a record were looked at after its predecessor was published, no root ever goes back.
+snapshots of a record were looked at after its predecessor was published, no root ever goes back,
+unless it is another table by then: one that was made in the directory of a dropped one.
 
 Only the last records are kept. A process that stood still for so long that the records at its
 position and behind it have come and gone may create one there again. It therefore looks whether the
@@ -26,7 +27,7 @@ from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.ids import IdSource
 
 LEDGER_FOLDER: Final = "_barriers"
-LEDGER_VERSION: Final = 2
+LEDGER_VERSION: Final = 3
 RECORDS_KEPT: Final = 500
 """So many barriers can be found by their numbers; a root that none of them cut is forgotten."""
 
@@ -36,15 +37,28 @@ _REMEDY: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What a table is when it is looked at.
+
+    Attributes:
+        snapshot: its last one; 0 before its first commit.
+        created_ms: when the table was created, ms since 1970, by which it is known.
+    """
+
+    snapshot: int
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
     """A root at a barrier.
 
     Attributes:
-        snapshot: its last one; 0 before its first commit.
+        head: what it is.
         position: of the record whose cut looked at it, this one or an earlier one.
     """
 
-    snapshot: int
+    head: Head
     position: int
 
 
@@ -69,11 +83,14 @@ class Barrier:
     @property
     def snapshots(self) -> dict[str, int]:
         """The snapshot of each root by its directory."""
-        return {path: root.snapshot for path, root in self.roots.items()}
+        return {path: root.head.snapshot for path, root in self.roots.items()}
 
     def to_bytes(self) -> bytes:
         """Return the content of the file; `from_bytes` is its inverse."""
-        roots = {path: [root.snapshot, root.position] for path, root in self.roots.items()}
+        roots = {
+            path: [root.head.snapshot, root.position, root.head.created_ms]
+            for path, root in self.roots.items()
+        }
         item = {
             "number": self.number,
             "position": self.position,
@@ -105,12 +122,12 @@ class Ledger:
     ids: IdSource
     records_kept: int = RECORDS_KEPT
 
-    def cut(self, now_ms: int, heads: Callable[[], Mapping[str, int]]) -> Barrier:
+    def cut(self, now_ms: int, heads: Callable[[], Mapping[str, Head]]) -> Barrier:
         """Publish a new barrier, durable, and return it.
 
         Args:
             now_ms: as for `extended`.
-            heads: looks at roots, and returns their last snapshots by directory; it is called again
+            heads: looks at roots, and returns what they are by directory; it is called again
                 when another cut was faster.
 
         Raises:
@@ -124,7 +141,7 @@ class Ledger:
                 return barrier
 
     def extended(
-        self, last: Barrier | None, now_ms: int, heads: Mapping[str, int]
+        self, last: Barrier | None, now_ms: int, heads: Mapping[str, Head]
     ) -> Barrier | None:
         """Publish the barrier after `last`, durable; None if another cut was faster.
 
@@ -133,7 +150,7 @@ class Ledger:
         Args:
             last: from `latest`.
             now_ms: the barrier's number, unless that of `last` is as great.
-            heads: the last snapshots of roots by directory, looked at after that call. All other
+            heads: what roots are by directory, looked at after that call. All other
                 roots stay in the new barrier as they are in the last one.
         """
         barrier = self._next(last, now_ms, heads)
@@ -186,11 +203,11 @@ class Ledger:
                 high = middle
         return None
 
-    def _next(self, last: Barrier | None, now_ms: int, heads: Mapping[str, int]) -> Barrier:
+    def _next(self, last: Barrier | None, now_ms: int, heads: Mapping[str, Head]) -> Barrier:
         position = 1 if last is None else last.position + 1
         known = {} if last is None else last.roots
         roots = {p: r for p, r in known.items() if r.position > position - self.records_kept}
-        roots |= {path: Root(snapshot=head, position=position) for path, head in heads.items()}
+        roots |= {path: Root(head=head, position=position) for path, head in heads.items()}
         return Barrier(
             number=now_ms if last is None else max(now_ms, last.number + 1),
             position=position,
@@ -222,8 +239,10 @@ class Ledger:
 
 def _from_json(item: Mapping[str, Any]) -> Barrier:
     roots = {
-        path: Root(snapshot=int(snapshot), position=int(position))
-        for path, (snapshot, position) in item["roots"].items()
+        path: Root(
+            head=Head(snapshot=int(snapshot), created_ms=int(created_ms)), position=int(position)
+        )
+        for path, (snapshot, position, created_ms) in item["roots"].items()
     }
     return Barrier(
         number=int(item["number"]),

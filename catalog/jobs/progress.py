@@ -53,10 +53,13 @@ class Followed:
 
     Attributes:
         sources: the snapshot of each source by the source's directory; 0 before its first commit.
+        created: when each of them was created, ms since 1970: another table that takes the
+            directory of one has another history.
         plan: a fingerprint of the query's plan, which also changes with the views that it reads.
     """
 
     sources: Mapping[str, int]
+    created: Mapping[str, int]
     plan: str
 
 
@@ -79,6 +82,7 @@ class Progress:
         item = {
             "barrier": self.barrier,
             "sources": dict(self.followed.sources),
+            "created": dict(self.followed.created),
             "plan": self.followed.plan,
             "commit": self.sink.commit,
             "rollback": self.sink.rollback,
@@ -131,8 +135,9 @@ def _path(location: str, job: str) -> str:
 
 def _from_json(item: Mapping[str, Any]) -> Progress:
     sources = FrozenMap({path: int(snapshot) for path, snapshot in item["sources"].items()})
+    created = FrozenMap({path: int(time_ms) for path, time_ms in item.get("created", {}).items()})
     return Progress(
         barrier=int(item["barrier"]),
-        followed=Followed(sources=sources, plan=str(item.get("plan", ""))),
+        followed=Followed(sources=sources, created=created, plan=str(item.get("plan", ""))),
         sink=SinkState(commit=int(item["commit"]), rollback=int(item["rollback"])),
     )

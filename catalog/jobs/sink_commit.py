@@ -14,11 +14,13 @@ from table_store.storage.file_store.model.snapshot import ROLLBACK_TO, Snapshot
 _BARRIER: Final = "job.barrier"
 _PLAN: Final = "job.plan"
 _SOURCE: Final = "job.source."
+_CREATED: Final = "job.created."
 
 
 def commit_properties(barrier: int, followed: Followed) -> dict[str, str]:
     """Return the properties of a job's snapshot, whose rows are the result of `followed`."""
     found = {f"{_SOURCE}{path}": str(at) for path, at in followed.sources.items()}
+    found |= {f"{_CREATED}{path}": str(at) for path, at in followed.created.items()}
     return {**found, _BARRIER: str(barrier), _PLAN: followed.plan}
 
 
@@ -40,9 +42,14 @@ def last_followed(snapshots: SnapshotStore, latest: Snapshot, job: str) -> Follo
         if number == 0:
             return None
         snapshot = snapshots.get(number)
-    sources = {
-        key.removeprefix(_SOURCE): int(at)
-        for key, at in snapshot.properties.items()
-        if key.startswith(_SOURCE)
-    }
-    return Followed(sources=sources, plan=snapshot.properties.get(_PLAN, ""))
+    return Followed(
+        sources=_numbers(snapshot, _SOURCE),
+        created=_numbers(snapshot, _CREATED),
+        plan=snapshot.properties.get(_PLAN, ""),
+    )
+
+
+def _numbers(snapshot: Snapshot, prefix: str) -> dict[str, int]:
+    """The properties that begin with a prefix, without it."""
+    named = snapshot.properties.items()
+    return {key.removeprefix(prefix): int(at) for key, at in named if key.startswith(prefix)}

@@ -120,6 +120,11 @@ class FileStoreTable:
         """The latest definition."""
         return self.schema_store.latest()
 
+    @property
+    def created_ms(self) -> int:
+        """When it was created, ms since 1970; a later table in its directory has another time."""
+        return self.schema_store.get(0).time_ms
+
     def latest_snapshot(self) -> Snapshot | None:
         """Return the newest snapshot, None before the first commit."""
         return self.snapshot_store.latest()

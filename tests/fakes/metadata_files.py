@@ -16,7 +16,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from table_store.catalog.jobs.ledger import Ledger
+from table_store.catalog.jobs.ledger import Head, Ledger
 from table_store.catalog.jobs.progress import (
     Followed,
     Progress,
@@ -196,7 +196,9 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
     sources = {"/w/sales.db/é": 7, "/w/sales.db/b": 0}
     progress = Progress(
         barrier=9,
-        followed=Followed(sources=sources, plan="p"),
+        followed=Followed(
+            sources=sources, created={"/w/sales.db/é": 3, "/w/sales.db/b": 5}, plan="p"
+        ),
         sink=SinkState(commit=8, rollback=2),
     )
     write_progress(table.file_io, table.path, progress)
@@ -295,7 +297,9 @@ def _files_of_processes(warehouse: Warehouse, table: FileStoreTable) -> dict[str
     def writer(file_io: FileIO) -> object:
         return claim(file_io)._latest()
 
-    Ledger(file_io, root, CountingIds()).cut(7, lambda: {"/w/sales.db/é": 3})
+    Ledger(file_io, root, CountingIds()).cut(
+        7, lambda: {"/w/sales.db/é": Head(snapshot=3, created_ms=5)}
+    )
 
     def barrier(file_io: FileIO) -> object:
         return Ledger(file_io, root, CountingIds()).latest()

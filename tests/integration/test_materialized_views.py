@@ -253,6 +253,24 @@ def test_when_changes_cannot_be_used(spark: SparkSession) -> None:
     assert (row.rule, row.reason) == ("full", "there is no incremental rule for GlobalLimit")
 
 
+def test_a_table_that_is_made_again_in_its_directory(spark: SparkSession) -> None:
+    """It has as many snapshots as the one before, and other rows."""
+    spark.sql("CREATE TABLE made (v INT)")
+    spark.sql("INSERT INTO made VALUES (1), (2)")
+    spark.sql("CREATE MATERIALIZED VIEW view_of_made AS SELECT v FROM made")
+    spark.sql("CREATE MATERIALIZED VIEW above_made AS SELECT count(*) AS n FROM view_of_made")
+    before = path_of(spark, "made")
+    spark.sql("DROP TABLE made")
+    spark.sql("CREATE TABLE made (v INT)")
+    spark.sql("INSERT INTO made VALUES (2), (3), (3)")
+    assert path_of(spark, "made") == before
+    (below, above) = spark.sql("REFRESH MATERIALIZED VIEW above_made").collect()
+    assert (below.rule, above.rule) == ("full", "incremental")
+    assert below.reason.endswith("made is another table by now")
+    assert rows(spark.table("view_of_made")) == rows(spark.table("made"))
+    assert [row.n for row in spark.table("above_made").collect()] == [3]
+
+
 def test_a_crash_before_the_progress_is_written_costs_one_comparison(spark: SparkSession) -> None:
     spark.sql("USE default")
     spark.sql("CREATE TABLE crashed (v INT)")
@@ -364,7 +382,10 @@ def test_what_is_refused(spark: SparkSession, statement: str, condition: str) ->
 
 
 def test_all_views_of_a_refresh_are_at_one_barrier(spark: SparkSession) -> None:
-    """A view over a view and its root, while the root changes: both are those of one moment."""
+    """A view over a view and its root: both are of one moment.
+
+    Meanwhile the root changes, and somebody else brings the view below to later barriers.
+    """
     spark.sql("CREATE NAMESPACE at_once")
     spark.sql("USE at_once")
     spark.sql("CREATE TABLE root (k INT, v INT)")
@@ -379,14 +400,22 @@ def test_all_views_of_a_refresh_are_at_one_barrier(spark: SparkSession) -> None:
 
     def insert() -> None:
         rows = pa.table({"k": [1], "v": [3]}, schema=root.scan().arrow_schema)
-        while not stop.wait(0.02):
+        while not stop.wait(0.05):
             root.append(rows)
 
-    writer = Thread(target=insert)
-    writer.start()
+    other = spark.newSession()
+    other.sql("USE at_once")
+
+    def refresh_below() -> None:
+        while not stop.wait(0.5):
+            other.sql("REFRESH MATERIALIZED VIEW low").collect()
+
+    threads = [Thread(target=insert), Thread(target=refresh_below)]
+    for thread in threads:
+        thread.start()
     barriers, counts = [], []
     try:
-        for _ in range(6):
+        for _ in range(5):
             done = spark.sql("REFRESH MATERIALIZED VIEW high").collect()
             assert len({row.barrier for row in done}) == 1
             assert all("another meaning" not in row.reason for row in done)
@@ -396,7 +425,8 @@ def test_all_views_of_a_refresh_are_at_one_barrier(spark: SparkSession) -> None:
             counts.append(found.n)
     finally:
         stop.set()
-        writer.join()
+        for thread in threads:
+            thread.join()
     assert barriers == sorted(set(barriers))
     assert counts[-1] > counts[0]
     spark.sql("REFRESH MATERIALIZED VIEW high")

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store.catalog.jobs.ledger import Barrier, Ledger
+from table_store.catalog.jobs.ledger import Barrier, Head, Ledger
 from tests.fakes.counting_ids import CountingIds
 from tests.fakes.stepped_files import SteppedFiles, Steps
 
@@ -41,11 +41,11 @@ def test_all_drivers_agree(
         file_io: Any = SteppedFiles(files, steps, driver)
         ledger = Ledger(file_io, "/w", CountingIds(str(driver)), records_kept=kept)
 
-        def heads() -> dict[str, int]:
-            found = {}
+        def heads() -> dict[str, Head]:
+            found: dict[str, Head] = {}
             for root in sorted(read[driver]):
                 steps.wait(driver)
-                found[root] = commits[root]
+                found[root] = Head(snapshot=commits[root], created_ms=1)
             return found
 
         for cut in range(CUTS):
@@ -90,7 +90,8 @@ def test_barriers_are_found_and_forgotten(cuts: list[tuple[int, str]]) -> None:
         assert ledger.latest() is None
         assert ledger.get(1) is None
         for now_ms, root in cuts:
-            done.append(ledger.cut(now_ms, lambda root=root: {root: len(done)}))  # type: ignore[misc]
+            head = Head(snapshot=len(done), created_ms=1)
+            done.append(ledger.cut(now_ms, lambda root=root, head=head: {root: head}))  # type: ignore[misc]
             assert ledger.latest() == done[-1]
         for barrier in done:
             assert ledger.get(barrier.number) == (barrier if barrier in done[-5:] else None)

@@ -37,7 +37,11 @@ from table_store.storage.options.table_options import COMMIT_IDENTIFIER, COMMIT_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refreshed:
-    """What a refresh of one view did; see `REFRESH MATERIALIZED VIEW` in docs/sql.md."""
+    """What an epoch did; see `REFRESH MATERIALIZED VIEW` in docs/sql.md.
+
+    Attributes:
+        snapshot: of the sink, with the rows of the barrier; 0 if it has none.
+    """
 
     view: str
     barrier: int
@@ -46,6 +50,7 @@ class Refreshed:
     rows_read: int
     rows_changed: int
     milliseconds: int
+    snapshot: int
 
 
 def advance(
@@ -70,12 +75,16 @@ def advance(
     followed = standing.followed()
     step = next_step(sink, query, followed, is_full=is_full, sink_rows=standing.rows)
     number = standing.next_barrier if barrier is None else barrier
-    rows_changed = 0
+    rows_changed, reached = 0, standing.snapshot_id
     if step.rule is not Rule.NONE:
         if number <= standing.barrier:
             raise _conflict(standing)
         snapshot = standing.snapshot
         rows_changed = write_changes(session, sink, query, snapshot, number, step, followed)
+        found = standing.snapshot_after(number, is_changed=rows_changed > 0)
+        if found is None:
+            raise _conflict(standing)
+        reached = found
         _write_progress(standing, query, number, is_changed=rows_changed > 0)
     return Refreshed(
         view=sink.name,
@@ -85,6 +94,7 @@ def advance(
         rows_read=sum(source_rows(query)) if step.rule is Rule.FULL else step.row_count,
         rows_changed=rows_changed,
         milliseconds=round((time.monotonic() - begin) * 1000),
+        snapshot=reached,
     )
 
 
@@ -108,7 +118,7 @@ def _write_progress(standing: Standing, query: JobQuery, barrier: int, *, is_cha
 def _conflict(standing: Standing) -> CommitConflictError:
     return CommitConflictError(
         table=standing.sink.name,
-        snapshot_id=None if standing.snapshot is None else standing.snapshot.id,
+        snapshot_id=standing.snapshot_id or None,
         operation="REFRESH",
         reason="another refresh has brought it to a later barrier",
     )

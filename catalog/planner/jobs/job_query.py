@@ -20,6 +20,7 @@ from table_store.catalog.planner.protocol.json_form import from_json
 from table_store.catalog.planner.protocol.materialized_views import QueryFacts
 from table_store.storage.file_store.model.schema import StoredQuery
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.log_store.logged_table import open_logged
 
 # They depend on an order of rows that no query gives, though Spark calls them deterministic.
 _ORDER_DEPENDENT: Final = frozenset(
@@ -67,10 +68,14 @@ _OF_THE_TIME: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class JobQuery:
-    """A query over the snapshots at which its tables were when it was analysed."""
+    """A query over the snapshots at which its tables were when it was analysed.
+
+    `created` has the times (ms since 1970) when the tables were created, by directory.
+    """
 
     session: PlannerSession
     facts: QueryFacts
+    created: Mapping[str, int]
     _jvm_query: Any
 
     @classmethod
@@ -94,7 +99,9 @@ class JobQuery:
         )
         facts = from_json(QueryFacts, json.loads(analysed.facts()))
         _check(facts)
-        return cls(session, facts, analysed)
+        paths = {source.table_handle.path for source in facts.sources}
+        created = {path: open_logged(path).created_ms for path in paths}
+        return cls(session, facts, created, analysed)
 
     @property
     def sources(self) -> dict[str, int]:
@@ -111,7 +118,7 @@ class JobQuery:
     @property
     def followed(self) -> Followed:
         """What the result is that of."""
-        return Followed(sources=self.sources, plan=self.facts.plan)
+        return Followed(sources=self.sources, created=self.created, plan=self.facts.plan)
 
     @property
     def always_changes(self) -> str | None:

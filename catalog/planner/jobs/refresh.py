@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from contextlib import suppress
+from typing import Final, TypeAlias
 
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.errors import UnsupportedQueryError
-from table_store.catalog.jobs.ledger import Barrier, Ledger
+from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
+from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.jobs.epoch import Refreshed, advance
 from table_store.catalog.planner.jobs.job_query import AS_THEY_ARE, JobQuery
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.standing import Standing
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import to_arrow
 from table_store.storage.log_store.logged_table import open_logged
 
 _Job: TypeAlias = tuple[Sink, JobQuery]
+_ATTEMPTS_MAX: Final = 10
 
 
 def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refreshed]:
@@ -28,18 +33,32 @@ def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refre
     A view below that is suspended stays as it is, with all that only it reads. `is_full` recomputes
     the view itself even if nothing has changed that it reads.
 
+    Where another refresh has meanwhile brought one of the views to a later barrier, all is done
+    again for a barrier after that.
+
     Raises:
         UnsupportedQueryError: the query has become one that no view can be kept equal to.
-        CommitConflictError: another refresh of the same view was faster.
+        CommitConflictError: other refreshes of the same views were faster again and again.
     """
-    warehouse = view.access.warehouse
-    ledger = Ledger(warehouse.file_io, warehouse.root, warehouse.ids)
+    for _ in range(_ATTEMPTS_MAX - 1):
+        with suppress(CommitConflictError):
+            return _refreshed(session, view, is_full=is_full)
+    return _refreshed(session, view, is_full=is_full)
+
+
+def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refreshed]:
+    ledger = ledger_of(view.access.warehouse)
     while True:
         last = ledger.latest()
         jobs = list(_jobs(session, view, seen=set()))
         barrier = _barrier(ledger, last, view, jobs, is_full=is_full)
         if barrier is not None:
             return _advanced(session, view, jobs, barrier, is_full=is_full)
+
+
+def ledger_of(warehouse: Warehouse) -> Ledger:
+    """The ledger of a warehouse."""
+    return Ledger(warehouse.file_io, warehouse.root, warehouse.ids)
 
 
 def analysed_query(
@@ -91,41 +110,46 @@ def _barrier(
     after = max(standing.barrier for standing in standings)
     if last is not None and last.number >= after and is_current and not is_full:
         return last
-    known = {} if last is None else last.snapshots
+    known = {} if last is None else last.roots
     return ledger.extended(last, max(view.table.clock.now_ms(), after + 1), _heads(jobs, known))
 
 
-def _heads(jobs: Sequence[_Job], known: Mapping[str, int]) -> dict[str, int]:
-    """The last snapshots of the roots; `known` are those of the last barrier."""
+def _heads(jobs: Sequence[_Job], known: Mapping[str, Root]) -> dict[str, Head]:
+    """What the roots are; `known` are those of the last barrier."""
     sinks = {sink.table.path for sink, _ in jobs}
-    heads: dict[str, int] = {}
+    heads: dict[str, Head] = {}
     for _, query in jobs:
         for path in query.sources.keys() - sinks:
-            heads[path] = max(heads.get(path, 0), query.sources[path])
+            seen = heads[path].snapshot if path in heads else 0
+            snapshot = max(seen, query.sources[path])
+            heads[path] = Head(snapshot=snapshot, created_ms=query.created[path])
     for path, head in heads.items():
-        if head < known.get(path, 0):
+        if path in known and head.snapshot < known[path].head.snapshot:
             # All queries read it AS OF an older version, or it is another table by now.
-            latest = open_logged(path).latest_snapshot()
-            heads[path] = 0 if latest is None else latest.id
+            heads[path] = head_of(open_logged(path))
     return heads
+
+
+def head_of(table: FileStoreTable) -> Head:
+    """What a table is now; two looks at storage."""
+    latest = table.latest_snapshot()
+    return Head(snapshot=0 if latest is None else latest.id, created_ms=table.created_ms)
 
 
 def _advanced(
     session: PlannerSession, view: Sink, jobs: Sequence[_Job], barrier: Barrier, *, is_full: bool
 ) -> list[Refreshed]:
     sinks = {sink.table.path for sink, _ in jobs}
-    roots = {path: at for path, at in barrier.snapshots.items() if path not in sinks}
+    # What a view has at the barrier is read, also if another refresh has gone on since.
+    pins = {path: at for path, at in barrier.snapshots.items() if path not in sinks}
     done: list[Refreshed] = []
-    changed: set[str] = set()
     for sink, known in jobs:
         query = known
-        is_at_barrier = all(at == roots.get(path, at) for path, at in query.sources.items())
-        if changed.intersection(query.sources) or not is_at_barrier:
-            query = analysed_query(session, sink.schema, roots)
+        if any(at != pins.get(path, at) for path, at in query.sources.items()):
+            query = analysed_query(session, sink.schema, pins)
         is_asked = is_full and sink is view
         done.append(advance(session, sink, query, is_full=is_asked, barrier=barrier.number))
-        if done[-1].rows_changed:
-            changed.add(sink.table.path)
+        pins[sink.table.path] = done[-1].snapshot
     return done
 
 

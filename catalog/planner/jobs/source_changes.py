@@ -82,10 +82,19 @@ class SourceChange:
         ]
 
 
+def another_table(query: JobQuery, followed: Followed) -> str | None:
+    """The name of a table that is not the one which was followed; None if all of them are."""
+    for source in query.facts.sources:
+        path = source.table_handle.path
+        if followed.created.get(path) != query.created[path]:
+            return source.relation.text
+    return None
+
+
 def source_changes(
     query: JobQuery, known: Mapping[str, int], *, is_cost_counted: bool
 ) -> list[SourceChange] | str:
-    """The tables that have changed since the snapshots `known` (by directory).
+    """The tables that have changed since their snapshots `known`, by directory.
 
     Where their changes cannot be used, a text says why; with `is_cost_counted` also where they are
     so many that the whole result costs less.
@@ -93,9 +102,7 @@ def source_changes(
     found = []
     for path, new in query.sources.items():
         source = next(s for s in query.facts.sources if s.table_handle.path == path)
-        name, old = source.relation.text, known.get(path)
-        if old is None:
-            return f"{name} is another table by now"
+        name, old = source.relation.text, known[path]
         if old == new:
             continue
         table = open_logged(path)
@@ -132,12 +139,12 @@ def why_not_readable(query: JobQuery, followed: Followed) -> str | None:
     """Why the result cannot be computed as it was; None if it can."""
     if followed.plan != query.facts.plan:
         return ANOTHER_PLAN
-    known = followed.sources
+    replaced = another_table(query, followed)
+    if replaced is not None:
+        return f"{replaced} is another table by now"
     for source in query.facts.sources:
         path, name = source.table_handle.path, source.relation.text
-        old = known.get(path)
-        if old is None:
-            return f"{name} is another table by now"
+        old = followed.sources[path]
         if not old:
             continue
         table = open_logged(path)

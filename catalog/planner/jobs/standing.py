@@ -39,6 +39,27 @@ class Standing:
         return SinkState.of(self.snapshot, self.sink.job)
 
     @property
+    def snapshot_id(self) -> int:
+        """The id of its snapshot; 0 for none."""
+        return 0 if self.snapshot is None else self.snapshot.id
+
+    def snapshot_after(self, barrier: int, *, is_changed: bool) -> int | None:
+        """The sink's last snapshot with the rows of a barrier, to which an epoch has brought it.
+
+        None if another epoch of the job has been faster: a commit whose identifier is not above
+        the job's last one is taken for done. `is_changed` says that there was something to commit.
+        Costs one small file, and one for each commit since.
+        """
+        snapshots = self.sink.table.snapshot_store
+        found = self.sink.table.latest_snapshot()
+        while found is not None and found.commit_identifiers.get(self.sink.job, 0) > barrier:
+            found = snapshots.get(found.id - 1) if found.id > 1 else None
+        state = SinkState.of(found, self.sink.job)
+        if state.commit != (barrier if is_changed else self.state.commit):
+            return None
+        return 0 if found is None else found.id
+
+    @property
     def rows(self) -> int:
         """How many rows the sink has."""
         return 0 if self.snapshot is None else self.snapshot.total_record_count
@@ -78,9 +99,4 @@ class Standing:
     def is_current(self, query: JobQuery) -> bool:
         """Whether the sink has the result over the snapshots with which a query was analysed."""
         followed = self.followed()
-        return (
-            followed is not None
-            and query.always_changes is None
-            and query.facts.plan == followed.plan
-            and query.sources == dict(followed.sources)
-        )
+        return followed is not None and query.always_changes is None and query.followed == followed

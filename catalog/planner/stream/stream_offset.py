@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 
 from table_store.storage.file_store.model.errors import StreamSourceChangedError
-from table_store.storage.file_store.table import FileStoreTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +13,7 @@ class StreamOffset:
     """Everything up to snapshot `version` is delivered.
 
     Attributes:
-        table: identity of the table, because another table of the same name has another history.
+        table: its time of creation, because another table of the same name has another history.
         version: 0 before the first snapshot.
         is_before_all: whether nothing is delivered yet, so that the stream begins with a whole
             snapshot and not with the changes since `version`.
@@ -59,8 +58,3 @@ class StreamOffset:
             raise StreamSourceChangedError(
                 table="?", reason=f"its checkpoint holds no offset of a table: {text!r}"
             ) from error
-
-
-def identity_of(table: FileStoreTable) -> int:
-    """Return the table's creation time, which differs from that of another table of this name."""
-    return table.schema_store.get(0).time_ms

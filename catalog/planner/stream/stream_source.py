@@ -12,7 +12,7 @@ from table_store.catalog.planner.protocol.handles import ChangelogHandle, System
 from table_store.catalog.planner.protocol.scans import AskedScan
 from table_store.catalog.planner.read.read_options import read_options
 from table_store.catalog.planner.stream.stream_limits import Amount, ReadLimits
-from table_store.catalog.planner.stream.stream_offset import StreamOffset, identity_of
+from table_store.catalog.planner.stream.stream_offset import StreamOffset
 from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS, CHANGE_TYPE
 from table_store.storage.file_store.changes.change_range import (
     ChangeBound,
@@ -73,7 +73,7 @@ class StreamSource:
     def offset(self, version: int, *, is_before_all: bool = False) -> StreamOffset:
         """Return the offset after snapshot `version`, or before everything."""
         return StreamOffset(
-            table=identity_of(self.table), version=version, is_before_all=is_before_all
+            table=self.table.created_ms, version=version, is_before_all=is_before_all
         )
 
     def start(self) -> int | None:
@@ -228,7 +228,7 @@ class StreamSource:
         )
 
     def _check_identity(self, offset: StreamOffset) -> None:
-        if offset.table != identity_of(self.table):
+        if offset.table != self.table.created_ms:
             raise StreamSourceChangedError(
                 table=self.name,
                 reason="it was replaced, or dropped and made again, since the checkpoint was "

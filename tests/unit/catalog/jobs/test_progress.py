@@ -20,7 +20,11 @@ from table_store.storage.kernel.errors import FormatVersionError
 
 PROGRESS = Progress(
     barrier=1_790_000_000_000,
-    followed=Followed(sources={"/w/default.db/a": 7, "/w/default.db/ü": 0}, plan="5e1f"),
+    followed=Followed(
+        sources={"/w/default.db/a": 7, "/w/default.db/ü": 0},
+        created={"/w/default.db/a": 1_770_000_000_000, "/w/default.db/ü": 5},
+        plan="5e1f",
+    ),
     sink=SinkState(commit=1_780_000_000_000, rollback=3),
 )
 

@@ -28,7 +28,9 @@ def commit_of_job(table: MetadataTable, barrier: int, at: int) -> None:
         kind=CommitKind.APPEND,
         commit_user=JOB,
         commit_identifier=barrier,
-        properties=commit_properties(barrier, Followed(sources={SOURCE: at}, plan="p")),
+        properties=commit_properties(
+            barrier, Followed(sources={SOURCE: at}, created={SOURCE: 7}, plan="p")
+        ),
     )
 
 
@@ -40,7 +42,7 @@ def followed(table: MetadataTable) -> Mapping[str, int] | None:
     latest = table.snapshots.latest()
     assert latest is not None
     found = last_followed(table.snapshots, latest, JOB)
-    assert found is None or found.plan == "p"
+    assert found is None or (found.plan, found.created) == ("p", {SOURCE: 7})
     return None if found is None else found.sources
 
 
