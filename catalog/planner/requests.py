@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from table_store.catalog.planner.jobs import explain, job_requests, materialized_view_requests
+from table_store.catalog.planner.jobs import (
+    explain,
+    job_requests,
+    materialized_view_requests,
+    pipeline_requests,
+)
 from table_store.catalog.planner.names import (
     foreign_requests,
     mirror_requests,
@@ -51,6 +56,8 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     job_requests.start_job,
     job_requests.advance_job,
     job_requests.refuse_streaming,
+    pipeline_requests.can_await_rows,
+    pipeline_requests.replace_rows,
     view_requests.define_view,
     view_requests.note_view_columns,
     view_requests.drop_view,

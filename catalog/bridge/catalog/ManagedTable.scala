@@ -129,5 +129,8 @@ trait Truncated extends SupportsDeleteV2 { self: ManagedTable =>
     PlannerProcess.ask(Requests.CanDeleteWhere(reference, expressions(where)))
   override def deleteWhere(where: Array[Predicate]): Unit =
     PlannerProcess.ask(Requests.DeleteWhere(reference, expressions(where)))
-  override def truncateTable(): Boolean = { deleteWhere(Array.empty); true }
+  override def truncateTable(): Boolean = {
+    if (!PipelineWrites.awaitsRows(reference)) deleteWhere(Array.empty)
+    true
+  }
 }

@@ -221,6 +221,8 @@ object Requests {
       table: TableReference, mode: String, predicates: Seq[JValue] = Nil, options: Map[String, String],
       command: Option[String] = None, row: Option[Seq[Int]] = None, rowId: Seq[Int] = Nil, upserts: Boolean = false,
       stream: Option[StreamBatch] = None) extends Change[Long]
+  case class CanAwaitRows(table: TableReference) extends Request[Boolean]
+  case class ReplaceRows(table: TableReference, options: Map[String, String]) extends Change[Long]
   case class CanDeleteWhere(table: TableReference, predicates: Seq[JValue]) extends Request[Boolean]
   case class DeleteWhere(table: TableReference, predicates: Seq[JValue]) extends Change[Unit]
 

@@ -216,7 +216,11 @@ case class WriteExec(table: String, request: Requests.Write, query: LogicalPlan,
   /** Writes and commits the rows; returns how many rows were written. */
   def write(): Long = {
     val active = session.asInstanceOf[classic.SparkSession]
-    val answer = PlannerProcess.ask(request, new WriteQuery(active, query, upserts))
+    val rows = new WriteQuery(active, query, upserts)
+    val answer =
+      if (PipelineWrites.areAwaited(request)) PlannerProcess.ask(
+        Requests.ReplaceRows(request.table, request.options), rows)
+      else PlannerProcess.ask(request, rows)
     target match {
       // By name, as Spark's own writes do, because the cached plan reads another snapshot than `target`.
       case DataSourceV2Relation(_, _, Some(catalog), Some(ident), _, _) => active.sharedState.cacheManager

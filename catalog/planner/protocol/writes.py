@@ -48,6 +48,21 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CanAwaitRows:
+    """Asks whether a TRUNCATE may wait for the rows that come next, and be one change with them."""
+
+    table: TableReference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceRows:
+    """Let a table have exactly the rows of a query, which is sent beside this request."""
+
+    table: TableReference
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CanDeleteWhere:
     """Asks whether a DELETE can be done by dropping whole partitions."""
 

@@ -15,7 +15,7 @@ OFFSETS: Final = "stream.offsets."
 """Prefix of snapshot properties with entries of the checkpoint's offset log, by batch number."""
 
 # Options of a stream that Spark itself evaluates, in lower case.
-_SPARK_S_OWN = frozenset({"checkpointlocation", "path"})
+_SPARK_S_OWN = frozenset({"checkpointlocation", "path", "queryname"})
 
 
 def stream_write_options(options: Mapping[str, str], stream: StreamBatch | None) -> WriteOptions:
