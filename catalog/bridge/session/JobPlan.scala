@@ -147,7 +147,7 @@ object JobPlan {
               .toAggregateExpression(),
             column.name)()
           val tooMany = RaiseError(
-            Literal("SCALAR_SUBQUERY_TOO_MANY_ROWS"), CreateMap(Nil), column.dataType)
+            Literal("SCALAR_SUBQUERY_TOO_MANY_ROWS"), CreateMap(Nil, useStringTypeWhenEmpty = true), column.dataType)
           val one = If(GreaterThan(count.toAttribute, Literal(1L)), tooMany, any.toAttribute)
           Project(Seq(Alias(one, column.name)()), Aggregate(Nil, Seq(count, any), plan))
       }
