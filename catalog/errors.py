@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     NotFoundError,
@@ -118,6 +119,23 @@ class JobHistoryLostError(TableStoreError):
         )
 
 
+class DependentsError(TableStoreError):
+    """What stands on a table could not go on after a statement."""
+
+    condition = "TABLE_STORE_DEPENDENTS"
+    sql_state = "2BP01"
+
+    def __init__(self, *, operation: str, table: str, dependent: str, reason: str) -> None:
+        self.table = table
+        self.dependent = dependent
+        self.reason = reason
+        super().__init__(
+            f"{operation} of {table} is refused, for {dependent} stands on it: {reason}. Change "
+            f"or drop that first, or say what becomes of it: {operation} … SUSPEND suspends what "
+            "cannot go on, and … CASCADE drops such views."
+        )
+
+
 class MaterializedViewError(TableStoreError):
     """A statement would change the rows or columns of a materialized view."""
 
@@ -139,12 +157,21 @@ class SuspendedViewError(TableStoreError):
     condition = "TABLE_STORE_VIEW_SUSPENDED"
     sql_state = "55000"
 
-    def __init__(self, *, name: str) -> None:
+    def __init__(self, *, name: str, because: str | None = None) -> None:
         self.name = name
+        why = "" if because is None else f": {because}"
         super().__init__(
-            f"The materialized view {name} is suspended. To refresh it again, run ALTER "
+            f"The materialized view {name} is suspended{why}. To refresh it again, run ALTER "
             f"MATERIALIZED VIEW {name} RESUME."
         )
+
+
+class ViewRedefinedError(CommitConflictError):
+    """A materialized view has got another query while its old one was evaluated."""
+
+    def __init__(self, *, table: str) -> None:
+        reason = "ALTER MATERIALIZED VIEW has given it another query"
+        super().__init__(table=table, snapshot_id=None, operation="REFRESH", reason=reason)
 
 
 class NotIncrementalError(TableStoreError):

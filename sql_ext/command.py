@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.planner.jobs.dependents import stated_fate
 from table_store.catalog.planner.jobs.job_registry import listed_job, listed_jobs, stop_job
 from table_store.catalog.planner.jobs.job_rows import (
     DETAIL_COLUMNS,
@@ -20,8 +21,8 @@ from table_store.catalog.planner.jobs.job_rows import (
 )
 from table_store.catalog.planner.jobs.materialized_view_requests import (
     change_upkeep,
+    listed_materialized_views,
     materialized_view,
-    names_of_materialized_views,
     refresh_materialized_view,
 )
 from table_store.catalog.planner.jobs.streaming_insert import check_setting
@@ -46,6 +47,7 @@ from table_store.sql_ext.statements.statements import (
     DescribeJob,
     DropTemporaryTable,
     ExecuteStatementSet,
+    FatedStatement,
     PartitionTerm,
     ResetOption,
     SetOption,
@@ -192,6 +194,12 @@ def _drop_temporary(session: PlannerSession, command: DropTemporaryTable) -> Row
     return []
 
 
+def _fated(session: PlannerSession, command: FatedStatement) -> Rows:
+    with stated_fate(command.fate):
+        session.spark.sql(command.sql)
+    return []
+
+
 def _refresh(session: PlannerSession, command: RefreshMaterializedView) -> Rows:
     relation = require_managed(session, command.name)
     done = refresh_materialized_view(session, relation, is_full=command.is_full)
@@ -205,8 +213,18 @@ def _alter_view(session: PlannerSession, command: AlterMaterializedView) -> Rows
 
 def _show_views(session: PlannerSession, command: ShowMaterializedViews) -> Rows:
     relation = require_managed(session, (*command.namespace, "any"))
-    found = names_of_materialized_views(session, relation)
-    return [{"namespace": namespace, "view": name} for namespace, name in found]
+    found = listed_materialized_views(session, relation)
+    return [
+        {
+            "namespace": view.identifier.namespace,
+            "view": view.identifier.name,
+            "state": "suspended" if view.upkeep.is_suspended else "active",
+            "policy": view.upkeep.policy.value,
+            "schedule": None if view.upkeep.schedule is None else view.upkeep.schedule.sql,
+            "barrier": view.barrier,
+        }
+        for view in found
+    ]
 
 
 def _show_jobs(session: PlannerSession, _: ShowJobs) -> Rows:
@@ -274,6 +292,7 @@ COMMANDS: Final[Mapping[type[RunnableCommand], CommandKind]] = {
     ResetOption: CommandKind((), _reset),
     CreateCatalog: CommandKind((), _create_catalog),
     DropTemporaryTable: CommandKind((), _drop_temporary),
+    FatedStatement: CommandKind((), _fated),
     AlterMaterializedView: CommandKind((), _alter_view),
     RefreshMaterializedView: CommandKind(
         (
@@ -288,7 +307,15 @@ COMMANDS: Final[Mapping[type[RunnableCommand], CommandKind]] = {
         _refresh,
     ),
     ShowMaterializedViews: CommandKind(
-        (("namespace", pa.string()), ("view", pa.string())), _show_views
+        (
+            ("namespace", pa.string()),
+            ("view", pa.string()),
+            ("state", pa.string()),
+            ("policy", pa.string()),
+            ("schedule", pa.string()),
+            ("barrier", pa.int64()),
+        ),
+        _show_views,
     ),
     ShowJobs: CommandKind(JOB_COLUMNS, _show_jobs),
     DescribeJob: CommandKind(DETAIL_COLUMNS, _describe_job),

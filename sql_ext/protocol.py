@@ -14,6 +14,7 @@ from table_store.sql_ext.statements.statements import (
     DescribeJob,
     DropTemporaryTable,
     ExecuteStatementSet,
+    FatedStatement,
     ResetOption,
     SetOption,
     ShowCreateTable,
@@ -45,6 +46,7 @@ RunnableCommand: TypeAlias = (
     | DropTemporaryTable
     | ExecuteStatementSet
     | ExplainedCommand
+    | FatedStatement
     | RefreshMaterializedView
     | ResetOption
     | SetOption

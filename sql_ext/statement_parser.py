@@ -9,6 +9,7 @@ from table_store.sql_ext.lexer.token_cursor import TokenCursor
 from table_store.sql_ext.statements.alter_view import parse_alter_view
 from table_store.sql_ext.statements.create_table import parse_create_table
 from table_store.sql_ext.statements.create_view import parse_create_view
+from table_store.sql_ext.statements.fated_statement import parse_fated_alter, parse_fated_drop
 from table_store.sql_ext.statements.job_command import (
     parse_describe_job,
     parse_end,
@@ -34,6 +35,7 @@ from table_store.sql_ext.statements.table_command import (
     parse_use_catalog,
 )
 from table_store.sql_ext.statements.view_command import (
+    parse_describe_view,
     parse_drop_view,
     parse_refresh,
     parse_show_create_view,
@@ -88,13 +90,21 @@ def _parse_command(cursor: TokenCursor) -> Command | None:
     return None if parse is None else parse(cursor)
 
 
+def _parse_describe(cursor: TokenCursor) -> Command | None:
+    return parse_describe_job(cursor) or parse_describe_view(cursor) or parse_describe(cursor)
+
+
 _PARSERS: dict[str, Callable[[TokenCursor], Command | None]] = {
     "CREATE": lambda cursor: parse_create_view(cursor) or parse_create_table(cursor),
     "REPLACE": parse_create_table,
-    "ALTER": lambda cursor: parse_alter_view(cursor) or parse_compact(cursor),
-    "DESC": lambda cursor: parse_describe_job(cursor) or parse_describe(cursor),
-    "DESCRIBE": lambda cursor: parse_describe_job(cursor) or parse_describe(cursor),
-    "DROP": lambda cursor: parse_drop_view(cursor) or parse_drop_temporary_table(cursor),
+    "ALTER": lambda cursor: (
+        parse_fated_alter(cursor) or parse_alter_view(cursor) or parse_compact(cursor)
+    ),
+    "DESC": _parse_describe,
+    "DESCRIBE": _parse_describe,
+    "DROP": lambda cursor: (
+        parse_fated_drop(cursor) or parse_drop_view(cursor) or parse_drop_temporary_table(cursor)
+    ),
     "REFRESH": parse_refresh,
     "SET": parse_set,
     "RESET": parse_reset,

@@ -35,6 +35,7 @@ from table_store.sql_ext.statements.statements import (
 from table_store.sql_ext.statements.view_statements import (
     AlterViewAsTable,
     DefineMaterializedView,
+    DescribeMaterializedView,
     DropMaterializedView,
     RefreshMaterializedView,
 )
@@ -70,6 +71,11 @@ def _command(
         return SparkStatement(sql=f"ALTER TABLE {quoted_parts(command.name)} {command.action}")
     if isinstance(command, DropMaterializedView):
         return SparkStatement(sql=_drop_view(session, command))
+    if isinstance(command, DescribeMaterializedView):
+        materialized_view(session, require_managed(session, command.name))
+        if not command.is_extended:
+            return SparkStatement(sql=f"DESCRIBE TABLE {quoted_parts(command.name)}")
+        command = DescribeExtended(command.name)
     if isinstance(command, DescribeExtended | ShowCreateTable) and not _is_managed(
         session, command.name
     ):

@@ -41,7 +41,7 @@ class UpkeepChange:
         """
         changed = upkeep
         if self.is_suspended is not None:
-            changed = replace(changed, is_suspended=self.is_suspended)
+            changed = replace(changed, is_suspended=self.is_suspended, suspended_because=None)
         if self.policy is not None:
             changed = replace(changed, policy=self.policy)
         if self.schedule_change is not None:

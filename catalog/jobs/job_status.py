@@ -32,9 +32,11 @@ class JobStatus:
         rule: of the epoch of `barrier`.
         reason: why it was this rule.
         rows_changed: rows inserted into and deleted from the sink since the start.
+        rows_absent: deletes that found no row in the sink since the start; others had taken it.
         failures: failed epochs since the last good one.
         error: of the last epoch, if it failed.
         sources: the snapshots that the sink has followed, by the directories of the sources.
+        created: when the sources were created, likewise, ms since 1970.
         rollback: the sink's last rollback when it followed them.
         noted_ms: when the sources were last told what the job needs of them.
     """
@@ -46,9 +48,11 @@ class JobStatus:
     rule: str | None = None
     reason: str | None = None
     rows_changed: int = 0
+    rows_absent: int = 0
     failures: int = 0
     error: str | None = None
     sources: Mapping[str, int] | None = None
+    created: Mapping[str, int] | None = None
     rollback: int = 0
     noted_ms: int = 0
 

@@ -96,7 +96,8 @@ def _query_rows(
     barrier = None if progress is None else _time_text(progress.barrier, zone)
     upkeep = schema.upkeep
     schedule = None if upkeep.schedule is None else upkeep.schedule.sql
-    state = "suspended" if upkeep.is_suspended else "active"
+    because = "" if upkeep.suspended_because is None else f": {upkeep.suspended_because}"
+    state = f"suspended{because}" if upkeep.is_suspended else "active"
     return (
         DescribeRow("query", schema.query.text, "query whose result the rows are"),
         DescribeRow("barrier", barrier, "when the rows were the query's result"),

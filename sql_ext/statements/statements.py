@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from table_store.catalog.definition.fate import Fate
 from table_store.sql_ext.statements.view_statements import (
     AlterMaterializedView,
     AlterViewAsTable,
     DefineMaterializedView,
+    DescribeMaterializedView,
     DropMaterializedView,
     RefreshMaterializedView,
     ShowCreateMaterializedView,
@@ -111,6 +113,17 @@ class DropTemporaryTable:
 
     name: tuple[str, ...]
     if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FatedStatement:
+    """DROP TABLE, DROP MATERIALIZED VIEW or ALTER TABLE that says what becomes of dependents.
+
+    `sql` is the statement without that word.
+    """
+
+    sql: str
+    fate: Fate
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +247,8 @@ Command = (
     | DescribeJob
     | StopJob
     | ExecuteStatementSet
+    | FatedStatement
+    | DescribeMaterializedView
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from table_store.sql_ext.lexer.token_cursor import TokenCursor
 from table_store.sql_ext.statements.view_statements import (
+    DescribeMaterializedView,
     DropMaterializedView,
     RefreshMaterializedView,
     ShowCreateMaterializedView,
@@ -29,6 +30,25 @@ def parse_drop_view(cursor: TokenCursor) -> DropMaterializedView | None:
     name = cursor.name()
     cursor.expect_statement_end()
     return DropMaterializedView(name, if_exists)
+
+
+def parse_describe_view(cursor: TokenCursor) -> DescribeMaterializedView | None:
+    """Read `DESC[RIBE] [EXTENDED] MATERIALIZED VIEW [EXTENDED] name`; None for other DESCRIBEs."""
+    mark = cursor.mark()
+    cursor.advance()
+    is_extended = _accept_extended(cursor)
+    if cursor.accept_words("MATERIALIZED", "VIEW") and not cursor.at_statement_end():
+        is_extended = _accept_extended(cursor) or is_extended
+        name = cursor.name()
+        cursor.expect_statement_end()
+        return DescribeMaterializedView(name, is_extended)
+    cursor.reset(mark)
+    return None
+
+
+def _accept_extended(cursor: TokenCursor) -> bool:
+    is_name = not cursor.at_identifier(1)
+    return not is_name and any(map(cursor.accept_words, ("EXTENDED", "FORMATTED")))
 
 
 def parse_show_views(cursor: TokenCursor) -> ShowMaterializedViews | None:

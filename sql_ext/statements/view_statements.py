@@ -69,6 +69,14 @@ class ShowMaterializedViews:
 
 
 @dataclass(frozen=True, slots=True)
+class DescribeMaterializedView:
+    """`DESCRIBE [EXTENDED] MATERIALIZED VIEW name`."""
+
+    name: tuple[str, ...]
+    is_extended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ShowCreateMaterializedView:
     """`SHOW CREATE MATERIALIZED VIEW name`."""
 

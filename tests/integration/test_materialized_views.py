@@ -214,7 +214,7 @@ def test_it_is_a_table_for_every_reader(spark: SparkSession) -> None:
     spark.sql("CALL sys.rollback(table => 'per_item', snapshot => 1)")
     assert refreshed(spark, "per_item") == [("per_item", "full", 2)]
     listed = spark.sql("SHOW MATERIALIZED VIEWS IN default").collect()
-    assert ("default", "per_item") in {tuple(row) for row in listed}
+    assert ("default", "per_item") in {tuple(row)[:2] for row in listed}
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_when_changes_cannot_be_used(spark: SparkSession) -> None:
     assert told()[:2] == ("full", "default.followed was changed without change tracking")
     spark.sql("ALTER TABLE followed ADD COLUMN w INT")
     spark.sql("DELETE FROM followed WHERE id = 7")
-    assert told()[:2] == ("full", "default.followed has other columns or options by now")
+    assert told()[:2] == ("incremental", "changed: default.followed")
     spark.sql("CALL sys.rollback(table => 'followed', snapshot => 2)")
     assert told()[0] in ("incremental", "full")
     spark.sql("CREATE OR REPLACE TABLE followed AS SELECT 1L AS id, 2 AS v")
@@ -278,9 +278,11 @@ def test_a_table_that_is_made_again_in_its_directory(spark: SparkSession) -> Non
     spark.sql("CREATE TABLE made (v INT)")
     spark.sql("INSERT INTO made VALUES (2), (3), (3)")
     assert path_of(spark, "made") == before
+    plan = str(spark.sql("EXPLAIN REFRESH MATERIALIZED VIEW view_of_made").collect()[0][0])
+    assert "Rule: full (default.made is another table by now)" in plan
+    spark.sql("ALTER MATERIALIZED VIEW view_of_made RESUME")
     (below, above) = spark.sql("REFRESH MATERIALIZED VIEW above_made").collect()
-    assert (below.rule, above.rule) == ("full", "incremental")
-    assert below.reason.endswith("made is another table by now")
+    assert (below.rule, above.rule) == ("none", "incremental")
     assert rows(spark.table("view_of_made")) == rows(spark.table("made"))
     assert [row.n for row in spark.table("above_made").collect()] == [3]
 

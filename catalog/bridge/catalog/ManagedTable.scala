@@ -22,6 +22,9 @@ class ManagedTable(relation: Requests.RelationReference, definition: Answers.Des
     with SupportsSchemaEvolution {
   val reference: Requests.TableReference = Requests.TableReference(relation, definition.handle)
 
+  /** The same table with the same columns at another version, whatever its columns were called then. */
+  def at(version: String): ManagedTable = ManagedTable(relation, definition.at(version))
+
   override def name(): String = definition.name
   override def toString: String = s"TableStoreTable ${name()}"
   override def version(): String = definition.version.orNull

@@ -120,7 +120,7 @@ case class StreamingInsert(table: Requests.TableReference, text: String, options
   override def run(session: SparkSession): Seq[Row] = {
     val user = session.asInstanceOf[classic.SparkSession]
     val started = PlannerProcess.ask(
-      Requests.StartJob(table, JobQuery.stored(user, text), options, SessionCatalogMirror.isAskedFor))
+      Requests.StartJob(table, JobQuery.storedInsert(user, text), options, SessionCatalogMirror.isAskedFor))
     val job = Jobs.start(user, started)
     if (started.waits) {
       job.await()

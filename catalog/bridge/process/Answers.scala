@@ -127,6 +127,10 @@ object Answers {
     val rowId = member[Seq[String]]("rowId")
     val updateAsDeleteAndInsert = member[Boolean]("updateAsDeleteAndInsert")
     val handle = member[JValue]("handle")
+
+    /** The same columns, read as they were at another version. */
+    def at(version: String): DescribedTable = new DescribedTable(
+      json.merge(JObject("version" -> JString(version), "handle" -> JObject("snapshotId" -> JInt(BigInt(version))))))
   }
   class ForeignDefinition(json: JValue) extends Answer(json) with LoadedTable {
     val provider = member[String]("provider")

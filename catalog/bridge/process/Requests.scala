@@ -78,6 +78,7 @@ object Requests {
     val advance = "advance"
     val drain = "drain"
     val stop = "stop"
+    val suspend = "suspend"
   }
   object RefusedStatement {
     val select = "SELECT"
@@ -139,8 +140,8 @@ object Requests {
   // Materialized views
 
   case class StoredQuery(
-      text: String, currentCatalog: String, currentNamespace: Seq[String], settings: Map[String, String])
-      extends Record
+      text: String, currentCatalog: String, currentNamespace: Seq[String], settings: Map[String, String],
+      columns: Seq[String] = Nil) extends Record
 
   /** Asks how a query follows the changes of its tables. */
   case class ExplainQuery(query: StoredQuery, isView: Boolean) extends Request[Answers.ExplainedQuery]
@@ -152,9 +153,10 @@ object Requests {
   case class QueryNode(kind: String, parent: Int, source: Option[Int], keys: Int, rounded: Option[String])
       extends Record
 
-  /** What the planner asks of an analysed query; `sources` are managed tables. */
+  /** What the planner asks of an analysed query; `sources` are managed tables, of which it uses `columns`. */
   case class QueryFacts(
-      schema: String, sources: Seq[TableReference], others: Seq[String], functions: Seq[String],
+      schema: String, sources: Seq[TableReference], columns: Seq[Seq[String]], others: Seq[String],
+      functions: Seq[String],
       isDeterministic: Boolean, nodes: Seq[QueryNode], keptKeys: Seq[Int],
       plan: String) extends Record
 

@@ -55,15 +55,42 @@ object JobPlan {
   private def comparable(keys: Seq[Seq[Expression]]): Seq[Seq[Expression]] =
     if (keys.head.isEmpty || keys.flatten.exists(_.dataType.existsRecursively(_.isInstanceOf[MapType]))) Nil else keys
 
-  /** What is the same each time the query is analysed, as long as it and the views in it mean the same, and the columns
-    * that it uses. */
+  /** The columns that a query uses of each managed table in its plan, in the plan's order. */
+  def columns(plan: LogicalPlan): Seq[Seq[String]] = {
+    val isUsed = used(pruned(plan))
+    plan.collect { case relation @ JobTables.Managed(_) => relation.output.filter(isUsed.contains).map(_.name) }
+  }
+  private def used(plan: LogicalPlan): AttributeSet =
+    plan.collectWithSubqueries { case node => node.references }.foldLeft(plan.outputSet)(_ ++ _)
+
+  /** The plan without columns that do not reach the result, be it that a `*` has them. */
+  private def pruned(plan: LogicalPlan): LogicalPlan = {
+    def step(before: LogicalPlan): LogicalPlan = {
+      val isUsed = used(before)
+      val narrow = before.transformWithSubqueries { case relation: DataSourceV2Relation =>
+        relation.copy(output = relation.output.filter(isUsed.contains))
+      }
+      ColumnPruning(RemoveNoopOperators(narrow))
+    }
+    val steps = Iterator.iterate(ColumnPruning(plan))(step).take(maxDepth).toSeq
+    steps.sliding(2).collectFirst { case Seq(before, after) if before.fastEquals(after) => after }.getOrElse(steps.last)
+  }
+
+  /** What is the same each time the query is analysed, as long as it and the views in it mean the same, whatever its
+    * tables and their columns are called. Which they are is not in it. */
   def fingerprint(plan: LogicalPlan): String = {
-    val used = plan.collectWithSubqueries { case node => node.references }.foldLeft(plan.outputSet)(_ ++ _)
-    val narrow = plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
-      relation.copy(output = relation.output.filter(used.contains))
+    val narrow = pruned(plan).transformWithSubqueries { case relation @ JobTables.Managed(_) =>
+      LocalRelation(relation.output, Nil)
+    }
+    val nameless = narrow.transformAllExpressionsWithSubqueries {
+      case column: AttributeReference => column.withName("c")
+      case OuterReference(column: AttributeReference) => OuterReference(column.withName("c"))
+      case alias: Alias =>
+        alias.copy(name = "c")(alias.exprId, alias.qualifier, alias.explicitMetadata, alias.nonInheritableMetadataKeys)
     }
     val constants = narrow.collectWithSubqueries { case known: LocalRelation => known.data.map(_.toString) }
-    val text = narrow.treeString(verbose = true, maxFields = Int.MaxValue) + constants.mkString
+    val travels = plan.collectWithSubqueries { case relation: DataSourceV2Relation => relation.timeTravelSpec }
+    val text = nameless.treeString(verbose = true, maxFields = Int.MaxValue) + constants.mkString + travels.mkString
     // Numbers of columns and of variables are given anew by each analysis.
     val numbers = mutable.Map.empty[String, Int]
     val renumbered = number.replaceAllIn(

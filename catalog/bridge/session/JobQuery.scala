@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{
   AppendData,
   Filter,
+  InsertIntoStatement,
   Join,
   JoinHint,
   LocalRelation,
@@ -35,12 +36,26 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
   session.sessionState.catalogManager.setCurrentNamespace(query.currentNamespace.toArray)
 
   private val analysed: LogicalPlan = session.withActive {
-    val parsed = session.sessionState.sqlParser.parsePlan(query.text)
+    val parsed = session.sessionState.sqlParser.parsePlan(query.text) match {
+      case insert: InsertIntoStatement if query.columns.nonEmpty =>
+        insert.copy(query = known(session.sessionState.executePlan(insert.query).analyzed))
+      case other => other
+    }
     val newest = StreamingStatements.anyMode(session.sessionState.executePlan(parsed).analyzed) match {
       case insert: AppendData => insert.query // with the table's columns, types and defaults
-      case select => select
+      case select => known(select)
     }
     JobTables.at(ExactSums(newest), versions)
+  }
+
+  /** A result without the columns that its `*` has had since the definition. As with Spark's views, of several columns
+    * with one name each stays at its turn. */
+  private def known(select: LogicalPlan): LogicalPlan = {
+    val isSame = session.sessionState.conf.resolver
+    val found = query.columns.zipWithIndex.map { case (name, at) =>
+      select.output.filter(column => isSame(column.name, name)).lift(query.columns.take(at).count(isSame(_, name)))
+    }
+    if (select.output.size == found.size || found.contains(None)) select else Project(found.flatten, select)
   }
   private val plan: LogicalPlan = session.withActive(JobPlan.normal(analysed, session.sessionState.optimizer))
   private val persisted = mutable.Buffer.empty[classic.DataFrame]
@@ -77,11 +92,13 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
     val expressions = analysed.collectWithSubqueries { case node => node.expressions }.flatten
     // Those of the plan itself first: they are the ones that its nodes name.
     val inPlan = plan.collect { case JobTables.Managed(table) => table.reference }
-    val inAll = analysed.collectWithSubqueries { case JobTables.Managed(table) => table.reference }
+    val inAll = analysed.collectWithSubqueries { case JobTables.Managed(table) => table.reference -> table.schema() }
+    val others = inAll.filterNot { case (table, _) => inPlan.contains(table) }
     val leaves = analysed.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
     compact(Requests.QueryFacts(
         schema = analysed.schema.asNullable.json,
-        sources = inPlan ++ inAll.diff(inPlan),
+        sources = inPlan ++ others.map(_._1),
+        columns = JobPlan.columns(plan) ++ others.map(_._2.fieldNames.toSeq),
         others = leaves.filterNot(JobQuery.isOwnOrConstant).map(_.simpleString(80)),
         functions = expressions.flatMap(_.collect { case function => function.prettyName }).distinct,
         isDeterministic = expressions.forall(_.deterministic),
@@ -212,9 +229,12 @@ object JobQuery {
 
   /** `versions` has those of tables, by directory, that are read as they were then. */
   def of(session: classic.SparkSession, text: String, catalog: String, namespace: java.util.List[String],
-      settings: java.util.Map[String, String], versions: java.util.Map[String, String]): JobQuery =
-    session.withActive(new JobQuery(
-        session, Requests.StoredQuery(text, catalog, namespace.asScala.toSeq, settings.asScala.toMap), versions))
+      settings: java.util.Map[String, String], columns: java.util.List[String], versions: java.util.Map[String, String])
+      : JobQuery = {
+    val query =
+      Requests.StoredQuery(text, catalog, namespace.asScala.toSeq, settings.asScala.toMap, columns.asScala.toSeq)
+    session.withActive(new JobQuery(session, query, versions))
+  }
 
   /** Settings that change what a query means: stored even where they have their defaults. */
   private val meaning = Seq(
@@ -236,6 +256,15 @@ object JobQuery {
       ViewHelper.sqlConfigsToProps(state.conf, "") ++ meaning.map(key => key -> state.conf.getConfString(key))
     )
   }
+
+  /** The same of an INSERT. */
+  def storedInsert(user: classic.SparkSession, text: String): Requests.StoredQuery =
+    user.sessionState.sqlParser.parsePlan(text) match {
+      case insert: InsertIntoStatement =>
+        val query = StreamingStatements.anyMode(user.sessionState.executePlan(insert.query).analyzed)
+        stored(user, text).copy(columns = query.output.map(_.name))
+      case _ => stored(user, text)
+    }
 
   /** A session that has the catalogs of a user's, and no other setting of it. */
   def besides(user: classic.SparkSession): classic.SparkSession = {

@@ -2,7 +2,6 @@ package org.apache.spark.sql.tablestore
 
 import org.apache.spark.sql.catalyst.analysis.AsOfVersion
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
-import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /** The tables that a job's query reads, and the versions at which it reads them. */
@@ -19,7 +18,10 @@ object JobTables {
   def at(relation: DataSourceV2Relation, version: String): LogicalPlan =
     if (version == relation.table.version()) relation
     else if (version == "0") LocalRelation(relation.output, Nil)
-    else relation.copy(table = relation.catalog.get.asTableCatalog.loadTable(relation.identifier.get, version))
+    else relation.table match {
+      case table: ManagedTable => relation.copy(table = table.at(version))
+      case other => throw new IllegalStateException(s"${other.name} is no managed table")
+    }
 
   /** A plan that reads each table at the version with which it was loaded. */
   def pinned(plan: LogicalPlan): LogicalPlan = plan.transformWithSubqueries { case Pinned(pinned) => pinned }

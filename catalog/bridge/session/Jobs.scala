@@ -23,6 +23,7 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) extends Loggi
   val commitUser: String = started.commitUser
   @volatile var listed: String = started.listed
   @volatile var error: Option[String] = None
+  @volatile private var why: Option[String] = None
 
   private val thread = new Thread(() => session.withActive(run()), s"table-store-job-$name")
   thread.setDaemon(true)
@@ -37,6 +38,13 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) extends Loggi
     if (!drains) context.cancelJobGroup(id)
   }
 
+  /** Ends the job in the middle of an epoch, because it cannot go on. */
+  def suspend(reason: String): Unit = {
+    why = Some(reason)
+    commands.add(Requests.JobCommand.suspend)
+    context.cancelJobGroup(id)
+  }
+
   private def run(): Unit =
     try {
       context.setJobGroup(id, s"job $name")
@@ -46,7 +54,8 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) extends Loggi
       while (!isOver && !context.isStopped) {
         var pauseMs = lookMs
         try {
-          val answer = PlannerProcess.ask(Requests.AdvanceJob(listed, command, lost))
+          val told = if (command == Requests.JobCommand.suspend) why else lost
+          val answer = PlannerProcess.ask(Requests.AdvanceJob(listed, command, told))
           lost = None
           listed = answer.listed
           error = answer.error
@@ -55,7 +64,7 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) extends Loggi
         } catch {
           case NonFatal(failure) =>
             lost = Some(String.valueOf(failure.getMessage))
-            isOver = command == Requests.JobCommand.stop
+            isOver = command == Requests.JobCommand.stop || command == Requests.JobCommand.suspend
             if (!context.isStopped) logWarning(s"Job $name goes on after: ${failure.getMessage}")
         }
         if (!isOver) command = next(pauseMs).getOrElse(command)
@@ -98,6 +107,12 @@ object Jobs {
   /** Stops a job and returns when it has ended. */
   def stop(id: String, drains: Boolean): Unit = jobs.find(_.id == id).foreach { job =>
     job.stop(drains)
+    job.await()
+  }
+
+  /** Suspends a job, if it runs, and returns when it has ended. */
+  def suspend(id: String, reason: String): Unit = running.find(_.id == id).foreach { job =>
+    job.suspend(reason)
     job.await()
   }
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
 
-from table_store.catalog.errors import JobHistoryLostError, ViewKeyError
-from table_store.catalog.jobs.progress import Followed, Progress, SinkState, write_progress
+from table_store.catalog.errors import JobHistoryLostError, ViewKeyError, ViewRedefinedError
+from table_store.catalog.jobs.progress import Followed, Progress, write_progress
 from table_store.catalog.jobs.sink_commit import commit_properties
-from table_store.catalog.names.identifier import quoted_parts
+from table_store.catalog.names.identifier import quoted, quoted_parts
+from table_store.catalog.planner.jobs.bag_difference import present_rows
+from table_store.catalog.planner.jobs.consumers import note_consumer
 from table_store.catalog.planner.jobs.delta import query_delta
 from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes, inserts
 from table_store.catalog.planner.jobs.job_query import JobQuery
@@ -41,6 +43,7 @@ class Refreshed:
 
     Attributes:
         snapshot: of the sink, with the rows of the barrier; 0 if it has none.
+        rows_absent: deletes that found no row in a table without key; others had taken it.
     """
 
     view: str
@@ -51,6 +54,7 @@ class Refreshed:
     rows_changed: int
     milliseconds: int
     snapshot: int
+    rows_absent: int = 0
 
 
 def advance(
@@ -67,32 +71,39 @@ def advance(
 
     Raises:
         CommitConflictError: another epoch of the same job was faster.
+        ViewRedefinedError: the sink is a view that has got another query since it was looked at. It
+            may have rows of the old one, which the next epoch with the new query replaces.
         NotIncrementalError: the sink's policy is INCREMENTAL STRICT, and that is not possible.
         ViewKeyError: the sink has a key, of which the result has two rows, or a NULL.
     """
     begin = time.monotonic()
     standing = Standing.of(sink)
+    check_definition(sink)
     followed = standing.followed()
     step = next_step(sink, query, followed, is_full=is_full, sink_rows=standing.rows)
     number = standing.next_barrier if barrier is None else barrier
-    rows_changed, reached = 0, standing.snapshot_id
+    written, reached = Written(), standing.snapshot_id
     if step.rule is not Rule.NONE:
         if number <= standing.barrier:
             raise _conflict(standing)
         snapshot = standing.snapshot
-        rows_changed = write_changes(session, sink, query, snapshot, number, step, followed)
-        found = standing.snapshot_after(number, is_changed=rows_changed > 0)
+        written = write_changes(session, sink, query, snapshot, number, step, followed)
+        check_definition(sink)
+        found = standing.snapshot_after(number, is_changed=written.rows_changed > 0)
         if found is None:
             raise _conflict(standing)
         reached = found
-        _write_progress(standing, query, number, is_changed=rows_changed > 0)
+        _write_progress(standing, query, number, is_changed=written.rows_changed > 0)
+    if sink.is_view:
+        note_consumer(sink, query.sources)
     return Refreshed(
         view=sink.name,
         barrier=number,
         rule=step.rule.value,
         reason=step.reason,
         rows_read=sum(source_rows(query)) if step.rule is Rule.FULL else step.row_count,
-        rows_changed=rows_changed,
+        rows_changed=written.rows_changed,
+        rows_absent=written.rows_absent,
         milliseconds=round((time.monotonic() - begin) * 1000),
         snapshot=reached,
     )
@@ -108,9 +119,23 @@ def planned_step(sink: Sink, query: JobQuery, *, is_full: bool) -> Step:
     return next_step(sink, query, standing.followed(), is_full=is_full, sink_rows=standing.rows)
 
 
+def check_definition(sink: Sink) -> None:
+    """Look whether a view still has the query with which it was looked up.
+
+    ALTER … AS commits its rows, publishes the query, and then looks for commits in between. An
+    epoch looks before its commit and after it. So one of both sees the other, and makes it good.
+
+    Raises:
+        ViewRedefinedError: it has another one.
+    """
+    if sink.is_view and sink.staged is None and sink.table.schema.query != sink.schema.query:
+        raise ViewRedefinedError(table=sink.name)
+
+
 def _write_progress(standing: Standing, query: JobQuery, barrier: int, *, is_changed: bool) -> None:
     sink, table = standing.sink, standing.sink.table
-    state = SinkState.of(table.latest_snapshot(), sink.job) if is_changed else standing.state
+    # Not the last snapshot's state, for it may be that of another epoch, which came next.
+    state = replace(standing.state, commit=barrier) if is_changed else standing.state
     done = Progress(barrier=barrier, followed=query.followed, sink=state)
     write_progress(table.file_io, table.path, done, sink.job)
 
@@ -124,6 +149,26 @@ def _conflict(standing: Standing) -> CommitConflictError:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How many changes of the sink's rows were committed, and how many deletes found no row."""
+
+    rows_changed: int = 0
+    rows_absent: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Changes:
+    """Rows to insert into the sink and to delete from it.
+
+    `depend_on_sink`: they are wrong if others have changed the sink since the snapshot.
+    """
+
+    rows: DataFrame
+    depend_on_sink: bool
+    absent: int = 0
+
+
 def write_changes(
     session: PlannerSession,
     sink: Sink,
@@ -132,8 +177,8 @@ def write_changes(
     barrier: int,
     step: Step,
     followed: Followed | None = None,
-) -> int:
-    """Commit what brings the sink from a snapshot to the result; how many changes there are.
+) -> Written:
+    """Commit what brings the sink from a snapshot to the result.
 
     `followed` is what the sink's rows are the result of, if that is known.
 
@@ -141,8 +186,11 @@ def write_changes(
         CommitConflictError, ViewKeyError: see `advance`.
     """
     try:
-        rows = _changed_rows(sink, query, snapshot, step, followed)
-        return 0 if rows is None else _written(session, sink, query, snapshot, barrier, rows)
+        found = _changed_rows(sink, query, snapshot, step, followed)
+        if found is None:
+            return Written()
+        changed = _written(session, sink, query, snapshot, barrier, found)
+        return Written(changed, found.absent)
     except CapturedException as error:
         raised = raised_text(session, error, BAD_KEY)
         if raised is None:
@@ -164,31 +212,82 @@ def _changed_rows(
     snapshot: Snapshot | None,
     step: Step,
     followed: Followed | None,
-) -> DataFrame | None:
-    """The rows to insert into the sink and to delete from it; None if there are none."""
-    names, key = sink.written, sink.schema.primary_key
-    before = None
-    if snapshot is not None and not sink.is_shared:
-        # It holds the result as it was: a refresh is incremental only if nobody else wrote it.
-        name = quoted_parts(sink.parts)
-        before = query.sql(f"SELECT * FROM {name} VERSION AS OF {snapshot.id}")
-    if step.rule is Rule.INCREMENTAL:
-        delta = query_delta(query, step.changes, before)
-        if not delta:
-            return None
-        changed = query.changes(delta, names) if step.is_small else changes(delta, names)
-        if changed is None or not key:
-            return changed
-        return keyed_changes(changed, names, key, before, is_small=step.is_small)
+) -> _Changes | None:
+    """What brings the sink from a snapshot to the result; None if nothing is to be done."""
     if sink.is_shared:
-        changed = _result_changes(sink, query, followed)
-        return keyed_changes(changed, names, key, None, is_small=False) if key else changed
-    new = query.rows()
-    if before is None:
-        return keyed_inserts(new, names, key) if key else inserts(new, names)
+        return _changes_of_shared(sink, query, snapshot, step, followed)
+    names, key = sink.written, sink.schema.primary_key
+    # It holds the result as it was, because nobody else writes it.
+    before = None if snapshot is None else _rows_of(sink, query, snapshot)
+    changed: DataFrame | None
+    if step.rule is Rule.INCREMENTAL:
+        changed = _increment(sink, query, step, before)
+        if changed is not None and key:
+            changed = keyed_changes(changed, names, key, before, is_small=step.is_small)
+    elif before is None:
+        new = query.rows()
+        changed = keyed_inserts(new, names, key) if key else inserts(new, names)
+    elif key:
+        changed = keyed_differences(query.rows(), before, names, key)
+    else:
+        changed = changes([(query.rows(), 1), (before, -1)], names)
+    return None if changed is None else _Changes(rows=changed, depend_on_sink=True)
+
+
+def _changes_of_shared(
+    sink: Sink,
+    query: JobQuery,
+    snapshot: Snapshot | None,
+    step: Step,
+    followed: Followed | None,
+) -> _Changes | None:
+    """The same where others also write the sink: what they wrote does not count."""
+    names, key = sink.written, sink.schema.primary_key
+    is_increment = step.rule is Rule.INCREMENTAL
+    changed = (
+        _increment(sink, query, step, None)
+        if is_increment
+        else _result_changes(sink, query, followed)
+    )
+    if changed is None:
+        return None
     if key:
-        return keyed_differences(new, before, names, key)
-    return changes([(new, 1), (before, -1)], names)
+        is_small = is_increment and step.is_small
+        rows = keyed_changes(changed, names, key, None, is_small=is_small)
+        return _Changes(rows=rows, depend_on_sink=False)
+    if followed is None or snapshot is None:
+        return _Changes(rows=changed, depend_on_sink=False)
+    return _changes_of_bag(query, changed, _rows_of(sink, query, snapshot))
+
+
+def _changes_of_bag(query: JobQuery, changed: DataFrame, present: DataFrame) -> _Changes | None:
+    """The changes without the deletes of rows that others have deleted."""
+    known = query.settled(changed)
+    if known is None:
+        return None
+    deletes = known.where(f"{CHANGE_TYPE} = 'delete'")
+    asked = deletes.count()
+    if not asked:
+        return _Changes(rows=known, depend_on_sink=False)
+    there = present_rows(deletes, present)
+    absent = asked - there.count()
+    rows = known.where(f"{CHANGE_TYPE} = 'insert'").unionAll(there) if absent else known
+    return _Changes(rows=rows, depend_on_sink=True, absent=absent)
+
+
+def _increment(
+    sink: Sink, query: JobQuery, step: Step, before: DataFrame | None
+) -> DataFrame | None:
+    delta = query_delta(query, step.changes, before)
+    if not delta:
+        return None
+    names = sink.written
+    return query.changes(delta, names) if step.is_small else changes(delta, names)
+
+
+def _rows_of(sink: Sink, query: JobQuery, snapshot: Snapshot) -> DataFrame:
+    names = ", ".join(map(quoted, sink.written))
+    return query.sql(f"SELECT {names} FROM {quoted_parts(sink.parts)} VERSION AS OF {snapshot.id}")
 
 
 def _result_changes(sink: Sink, query: JobQuery, followed: Followed | None) -> DataFrame:
@@ -209,9 +308,10 @@ def _written(
     query: JobQuery,
     snapshot: Snapshot | None,
     barrier: int,
-    rows: DataFrame,
+    found: _Changes,
 ) -> int:
     """Commit the changes of the sink's rows; how many there are."""
+    rows = found.rows
     request = Write(
         table=TableReference(
             relation=sink.relation,
@@ -231,9 +331,11 @@ def _written(
             COMMIT_IDENTIFIER.key: str(barrier),
         },
         # With a command, a commit of others since `snapshot` is a conflict.
-        command=None if sink.is_shared else "REFRESH",
+        command=("REFRESH" if sink.is_view else "INSERT") if found.depend_on_sink else None,
     )
-    properties = commit_properties(barrier, query.followed)
+    is_alone = not (sink.is_view or sink.is_shared)
+    alone_until = (0 if snapshot is None else snapshot.id) if is_alone else None
+    properties = commit_properties(barrier, query.followed, alone_until=alone_until)
     changed = write_with(session, request, session.bridge.JobQuery.written(rows._jdf), properties)
     if changed and sink.staged is None:
         recache(session, sink)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
@@ -14,11 +16,12 @@ from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.jobs.query_plan import QueryPlan
 from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes
+from table_store.catalog.planner.names.supposed_schema import supposed_schema
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.json_form import from_json
 from table_store.catalog.planner.protocol.materialized_views import QueryFacts
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.log_store.logged_table import open_logged
 
@@ -70,12 +73,18 @@ _OF_THE_TIME: Final = frozenset(
 class JobQuery:
     """A query over the snapshots at which its tables were when it was analysed.
 
-    `created` has the times (ms since 1970) when the tables were created, by directory.
+    Attributes:
+        session: in which it was analysed.
+        facts: what Spark says of it.
+        created: the times (ms since 1970) when the tables were created, by directory.
+        meaning: a fingerprint: the same as long as it and the views in it mean the same. Which
+            columns it uses counts, and their types, not what they and their tables are called.
     """
 
     session: PlannerSession
     facts: QueryFacts
     created: Mapping[str, int]
+    meaning: str
     _jvm_query: Any
 
     @classmethod
@@ -95,13 +104,14 @@ class JobQuery:
             query.current_catalog,
             list(query.current_namespace),
             dict(query.settings),
+            list(query.columns),
             {path: str(snapshot) for path, snapshot in snapshots.items()},
         )
         facts = from_json(QueryFacts, json.loads(analysed.facts()))
         _check(facts)
         paths = {source.table_handle.path for source in facts.sources}
         created = {path: open_logged(path).created_ms for path in paths}
-        return cls(session, facts, created, analysed)
+        return cls(session, facts, created, _meaning(facts, created), analysed)
 
     @property
     def sources(self) -> dict[str, int]:
@@ -115,10 +125,14 @@ class JobQuery:
             found[handle.path] = max(found.get(handle.path, 0), handle.snapshot_id or 0)
         return found
 
+    def used_fields(self, number: int) -> list[Field]:
+        """The columns that the query uses of the source of a number."""
+        return _used_fields(self.facts, number, self.created)
+
     @property
     def followed(self) -> Followed:
         """What the result is that of."""
-        return Followed(sources=self.sources, created=self.created, plan=self.facts.plan)
+        return Followed(sources=self.sources, created=self.created, plan=self.meaning)
 
     @property
     def always_changes(self) -> str | None:
@@ -195,6 +209,30 @@ class JobQuery:
 
 def _texts(versions: Mapping[int, int]) -> dict[int, str]:
     return {node: str(version) for node, version in versions.items()}
+
+
+def _meaning(facts: QueryFacts, created: Mapping[str, int]) -> str:
+    used = []
+    for number, source in enumerate(facts.sources):
+        if isinstance(source.handle, TableHandle):
+            fields = _used_fields(facts, number, created)
+            used.append([source.handle.path, *((f.id, f.type.sql_name()) for f in fields)])
+    return hashlib.sha256(json.dumps([facts.plan, used]).encode()).hexdigest()[:32]
+
+
+def _used_fields(facts: QueryFacts, number: int, created: Mapping[str, int]) -> list[Field]:
+    handle = facts.sources[number].table_handle
+    schema = supposed_schema(handle.path) or _schema(
+        handle.path, created[handle.path], handle.schema_id
+    )
+    names = schema.column_names
+    return [schema.field_named(name) for name in facts.columns[number] if name in names]
+
+
+@lru_cache(maxsize=1000)
+def _schema(path: str, _: int, schema_id: int) -> TableSchema:
+    """A schema of a table that was created at a time, which never changes."""
+    return open_logged(path).schema_store.get(schema_id)
 
 
 def _check(facts: QueryFacts) -> None:

@@ -41,6 +41,11 @@ def stop_job(session: PlannerSession, job: str, *, drains: bool) -> ListedJob:
     return listed_job(session, found.job.id)
 
 
+def suspend_job(session: PlannerSession, listed: ListedJob, reason: str) -> None:
+    """End a running job, which cannot go on for a reason."""
+    session.bridge.Jobs.suspend(listed.job.id, reason)
+
+
 def writing_queries(session: PlannerSession) -> list[str]:
     """What writes tables in this program: ids of streaming queries, commit users of jobs."""
     text = session.bridge.StreamWriters.all(session.spark._jsparkSession)

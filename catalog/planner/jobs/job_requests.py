@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Mapping
 from dataclasses import replace
 
 from py4j.protocol import Py4JJavaError
@@ -16,6 +15,8 @@ from table_store.catalog.errors import (
     WrongRelationKindError,
 )
 from table_store.catalog.jobs.job_status import JobState, JobStatus
+from table_store.catalog.jobs.sink_commit import is_alone
+from table_store.catalog.planner.jobs.consumers import note_consumer
 from table_store.catalog.planner.jobs.epoch import advance
 from table_store.catalog.planner.jobs.job_registry import listed_jobs, writing_queries
 from table_store.catalog.planner.jobs.sink import Sink
@@ -56,6 +57,7 @@ _log = logging.getLogger(__name__)
 _ERROR_LENGTH_MAX = 2_000
 _NOTE_MS = 60_000
 _CLOCK = SystemClock()
+_SOURCE_GONE = "TABLE_OR_VIEW_NOT_FOUND"
 
 
 def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
@@ -117,7 +119,9 @@ def advance_job(session: PlannerSession, request: AdvanceJob) -> AdvancedJob:
     """One epoch, whose failure is part of the answer; or the end of a job."""
     listed = ListedJob.of(request.listed)
     job, status = listed.job, listed.status
-    if request.lost is not None:
+    if request.command is JobCommand.SUSPEND:
+        status = replace(status, error=request.lost).ended(JobState.SUSPENDED)
+    elif request.lost is not None:
         status = status.failed(request.lost)
     if request.command is JobCommand.STOP:
         status = replace(status, failures=0, error=None).ended(JobState.STOPPED)
@@ -165,12 +169,13 @@ def _advanced(session: PlannerSession, job: Job, status: JobStatus) -> JobStatus
         access, managed = managed_table(session, job.sink)
         if managed.location != job.path:
             return status.failed(f"{job.sink_name} is another table by now").ended(JobState.FAILED)
-        status = _followed(session, access, managed, job, status).followed(now_ms)
-        return _noted(job, status, now_ms)
+        return _followed(session, access, managed, job, status, now_ms).followed(now_ms)
     except (NotFoundError, WrongRelationKindError) as error:
         return status.failed(str(error)).ended(JobState.FAILED)
     except (TableStoreError, CapturedException, Py4JJavaError) as error:
-        return status.failed(_text_of(error))
+        failed = status.failed(_text_of(error))
+        is_gone = isinstance(error, CapturedException) and error.getCondition() == _SOURCE_GONE
+        return failed.ended(JobState.SUSPENDED) if is_gone else failed
 
 
 def _followed(
@@ -179,25 +184,29 @@ def _followed(
     managed: ManagedTable,
     job: Job,
     status: JobStatus,
+    now_ms: int,
 ) -> JobStatus:
     table = _table(access, managed)
     _claim(table, job).take(_writer(job), writing_queries(session))
     latest = table.latest_snapshot()
     rollback = 0 if latest is None else latest.last_rollback
-    if status.barrier and rollback == status.rollback and _are_unchanged(status.sources or {}):
-        return status
     sink = Sink(
         relation=job.sink,
         access=access,
         table=table,
         schema=managed.schema,
         job=job.commit_user,
-        is_shared=True,
+        is_shared=not is_alone(table.snapshot_store, latest, job.commit_user),
         options=job.options,
     )
+    if status.barrier and rollback == status.rollback and _are_unchanged(status):
+        return _noted(sink, status, now_ms)
     query = insert_query(session, job.insert)
     done = advance(session, sink, query, is_full=False)
-    status = replace(status, sources=query.sources, rollback=rollback, noted_ms=0)
+    status = _noted(
+        sink, replace(status, sources=query.sources, created=query.created, noted_ms=0), now_ms
+    )
+    status = replace(status, rollback=rollback)
     if done.rule == Rule.NONE.value and status.barrier:
         return status
     return replace(
@@ -206,24 +215,28 @@ def _followed(
         rule=done.rule,
         reason=done.reason,
         rows_changed=status.rows_changed + done.rows_changed,
+        rows_absent=status.rows_absent + done.rows_absent,
     )
 
 
-def _noted(job: Job, status: JobStatus, now_ms: int) -> JobStatus:
+def _noted(sink: Sink, status: JobStatus, now_ms: int) -> JobStatus:
     """Tell the sources which of their snapshots the job goes on from, so that these stay."""
     if status.noted_ms + _NOTE_MS > now_ms:
         return status
-    for path, followed in (status.sources or {}).items():
-        open_logged(path).consumers.note(job.commit_user, followed + 1)
+    note_consumer(sink, status.sources or {})
     return replace(status, noted_ms=now_ms)
 
 
-def _are_unchanged(sources: Mapping[str, int]) -> bool:
-    """Whether each directory's newest snapshot still is the one that was followed."""
-    for path, followed in sources.items():
+def _are_unchanged(status: JobStatus) -> bool:
+    """Whether each directory still has the table and the snapshot that were followed."""
+    created = status.created or {}
+    for path, followed in (status.sources or {}).items():
         try:
-            latest = open_logged(path).latest_snapshot()
-        except MissingFileError:
+            table = open_logged(path)
+            latest = table.latest_snapshot()
+            if table.created_ms != created.get(path):
+                return False
+        except (MissingFileError, NotFoundError):
             return False
         if (0 if latest is None else latest.id) != followed:
             return False

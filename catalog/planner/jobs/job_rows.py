@@ -55,6 +55,7 @@ def job_details(listed: ListedJob) -> list[dict[str, Any]]:
         **job_row(listed),
         "started": started.isoformat(timespec="milliseconds"),
         "interval_ms": job.interval_ms,
+        "rows_absent": status.rows_absent,
         "statement": job.insert.text,
         "catalog": job.insert.current_catalog,
         "namespace": ".".join(job.insert.current_namespace),

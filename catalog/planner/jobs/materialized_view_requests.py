@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.definition.upkeep_change import UpkeepChange
 from table_store.catalog.errors import SuspendedViewError, WrongRelationKindError
-from table_store.catalog.jobs.progress import JOB_OF_VIEW
+from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.planner.jobs.epoch import Refreshed, recache
@@ -144,6 +144,8 @@ def change_upkeep(
 ) -> None:
     """ALTER MATERIALIZED VIEW SUSPEND, RESUME, SET REFRESH POLICY, … SCHEDULE.
 
+    RESUME of a view that a statement about another table has suspended also refreshes it.
+
     Raises:
         WrongRelationKindError: the name is that of another table.
         InvalidSchemaError: there is no schedule to change, or there is one already.
@@ -153,7 +155,12 @@ def change_upkeep(
     if change.policy is not None:
         changed = replace(view.schema, upkeep=change.applied(view.schema.upkeep))
         check_policy(replace(view, schema=changed), analysed_query(session, changed))
+    is_resumed = change.is_suspended is False and view.schema.upkeep.suspended_because is not None
+    if is_resumed:
+        analysed_query(session, view.schema)  # what has suspended it may still be there
     change_schema(view.table, lambda old: replace(old, upkeep=change.applied(old.upkeep)))
+    if is_resumed:
+        refresh_materialized_view(session, relation, is_full=False)
 
 
 def _with_upkeep(upkeep: Upkeep) -> Callable[[TableSchema], TableSchema]:
@@ -174,7 +181,8 @@ def refresh_materialized_view(
     """
     view = materialized_view(session, relation)
     if view.schema.upkeep.is_suspended:
-        raise SuspendedViewError(name=view.name)
+        because = view.schema.upkeep.suspended_because
+        raise SuspendedViewError(name=view.name, because=because)
     return refresh(session, view, is_full=is_full)
 
 
@@ -196,10 +204,19 @@ def materialized_view(session: PlannerSession, relation: RelationReference) -> S
     )
 
 
-def names_of_materialized_views(
+@dataclass(frozen=True, slots=True)
+class ListedView:
+    """A row of SHOW MATERIALIZED VIEWS; `barrier` is the last to which it was brought, if known."""
+
+    identifier: Identifier
+    upkeep: Upkeep
+    barrier: int | None
+
+
+def listed_materialized_views(
     session: PlannerSession, relation: RelationReference
-) -> list[tuple[str, str]]:
-    """(namespace, name) of the views in the namespace of `relation`, whose name has no meaning.
+) -> list[ListedView]:
+    """The views in the namespace of `relation`, whose name has no meaning, by name.
 
     Raises:
         NamespaceNotFoundError: it does not exist.
@@ -209,8 +226,11 @@ def names_of_materialized_views(
     for name in listed(session, relation.catalog, relation.namespace, (RelationKind.TABLE,)):
         try:
             managed = access.lifecycle.load(Identifier(relation.namespace[0], name))
+            if managed.schema.query is None:
+                continue
+            progress = read_progress(open_logged(managed.location).file_io, managed.location)
         except TableStoreError:
             continue  # it was dropped just now, or is damaged, which a statement about it tells
-        if managed.schema.query is not None:
-            found.append((managed.identifier.namespace, managed.identifier.name))
-    return sorted(found)
+        barrier = None if progress is None else progress.barrier
+        found.append(ListedView(managed.identifier, managed.schema.upkeep, barrier))
+    return sorted(found, key=lambda view: view.identifier.name)

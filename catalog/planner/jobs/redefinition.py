@@ -17,10 +17,10 @@ from table_store.catalog.errors import (
     NotIncrementalError,
     UnsupportedQueryError,
 )
-from table_store.catalog.jobs.progress import Progress, SinkState, write_progress
+from table_store.catalog.jobs.progress import Progress, write_progress
 from table_store.catalog.planner.jobs.epoch import write_changes
 from table_store.catalog.planner.jobs.job_query import JobQuery
-from table_store.catalog.planner.jobs.refresh import analysed_query, views_below
+from table_store.catalog.planner.jobs.refresh import analysed_query, refresh, views_below
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.standing import Standing
 from table_store.catalog.planner.jobs.step import Rule, Step, why_never_incremental
@@ -51,12 +51,15 @@ def redefine(session: PlannerSession, view: Sink, stored: StoredQuery) -> None:
     standing = Standing.of(view)
     snapshot, barrier = standing.snapshot, standing.next_barrier
     step = Step(Rule.FULL, "the query is another one")
-    if not write_changes(session, view, query, snapshot, barrier, step):
+    if not write_changes(session, view, query, snapshot, barrier, step).rows_changed:
         _commit_nothing(view, barrier, 0 if snapshot is None else snapshot.id)
-    state = SinkState.of(table.latest_snapshot(), view.job)
     change_schema(table, lambda old: replace(old, query=stored))
+    state = replace(standing.state, commit=barrier)
     done = Progress(barrier=barrier, followed=query.followed, sink=state)
     write_progress(table.file_io, table.path, done, view.job)
+    if Standing.of(view).state != state:
+        # A refresh of the old query came in between; see `epoch.check_definition`.
+        refresh(session, replace(view, schema=table.schema), is_full=False)
 
 
 def change_schema(table: FileStoreTable, change: Callable[[TableSchema], TableSchema]) -> None:

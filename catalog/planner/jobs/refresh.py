@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from table_store.catalog.definition.table_definition import columns_from_spark
-from table_store.catalog.errors import UnsupportedQueryError
+from table_store.catalog.errors import UnsupportedQueryError, ViewRedefinedError
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.names.warehouse import Warehouse
@@ -52,8 +53,12 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
         last = ledger.latest()
         jobs = list(_jobs(session, view, seen=set()))
         barrier = _barrier(ledger, last, view, jobs, is_full=is_full)
-        if barrier is not None:
+        if barrier is None:
+            continue
+        try:
             return _advanced(session, view, jobs, barrier, is_full=is_full)
+        except ViewRedefinedError:
+            view = replace(view, schema=view.table.schema)
 
 
 def ledger_of(warehouse: Warehouse) -> Ledger:

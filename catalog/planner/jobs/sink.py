@@ -43,6 +43,11 @@ class Sink:
         return tuple(field.name for field in self.schema.fields if field.generated is None)
 
     @property
+    def is_view(self) -> bool:
+        """Whether it is a materialized view, which nothing but its query changes."""
+        return self.schema.query is not None
+
+    @property
     def name(self) -> str:
         """The name as messages show it."""
         return self.access.qualified(self.identifier)

@@ -21,7 +21,7 @@ from table_store.storage.file_store.model.errors import (
     SnapshotNotFoundError,
     UntrackedChangesError,
 )
-from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.log_store.logged_table import open_logged
 
@@ -47,7 +47,7 @@ class SourceChange:
 
     Attributes:
         source: the table.
-        columns: their names.
+        columns: SQL for each of them over the table's changes.
         old: the snapshot up to which a view has followed; 0 before the first one.
         new: the snapshot up to which it is to follow.
         rows: about how many rows have been written between both.
@@ -64,7 +64,7 @@ class SourceChange:
         relation = self.source.relation
         name = quoted_parts((relation.catalog.name, *relation.namespace, relation.name))
         begin = f"{self.old} EXCLUSIVE" if self.old else "1"
-        columns = ", ".join(map(quoted, self.columns))
+        columns = ", ".join(self.columns)
         rows = query.settled(
             query.sql(
                 f"SELECT {columns}, _change_type FROM {name} "
@@ -82,12 +82,12 @@ class SourceChange:
         ]
 
 
-def another_table(query: JobQuery, followed: Followed) -> str | None:
-    """The name of a table that is not the one which was followed; None if all of them are."""
+def replaced_source(query: JobQuery, followed: Followed) -> str | None:
+    """The first table that is not the one of its name which was followed; None if all are."""
     for source in query.facts.sources:
         path = source.table_handle.path
         if followed.created.get(path) != query.created[path]:
-            return source.relation.text
+            return f"{source.relation.text} is another table by now"
     return None
 
 
@@ -101,11 +101,12 @@ def source_changes(
     """
     found = []
     for path, new in query.sources.items():
-        source = next(s for s in query.facts.sources if s.table_handle.path == path)
-        name, old = source.relation.text, known[path]
+        old = known[path]
         if old == new:
             continue
-        table = open_logged(path)
+        number = next(n for n, s in enumerate(query.facts.sources) if s.table_handle.path == path)
+        source = query.facts.sources[number]
+        name, table = source.relation.text, open_logged(path)
         mode = ChangeMode(deduplication=Deduplication.NET_CHANGES)
         try:
             after = table.snapshot_store.get(new)
@@ -116,46 +117,50 @@ def source_changes(
             return f"the changes of {name} since its snapshot {old} are no longer kept"
         except UntrackedChangesError:
             return f"{name} was changed without change tracking"
-        if before is not None and _reads_otherwise(table, before.schema_id, after.schema_id):
-            return f"{name} has other columns or options by now"
+        columns = _columns(query, number, table.schema_store.get(after.schema_id))
+        if isinstance(columns, str):
+            return f"{columns} of {name} is another one by now"
         rows = after.next_sequence - (1 if before is None else before.next_sequence)
         is_large = rows > max(ROWS_ALWAYS, CHANGED_SHARE_MAX * after.total_record_count)
         if is_cost_counted and is_large:
             return f"more than a quarter of {name} has changed"
-        columns = table.schema_store.get(after.schema_id).column_names
         found.append(SourceChange(source=source, columns=columns, old=old, new=new, rows=rows))
     return found
 
 
-def _reads_otherwise(table: FileStoreTable, old: int, new: int) -> bool:
-    """Whether two schemas differ in more than how the table, a view, is itself kept up to date."""
-    if old == new:
-        return False
-    before, after = table.schema_store.get(old), table.schema_store.get(new)
-    return (before.fields, before.options) != (after.fields, after.options)
+def _columns(query: JobQuery, number: int, after: TableSchema) -> tuple[str, ...] | str:
+    """SQL for the columns of a source as the query sees it, over changes read under `after`.
+
+    The table may have been altered since its last commit. A column that the query uses and that
+    was not there then, or with another type, is returned alone.
+    """
+    handle = query.facts.sources[number].table_handle
+    used = {field.id for field in query.used_fields(number)}
+    columns = []
+    for field in open_logged(handle.path).schema_store.get(handle.schema_id).fields:
+        then = after.field_with_id(field.id)
+        if then is not None and then.type == field.type:
+            columns.append(f"{quoted(then.name)} AS {quoted(field.name)}")
+        elif field.id in used:
+            return f"column {field.name}"
+        else:
+            columns.append(f"CAST(NULL AS {field.type.sql_name()}) AS {quoted(field.name)}")
+    return tuple(columns)
 
 
 def why_not_readable(query: JobQuery, followed: Followed) -> str | None:
     """Why the result cannot be computed as it was; None if it can."""
-    if followed.plan != query.facts.plan:
+    another = replaced_source(query, followed)
+    if another is not None:
+        return another
+    if followed.plan != query.meaning:
         return ANOTHER_PLAN
-    replaced = another_table(query, followed)
-    if replaced is not None:
-        return f"{replaced} is another table by now"
     for source in query.facts.sources:
-        path, name = source.table_handle.path, source.relation.text
-        old = followed.sources[path]
+        path, old = source.table_handle.path, followed.sources[source.table_handle.path]
         if not old:
             continue
-        table = open_logged(path)
         try:
-            before = table.snapshot_store.get(old)
+            open_logged(path).snapshot_store.get(old)
         except (MissingFileError, SnapshotNotFoundError):
-            return f"snapshot {old} of {name} is no longer kept"
-        then = {f.name: f.type for f in table.schema_store.get(before.schema_id).fields}
-        now = table.schema_store.get(source.table_handle.schema_id).fields
-        # A column that was not there then is in no query that was followed then.
-        changed = [f.name for f in now if then.get(f.name, f.type) != f.type]
-        if changed:
-            return f"column {changed[0]} of {name} has another type by now"
+            return f"snapshot {old} of {source.relation.text} is no longer kept"
     return None

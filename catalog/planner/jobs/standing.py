@@ -87,12 +87,12 @@ class Standing:
         if self.progress is not None and self.progress.sink == self.state:
             return self.progress.followed
         sink = self.sink
-        if self.snapshot is None or not sink.is_shared:
+        if self.snapshot is None or sink.is_view:
             return None
         try:
             return last_followed(sink.table.snapshot_store, self.snapshot, sink.job)
         except SnapshotNotFoundError as error:
-            if not sink.schema.primary_key:
+            if sink.is_shared and not sink.schema.primary_key:
                 raise JobHistoryLostError(sink=sink.name, reason=error.message) from error
             return None
 

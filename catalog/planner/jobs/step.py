@@ -17,7 +17,7 @@ from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.source_changes import (
     ANOTHER_PLAN,
     SourceChange,
-    another_table,
+    replaced_source,
     source_changes,
 )
 from table_store.storage.file_store.model.upkeep import RefreshPolicy
@@ -107,10 +107,11 @@ def _possible_step(sink: Sink, query: JobQuery, followed: Followed | None, sink_
         return Step(Rule.FULL, "its rows are of no known barrier")
     if query.always_changes is not None:
         return Step(Rule.FULL, query.always_changes)
-    if followed.plan != query.facts.plan:
+    another = replaced_source(query, followed)
+    if another is not None:
+        return Step(Rule.FULL, another)
+    if followed.plan != query.meaning:
         return Step(Rule.FULL, ANOTHER_PLAN)
-    if (replaced := another_table(query, followed)) is not None:
-        return Step(Rule.FULL, f"{replaced} is another table by now")
     if query.sources == dict(followed.sources):
         return Step(Rule.NONE, "nothing that it reads has changed")
     if policy is RefreshPolicy.FULL:

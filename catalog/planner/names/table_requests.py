@@ -39,6 +39,7 @@ from table_store.catalog.planner.names.named_relation import (
     temporary_identifier,
 )
 from table_store.catalog.planner.names.spark_table import properties_of
+from table_store.catalog.planner.names.supposed_schema import supposed_schema
 from table_store.catalog.planner.names.system_relation import (
     SystemTableName,
     describe_system_table,
@@ -236,6 +237,14 @@ def rename_table(session: PlannerSession, request: RenameTable) -> None:
         access.lifecycle.rename(source, target)
 
 
+def is_temporary(
+    session: PlannerSession, access: CatalogAccess, relation: RelationReference
+) -> bool:
+    """Whether a name is that of a temporary table of the session."""
+    found = _find(session, access, relation)
+    return isinstance(found, TableLifecycle) and found is not access.lifecycle
+
+
 def managed_table(
     session: PlannerSession, relation: RelationReference
 ) -> tuple[CatalogAccess, ManagedTable]:
@@ -311,7 +320,7 @@ def _loaded(
         timestamp_ms=timestamp_ms,
     )
     travels = timestamp_us is not None or version is not None
-    schema = managed.schema
+    schema = supposed_schema(managed.location) or managed.schema
     if snapshot is not None and travels:
         schema = table.schema_store.get(snapshot.schema_id)
     elif snapshot is not None and snapshot.schema_id > schema.id:

@@ -23,11 +23,12 @@ JobText = NewType("JobText", str)
 
 
 class JobCommand(Enum):
-    """What a job does next; after DRAIN and STOP it is over."""
+    """What a job does next; after all but ADVANCE it is over."""
 
     ADVANCE = "advance"
     DRAIN = "drain"
     STOP = "stop"
+    SUSPEND = "suspend"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,10 @@ class StartedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdvanceJob:
-    """One epoch, or the end; `lost` says why the planner did not answer the last request."""
+    """One epoch, or the end.
+
+    `lost` says why the planner did not answer the last request, or why the job is suspended.
+    """
 
     listed: JobText
     command: JobCommand

@@ -52,16 +52,19 @@ class QueryFacts:
     Attributes:
         schema: the columns of its result.
         sources: the managed tables that it reads, views resolved, as of now.
+        columns: of each source the names of those that the query uses.
         others: short texts of what else it reads.
         functions: the names of all functions and operators in it.
         is_deterministic: whether none of its expressions is random.
         nodes: of the normalised plan; the first of `sources` are theirs.
         kept_keys: positions in the result of the keys of `QueryPlan.top`, none if one is missing.
-        plan: a fingerprint of the normalised plan, of which views are a part.
+        plan: a fingerprint of the normalised plan, of which views are a part, without the names of
+            tables and columns.
     """
 
     schema: SparkColumns
     sources: tuple[TableReference, ...]
+    columns: tuple[tuple[str, ...], ...]
     others: tuple[str, ...]
     functions: tuple[str, ...]
     is_deterministic: bool

@@ -16,6 +16,7 @@ from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
+from table_store.storage.kernel.types import Json
 
 CONSUMER_FOLDER: Final = "consumer"
 _PREFIX: Final = "consumer-"
@@ -29,11 +30,19 @@ _REMEDY: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumer:
-    """One reader: `next_snapshot_id` is the first whose changes it has not read."""
+    """One reader.
+
+    Attributes:
+        id: its name.
+        next_snapshot_id: the first snapshot whose changes it has not read.
+        time_ms: when it was last heard of.
+        sink: the directory of the table that it keeps equal to a query, if it does.
+    """
 
     id: str
     next_snapshot_id: int
     time_ms: int
+    sink: str | None = None
 
     @property
     def needed_from_id(self) -> int:
@@ -51,7 +60,12 @@ class ConsumerStore:
     expiration_ms: int
 
     def all(self) -> tuple[Consumer, ...]:
-        """Return the consumers that count, by name.
+        """Return the consumers that count, by name; fails as `known`."""
+        now_ms = self.clock.now_ms()
+        return tuple(c for c in self.known() if c.time_ms + self.expiration_ms > now_ms)
+
+    def known(self) -> tuple[Consumer, ...]:
+        """Return all consumers, also those that have been silent for too long, by name.
 
         Raises:
             CorruptFileError: a file is not what was written, or not that of a consumer.
@@ -61,7 +75,7 @@ class ConsumerStore:
         for status in self.file_io.list(join_path(self.path, CONSUMER_FOLDER)):
             if status.name.startswith(_PREFIX):
                 consumer = self._read(join_path(self.path, CONSUMER_FOLDER, status.name))
-                if consumer and consumer.time_ms + self.expiration_ms > self.clock.now_ms():
+                if consumer is not None:
                     found.append(consumer)
         return tuple(sorted(found, key=lambda consumer: consumer.id))
 
@@ -69,13 +83,22 @@ class ConsumerStore:
         """Return the oldest snapshot that a consumer needs; None if there is no consumer."""
         return min((consumer.needed_from_id for consumer in self.all()), default=None)
 
-    def note(self, consumer_id: str, next_snapshot_id: int) -> None:
-        """Note how far a consumer is; write nothing if that was noted a short time ago."""
+    def note(self, consumer_id: str, next_snapshot_id: int, *, sink: str | None = None) -> None:
+        """Note how far a consumer is; write nothing if that was noted a short time ago.
+
+        `sink` is the directory of the table that it keeps equal to a query, if it does.
+        """
         now_ms = self.clock.now_ms()
         known = self._read(self._file(consumer_id))
-        is_new = known is None or known.next_snapshot_id != next_snapshot_id
+        is_new = known is None or (known.next_snapshot_id, known.sink) != (next_snapshot_id, sink)
         if known is None or is_new or known.time_ms + self.expiration_ms // _RENEWALS < now_ms:
-            item = {"id": consumer_id, "nextSnapshot": next_snapshot_id, "timeMillis": now_ms}
+            item: dict[str, Json] = {
+                "id": consumer_id,
+                "nextSnapshot": next_snapshot_id,
+                "timeMillis": now_ms,
+            }
+            if sink is not None:
+                item["sink"] = sink
             data = to_checked_json(item, version=_VERSION)
             self.file_io.write_bytes(self._file(consumer_id), data)
 
@@ -107,4 +130,5 @@ def _consumer(item: Mapping[str, Any]) -> Consumer:
         id=str(item["id"]),
         next_snapshot_id=int(item["nextSnapshot"]),
         time_ms=int(item["timeMillis"]),
+        sink=None if item.get("sink") is None else str(item["sink"]),
     )

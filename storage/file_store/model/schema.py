@@ -75,12 +75,15 @@ class StoredQuery:
         current_catalog: in which its names without a catalog are looked for.
         current_namespace: in which its names without a namespace are looked for.
         settings: of Spark, under which the text has its meaning (ANSI mode, time zone, …).
+        columns: what its result's columns were called, so that a column which a table gets later
+            is no part of a ``*``; none if that is not known.
     """
 
     text: str
     current_catalog: str
     current_namespace: tuple[str, ...]
     settings: Mapping[str, str]
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +194,7 @@ class TableSchema:
             "currentCatalog": self.query.current_catalog,
             "currentNamespace": list(self.query.current_namespace),
             "settings": dict(self.query.settings),
+            "columns": list(self.query.columns),
         }
         item["upkeep"] = self.upkeep.to_json()
         return to_checked_json(item, version=SCHEMA_VERSION)
@@ -358,6 +362,7 @@ def _query_from_json(item: Mapping[str, Any]) -> StoredQuery:
         current_catalog=item["currentCatalog"],
         current_namespace=tuple(item["currentNamespace"]),
         settings=FrozenMap(item["settings"]),
+        columns=tuple(item.get("columns", ())),
     )
 
 

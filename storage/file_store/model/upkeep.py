@@ -55,11 +55,19 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """How a view is refreshed, when a job runner does it, and whether it is not to be."""
+    """How a view is refreshed, when a job runner does it, and whether it is not to be.
+
+    Attributes:
+        policy: which way of refreshing is taken.
+        schedule: when a job runner does it.
+        is_suspended: whether REFRESH is refused.
+        suspended_because: what has suspended it; None if the user has.
+    """
 
     policy: RefreshPolicy = RefreshPolicy.AUTO
     schedule: Schedule | None = None
     is_suspended: bool = False
+    suspended_because: str | None = None
 
     @property
     def clauses(self) -> tuple[str, ...]:
@@ -84,6 +92,7 @@ class Upkeep:
                 "unit": schedule.unit.value,
             },
             "suspended": self.is_suspended,
+            "because": self.suspended_because,
         }
 
     @classmethod
@@ -105,6 +114,7 @@ class Upkeep:
                 unit=TimeUnit(schedule["unit"]),
             ),
             is_suspended=bool(item["suspended"]),
+            suspended_because=item.get("because"),
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from table_store.catalog.jobs.progress import Followed
-from table_store.catalog.jobs.sink_commit import commit_properties, last_followed
+from table_store.catalog.jobs.sink_commit import commit_properties, is_alone, last_followed
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
@@ -78,3 +78,50 @@ def test_a_commit_that_has_expired_tells_nothing(table: MetadataTable) -> None:
     table.expiry.expire(ExpireOptions(older_than_ms=0, retain_min=1, retain_max=1))
     with pytest.raises(SnapshotNotFoundError):
         followed(table)
+
+
+def alone_commit(table: MetadataTable, barrier: int, until: int) -> None:
+    followed = Followed(sources={SOURCE: 1}, created={SOURCE: 7}, plan="p")
+    table.commit.commit(
+        add(make_file(f"alone{barrier}")),
+        kind=CommitKind.APPEND,
+        commit_user=JOB,
+        commit_identifier=barrier,
+        properties=commit_properties(barrier, followed, alone_until=until),
+    )
+
+
+def is_job_alone(table: MetadataTable) -> bool:
+    return is_alone(table.snapshots, table.snapshots.latest(), JOB)
+
+
+def compaction(table: MetadataTable, name: str) -> None:
+    table.commit.commit(add(make_file(name)), kind=CommitKind.COMPACT, commit_user=name)
+
+
+def test_a_job_is_alone_until_somebody_else_commits(table: MetadataTable) -> None:
+    assert is_job_alone(table)
+    alone_commit(table, 10, 0)
+    compaction(table, "c1")
+    assert is_job_alone(table)
+    compaction(table, "c2")
+    alone_commit(table, 20, 2)  # compactions may come between its look and its commit
+    assert is_job_alone(table)
+    commit_of_other(table, "a")
+    assert not is_job_alone(table)
+    commit_of_job(table, 30, 3)
+    assert not is_job_alone(table)
+
+
+def test_who_commits_between_the_look_and_the_commit_is_seen(table: MetadataTable) -> None:
+    alone_commit(table, 10, 0)
+    commit_of_other(table, "a")
+    alone_commit(table, 20, 1)
+    assert not is_job_alone(table)
+    commit_of_job(table, 30, 3)
+    assert not is_job_alone(table)
+
+
+def test_a_job_that_is_not_first_is_not_alone(table: MetadataTable) -> None:
+    commit_of_other(table, "a")
+    assert not is_job_alone(table)

@@ -1,0 +1,107 @@
+"""What jobs leave at their sources: how far they have followed them, and for which table."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
+from table_store.catalog.planner.jobs.sink import Sink
+from table_store.storage.file_store.metadata.consumer import Consumer
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    FormatVersionError,
+    MissingFileError,
+    NotFoundError,
+)
+from table_store.storage.log_store.logged_table import open_logged
+
+_VIEW = "view:"
+_GONE = (MissingFileError, NotFoundError)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """A job that stands on a table: what messages call it, and the table that it writes."""
+
+    name: str
+    job: str
+    table: FileStoreTable
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is a materialized view; else it is a streaming INSERT."""
+        return self.job == JOB_OF_VIEW
+
+    @property
+    def text(self) -> str:
+        """What it is, and its name."""
+        return f"{'materialized view' if self.is_view else 'streaming INSERT'} {self.name}"
+
+
+def note_consumer(sink: Sink, sources: Mapping[str, int]) -> None:
+    """Tell the sources (directory -> snapshot) what a job goes on from, so that it stays there.
+
+    It costs a small file to read for each of them, and to write one after each change.
+    """
+    for path, followed in sources.items():
+        try:
+            consumers = open_logged(path).consumers
+            consumers.note(consumer_id(sink), followed + 1, sink=sink.table.path)
+        except _GONE:
+            continue  # it was dropped meanwhile
+        except CorruptFileError as error:
+            _log.warning("%s keeps nothing for %s: %s", path, sink.name, error)
+
+
+def forget_consumer(name: str, sources: Iterable[str]) -> None:
+    """Let the sources of a view, by directory, forget it under a name that it no longer has."""
+    for path in sources:
+        try:
+            open_logged(path).consumers.remove(f"{_VIEW}{name}")
+        except _GONE:
+            continue
+
+
+def consumer_id(sink: Sink) -> str:
+    """The consumer of a sink's job in the sources: `insert:<name>:…` or `view:<name>`."""
+    return f"{_VIEW}{sink.name}" if sink.is_view else sink.job
+
+
+def dependents(locations: Iterable[str]) -> list[Dependent]:
+    """The jobs that stand on a table, whose directories these are, by name."""
+    found: dict[tuple[str, str], Dependent] = {}
+    for location in locations:
+        try:
+            consumers = open_logged(location).consumers.known()
+        except (*_GONE, CorruptFileError, FormatVersionError) as error:
+            _log.warning("what stands on %s is not known: %s", location, error)
+            continue
+        for consumer in consumers:
+            dependent = _dependent(location, consumer)
+            if dependent is not None:
+                found[dependent.table.path, dependent.job] = dependent
+    return sorted(found.values(), key=lambda dependent: dependent.name)
+
+
+def _dependent(location: str, consumer: Consumer) -> Dependent | None:
+    """The job of a consumer; None if it is none, or does not stand on the table any more."""
+    if consumer.sink is None:
+        return None
+    is_view = consumer.id.startswith(_VIEW)
+    job = JOB_OF_VIEW if is_view else consumer.id
+    try:
+        table = open_logged(consumer.sink)
+        if is_view and table.schema.query is None:
+            return None
+    except _GONE:
+        return None
+    progress = read_progress(table.file_io, table.path, job)
+    if progress is None or location not in progress.followed.sources:
+        return None
+    name = consumer.id.removeprefix(_VIEW) if is_view else consumer.id.split(":")[1]
+    return Dependent(name, job, table)

@@ -1,0 +1,257 @@
+"""Goal: what jobs stand on may be altered, dropped and written by others, and they tell or go on.
+
+Oracle: Spark's own run of the query.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session, unlogged_errors
+
+pytestmark = pytest.mark.spark
+
+SETTINGS = {"execution.runtime-mode": "streaming", "execution.checkpointing.interval": "100 ms"}
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("sources"), OWN_NAME) as session:
+        yield session
+
+
+@pytest.fixture(autouse=True)
+def namespace(spark: SparkSession) -> Iterator[None]:
+    spark.sql("CREATE NAMESPACE made")
+    spark.sql("USE made")
+    yield
+    for job in spark.sql("SHOW JOBS").collect():
+        if job.state == "RUNNING":
+            spark.sql(f"STOP JOB '{job.job}'")
+    spark.sql("USE default")
+    spark.sql("DROP NAMESPACE made CASCADE")
+
+
+def rows(spark: SparkSession, query: str) -> Counter[str]:
+    return Counter(str(tuple(row)) for row in spark.sql(query).collect())
+
+
+def refreshed(spark: SparkSession, view: str, options: str = "") -> tuple[str, str]:
+    """(rule, reason)."""
+    row = spark.sql(f"REFRESH MATERIALIZED VIEW {view} {options}").collect()[-1]
+    return row.rule, row.reason
+
+
+def refused(spark: SparkSession, statement: str) -> PySparkException:
+    with unlogged_errors(), pytest.raises(PySparkException) as raised:
+        spark.sql(statement).collect()
+    return raised.value
+
+
+def insert(spark: SparkSession, statement: str) -> str:
+    """The id of the job that an INSERT starts."""
+    for key, value in SETTINGS.items():
+        spark.sql(f"SET '{key}' = '{value}'")
+    try:
+        return str(spark.sql(statement).collect()[0].job)
+    finally:
+        for key in SETTINGS:
+            spark.sql(f"RESET '{key}'")
+
+
+def drained(spark: SparkSession, job: str) -> Row:
+    found: Row = spark.sql(f"STOP JOB '{job}' WITH DRAIN").collect()[0]
+    return found
+
+
+def details(spark: SparkSession, job: str) -> dict[str, str]:
+    return {row.info_name: row.info_value for row in spark.sql(f"DESCRIBE JOB '{job}'").collect()}
+
+
+def test_changes_from_before_an_alteration(spark: SparkSession) -> None:
+    """They are read as the columns are now, whatever they were called and wherever they stood."""
+    spark.sql("CREATE TABLE s (k INT, v INT, z STRING)")
+    spark.sql("INSERT INTO s VALUES (1, 1, 'a'), (2, 2, 'b')")
+    spark.sql("CREATE MATERIALIZED VIEW m AS SELECT z, sum(k) AS n FROM s GROUP BY z")
+    spark.sql("INSERT INTO s VALUES (3, 3, 'b')")
+    spark.sql("ALTER TABLE s DROP COLUMN v")
+    assert refreshed(spark, "m")[0] == "incremental"
+    spark.sql("DELETE FROM s WHERE k = 1")
+    spark.sql("ALTER TABLE s ADD COLUMN v INT FIRST")
+    assert refreshed(spark, "m")[0] == "incremental"
+    assert rows(spark, "SELECT * FROM m") == rows(spark, "SELECT z, sum(k) FROM s GROUP BY z")
+
+
+def test_a_row_that_others_took_out_of_a_bag(spark: SparkSession) -> None:
+    """Its deletion is counted and does not wait for a later row that is equal."""
+    spark.sql("CREATE TABLE s (k INT, v DOUBLE)")
+    spark.sql("INSERT INTO s VALUES (1, 1), (1, 1), (2, NULL)")
+    spark.sql("CREATE TABLE bag (k INT, v DOUBLE)")
+    statement = "INSERT INTO bag SELECT k, v FROM s"
+    assert drained(spark, insert(spark, statement)).rows_changed == 3
+    spark.sql("DELETE FROM bag WHERE k = 1")
+    spark.sql("INSERT INTO bag VALUES (1, 1), (7, 7)")
+    spark.sql("DELETE FROM s")
+    job = insert(spark, statement)
+    assert drained(spark, job).rows_changed == 2
+    assert details(spark, job)["rows_absent"] == "1"
+    assert rows(spark, "SELECT * FROM bag") == Counter(["(7, 7.0)"])
+    spark.sql("INSERT INTO s VALUES (1, 1)")
+    drained(spark, insert(spark, statement))
+    assert rows(spark, "SELECT * FROM bag") == Counter(["(7, 7.0)", "(1, 1.0)"])
+
+
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (k)"])
+def test_a_source_made_anew_under_a_sink_of_the_job_alone(spark: SparkSession, key: str) -> None:
+    """Nobody else wrote the sink, so that its own rows tell what is to go."""
+    spark.sql("CREATE TABLE s (k INT, v INT)")
+    spark.sql("INSERT INTO s VALUES (1, 1), (2, 2)")
+    spark.sql(f"CREATE TABLE sink (k INT NOT NULL, v INT{key})")
+    statement = "INSERT INTO sink SELECT k, v FROM s"
+    drained(spark, insert(spark, statement))
+    spark.sql("CREATE OR REPLACE TABLE s AS SELECT 2 AS k, 3 AS v")
+    ended = drained(spark, insert(spark, statement))
+    assert (ended.rule, ended.reason) == ("full", "made.s is another table by now")
+    assert rows(spark, "SELECT * FROM sink") == Counter(["(2, 3)"])
+
+
+def state(spark: SparkSession, view: str) -> str:
+    (told,) = [
+        row.data_type
+        for row in spark.sql(f"DESCRIBE EXTENDED MATERIALIZED VIEW {view}").collect()
+        if row.col_name == "state"
+    ]
+    return str(told)
+
+
+def follows(spark: SparkSession, view: str, rule: str, query: str) -> None:
+    assert refreshed(spark, view)[0] == rule
+    assert rows(spark, f"SELECT * FROM {view}") == rows(spark, query)
+
+
+def test_a_source_is_altered(spark: SparkSession) -> None:
+    """Views go on with all that does not take from them what they use."""
+    spark.sql("CREATE TABLE s (k INT, v INT, w INT)")
+    spark.sql("INSERT INTO s VALUES (1, 10, 0), (2, 20, 0)")
+    spark.sql("CREATE MATERIALIZED VIEW stars AS SELECT * FROM s")
+    spark.sql("CREATE MATERIALIZED VIEW m AS SELECT k, v + 1 AS n FROM s WHERE v > 0")
+    spark.sql("CREATE MATERIALIZED VIEW top AS SELECT sum(n) AS n FROM m")
+    spark.sql("ALTER TABLE s ADD COLUMN x STRING FIRST")
+    spark.sql("INSERT INTO s VALUES ('x', 3, 30, 0)")
+    follows(spark, "stars", "incremental", "SELECT k, v, w FROM s")
+    spark.sql("ALTER TABLE s RENAME COLUMN v TO `of v`")
+    spark.sql("DELETE FROM s WHERE k = 1")
+    follows(spark, "stars", "incremental", "SELECT k, `of v`, w FROM s")
+    follows(spark, "m", "incremental", "SELECT k, `of v` + 1 FROM s")
+    (text,) = spark.sql("SHOW CREATE MATERIALIZED VIEW m").collect()[0]
+    assert text.endswith("SELECT k, `of v` + 1 AS n FROM s WHERE `of v` > 0")
+    error = refused(spark, "ALTER TABLE s DROP COLUMN `of v`")
+    assert (error.getCondition(), error.getSqlState()) == ("TABLE_STORE_DEPENDENTS", "2BP01")
+    assert "materialized view table_store.made.m stands on it" in str(error)
+    assert "of v" in str(error)
+    assert state(spark, "m") == "active"
+    spark.sql("ALTER TABLE s ALTER COLUMN `of v` TYPE BIGINT")
+    spark.sql("INSERT INTO s VALUES ('y', 4, 40000000000, 0)")
+    follows(spark, "top", "full", "SELECT sum(`of v` + 1) FROM s")
+    follows(spark, "m", "none", "SELECT k, `of v` + 1 FROM s")
+    assert spark.table("m").schema["n"].dataType.simpleString() == "bigint"
+    spark.sql("ALTER TABLE s RENAME TO renamed")
+    spark.sql("INSERT INTO renamed VALUES ('z', 5, 50, 0)")
+    follows(spark, "m", "incremental", "SELECT k, `of v` + 1 FROM renamed")
+    spark.sql("ALTER TABLE renamed DROP COLUMN `of v` SUSPEND")
+    assert state(spark, "m").startswith("suspended: ")
+    assert state(spark, "stars").startswith("suspended: ")
+    assert state(spark, "top") == "active"
+    assert "of v" in str(refused(spark, "ALTER MATERIALIZED VIEW m RESUME"))
+    spark.sql("ALTER TABLE renamed ADD COLUMN `of v` BIGINT")
+    spark.sql("ALTER MATERIALIZED VIEW m RESUME")
+    assert state(spark, "m") == "active"
+    assert rows(spark, "SELECT * FROM m") == Counter()
+
+
+def test_a_source_is_dropped_and_made_again(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE s (k INT, v INT)")
+    spark.sql("INSERT INTO s VALUES (1, 10)")
+    spark.sql("CREATE MATERIALIZED VIEW low AS SELECT k FROM s")
+    spark.sql("CREATE MATERIALIZED VIEW high AS SELECT k + 1 AS k FROM low")
+    for statement in ("DROP TABLE s RESTRICT", "DROP MATERIALIZED VIEW low RESTRICT"):
+        error = refused(spark, statement)
+        assert error.getCondition() == "TABLE_STORE_DEPENDENTS", error
+    spark.sql("DROP TABLE s")
+    assert state(spark, "low") == "suspended: table_store.made.s, which it reads, was dropped"
+    assert "made.s, which it reads, was dropped" in str(
+        refused(spark, "REFRESH MATERIALIZED VIEW low")
+    )
+    assert refreshed(spark, "high")[0] == "none"
+    spark.sql("CREATE TABLE s (v STRING, k INT)")
+    spark.sql("INSERT INTO s VALUES ('x', 2)")
+    spark.sql("ALTER MATERIALIZED VIEW low RESUME")
+    assert rows(spark, "SELECT * FROM low") == Counter(["(2,)"])
+    follows(spark, "high", "incremental", "SELECT k + 1 FROM s")
+    spark.sql("CREATE MATERIALIZED VIEW beside AS SELECT count(*) AS n FROM s")
+    spark.sql("ALTER MATERIALIZED VIEW low RENAME TO lower")
+    spark.sql("DROP MATERIALIZED VIEW lower CASCADE")
+    listed = spark.sql("SHOW MATERIALIZED VIEWS").collect()
+    assert [(row.view, row.state, row.policy) for row in listed] == [("beside", "active", "AUTO")]
+    spark.sql("DROP TABLE s CASCADE")
+    assert not spark.sql("SHOW MATERIALIZED VIEWS").collect()
+
+
+def test_a_source_is_rolled_back_and_truncated(spark: SparkSession) -> None:
+    """Both are changes, which flow on."""
+    spark.sql("CREATE TABLE s (k INT)")
+    spark.sql("INSERT INTO s VALUES (1), (2)")
+    spark.sql("INSERT INTO s VALUES (3)")
+    spark.sql("CREATE MATERIALIZED VIEW m AS SELECT k FROM s")
+    spark.sql("CALL sys.rollback(table => 's', snapshot => 1)")
+    follows(spark, "m", "incremental", "VALUES (1), (2)")
+    spark.sql("TRUNCATE TABLE s")
+    follows(spark, "m", "incremental", "SELECT * FROM s")
+
+
+def test_views_keep_what_they_go_on_from(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE s (k INT) WITH ('snapshot.num-retained.min' = '1')")
+    spark.sql("INSERT INTO s VALUES (1)")
+    spark.sql("CREATE MATERIALIZED VIEW m AS SELECT k FROM s")
+    for key in range(3):
+        spark.sql(f"INSERT INTO s VALUES ({key})")
+    spark.sql("CALL sys.expire_snapshots(table => 's', retain_max => 1)")
+    follows(spark, "m", "incremental", "SELECT * FROM s")
+    (consumer,) = spark.sql("SELECT consumer_id FROM `s$consumers`").collect()
+    assert consumer.consumer_id == "view:table_store.made.m"
+    spark.sql("CALL sys.reset_consumer(table => 's', consumer_id => 'view:table_store.made.m')")
+    spark.sql("DELETE FROM s WHERE k = 0")
+    spark.sql("DELETE FROM s WHERE k = 1")
+    spark.sql("CALL sys.expire_snapshots(table => 's', retain_max => 1)")
+    rule, reason = refreshed(spark, "m")
+    assert (rule, reason.startswith("the changes of made.s since its snapshot 4")) == ("full", True)
+    assert rows(spark, "SELECT * FROM m") == rows(spark, "SELECT * FROM s")
+    spark.sql("DROP MATERIALIZED VIEW m")
+    assert not spark.sql("SELECT * FROM `s$consumers`").collect()
+
+
+def test_a_running_job_and_its_source(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE s (k INT, v INT)")
+    spark.sql("INSERT INTO s VALUES (1, 10)")
+    spark.sql("CREATE TABLE sink (k INT, v INT)")
+    job = insert(spark, "INSERT INTO sink SELECT * FROM s")
+    while not details(spark, job)["barrier"]:
+        pass
+    spark.sql("ALTER TABLE s ADD COLUMN w INT")
+    spark.sql("INSERT INTO s VALUES (2, 20, 0)")
+    error = refused(spark, "ALTER TABLE s DROP COLUMN v")
+    assert "streaming INSERT table_store.made.sink stands on it" in str(error)
+    assert "its text has the old name" in str(refused(spark, "ALTER TABLE s RENAME TO t"))
+    while details(spark, job)["rows_changed"] != "2":
+        pass
+    assert rows(spark, "SELECT * FROM sink") == rows(spark, "SELECT k, v FROM s")
+    spark.sql("DROP TABLE s")
+    told = details(spark, job)
+    assert told["state"] == "SUSPENDED"
+    assert "s, which it reads, was dropped" in told["error"] or "`s` cannot be" in told["error"]
