@@ -25,7 +25,7 @@ from tests.integration.spark_session import spark_session, unlogged_errors
 pytestmark = pytest.mark.spark
 
 QUERIES = {
-    "projected": "SELECT id, v * 2 AS w, upper(s) AS s FROM a WHERE v > 2",
+    "projected": "SELECT id, v * 2 AS w, upper(s) AS s FROM a WHERE v > 2 ORDER BY w",
     "joined": "SELECT a.id, a.v, b.f FROM a JOIN b ON a.v = b.v",
     "outer_joined": "SELECT a.id, b.f FROM a FULL OUTER JOIN b ON a.v = b.v AND b.f > 0",
     "summed": "SELECT v, count(*) AS n, sum(id) AS s, avg(id) AS m, min(s) AS l FROM a GROUP BY v",
@@ -38,7 +38,7 @@ QUERIES = {
     "ranked": "SELECT id, row_number() OVER (PARTITION BY v ORDER BY id) AS r FROM a",
     "united": "SELECT a.id, o.v FROM a JOIN a AS o ON a.v = o.v UNION ALL SELECT v, 1 FROM b",
     "three_times": "SELECT a.id FROM a JOIN b ON a.v = b.v JOIN b AS c ON b.v < c.v",
-    "exploded": "SELECT id, explode(array(v, v + 1)) AS x FROM a",
+    "exploded": "SELECT id, explode(array(v, v + 1)) AS x FROM a WHERE v + id BETWEEN 1 AND 9",
     "exists_or": "SELECT id FROM a WHERE v > 3 OR v IN (SELECT v FROM b) OR v IS NULL",
     "nullable_not_in": "SELECT id FROM a WHERE v NOT IN (SELECT v FROM b WHERE f > 1)",
     "exists": "SELECT v, f FROM b WHERE EXISTS (SELECT 1 FROM a WHERE a.v = b.v AND a.id > 3)",
@@ -49,6 +49,8 @@ QUERIES = {
     "GROUP BY ALL",
     "of_groups": "SELECT n, count(*) AS c FROM (SELECT v, count(*) AS n FROM b GROUP BY v) "
     "GROUP BY n",
+    "inside_each_other": "SELECT id FROM a WHERE v IN (SELECT v FROM b WHERE f < "
+    "(SELECT count(*) FROM a AS o WHERE o.v = b.v))",
     "having": "SELECT s, sum(v) AS t FROM a GROUP BY s HAVING count(DISTINCT v) > 1",
     "cubed": "SELECT v, s, count(*) AS n FROM a GROUP BY CUBE (v, s)",
     "common": "SELECT v FROM a INTERSECT SELECT v FROM b",

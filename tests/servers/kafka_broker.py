@@ -7,8 +7,6 @@ folder of its own.
 from __future__ import annotations
 
 import base64
-import fcntl
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,11 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import kafka.errors
-import pyspark
 from kafka import KafkaAdminClient
 
-_HERE = Path(__file__).parent
-_BUILD = _HERE.parent.parent / "build"
+from tests.servers.maven_jars import maven_jars
+
 # Tests have clocks of their own, by which all is old: nothing expires while they run.
 # The last two: a broker that was killed is taken back in seconds, not after its lease.
 _PROPERTIES = """
@@ -55,20 +52,7 @@ _JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp
 
 def jars() -> str:
     """The class path of the broker; the first call on a machine downloads 43 MB."""
-    folder = _BUILD / "kafka"
-    _BUILD.mkdir(exist_ok=True)
-    with (_BUILD / "kafka.lock").open("w") as lock:  # several test processes may begin at once
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            (ivy,) = (Path(pyspark.__path__[0]) / "jars").glob("ivy-*.jar")
-            command = ["java", "-jar", str(ivy), "-error", "-cache", str(_BUILD / "ivy")]
-            command += ["-settings", str(_HERE / "ivysettings.xml")]
-            command += ["-ivy", str(_HERE / "ivy.xml")]
-            command += ["-retrieve", f"{folder}/[artifact]-[revision].[ext]"]
-            subprocess.run(command, check=True, capture_output=True)
-            (folder / "complete").touch()
-    return f"{folder}/*"
+    return f"{maven_jars('kafka')}/*"
 
 
 def free_port() -> int:

@@ -23,11 +23,9 @@ import org.apache.spark.sql.types.{DataType, DoubleType, FloatType, MapType}
   */
 object JobPlan {
   def normal(analysed: LogicalPlan, optimizer: Optimizer): LogicalPlan = {
-    val rules: Seq[Rule[LogicalPlan]] = Seq(
-      PullupCorrelatedPredicates,
-      RewritePredicateSubquery,
-      RewriteCorrelatedScalarSubquery,
-      RewriteLateralSubquery,
+    // Each may leave a subquery of a subquery with conditions that have not been pulled up yet.
+    val subqueries = Seq(RewritePredicateSubquery, RewriteCorrelatedScalarSubquery, RewriteLateralSubquery)
+    val rules: Seq[Rule[LogicalPlan]] = subqueries.flatMap(Seq(PullupCorrelatedPredicates, _)) ++ Seq(
       ScalarSubqueries,
       ReplaceIntersectWithSemiJoin,
       ReplaceExceptWithAntiJoin,
@@ -36,10 +34,17 @@ object JobPlan {
       ReplaceDistinctWithAggregate
     )
     def step(plan: LogicalPlan): LogicalPlan = rules.foldLeft(plan)((before, rule) => rule(before))
-    val begun = optimizer.FinishAnalysis(InlineCTE(alwaysInline = true)(analysed))
+    val begun = RewriteWithExpression(optimizer.FinishAnalysis(InlineCTE(alwaysInline = true)(analysed)))
     val steps = Iterator.iterate(begun)(step).take(maxDepth)
     val plain = steps.sliding(2).collectFirst { case Seq(before, after) if before.fastEquals(after) => after }
-    PullOutGroupingExpressions(BrokenTies(plain.getOrElse(analysed)))
+    PullOutGroupingExpressions(BrokenTies(unsorted(plain.getOrElse(analysed))))
+  }
+
+  /** Without the sorts that no LIMIT is above: rows of a table have no order. */
+  private def unsorted(plan: LogicalPlan): LogicalPlan = plan match {
+    case Sort(_, _, child, _) => unsorted(child)
+    case limit @ (_: GlobalLimit | _: LocalLimit | _: Offset | _: Tail) => limit
+    case other => other.withNewChildren(other.children.map(unsorted))
   }
 
   /** Of subqueries inside of each other. */
@@ -94,11 +99,13 @@ object JobPlan {
     // Numbers of columns and of variables are given anew by each analysis.
     val numbers = mutable.Map.empty[String, Int]
     val renumbered = number.replaceAllIn(
-      lambdaVariable.replaceAllIn(text, "lambda $1#$2"),
-      found => s"#${numbers.getOrElseUpdate(found.group(1), numbers.size)}")
+      sharedExpression.replaceAllIn(lambdaVariable.replaceAllIn(text, "lambda $1#$2"), "_common_expr"),
+      found => s"#${numbers.getOrElseUpdate(found.group(1), numbers.size)}"
+    )
     val digest = MessageDigest.getInstance("SHA-256").digest(renumbered.getBytes(StandardCharsets.UTF_8))
     digest.take(16).map("%02x".format(_)).mkString
   }
+  private val sharedExpression = """_common_expr_\d+""".r
   private val lambdaVariable = """lambda (\w+?)(?:_\d+)?#(\d+)""".r
   private val number = """#(\d+)""".r
 
