@@ -10,6 +10,7 @@ from tests.campaign.spark_killed_shells import SPARK_KILLED_SHELLS
 from tests.campaign.spark_missing_files import SPARK_MISSING_FILES
 from tests.campaign.spark_random_sql import SPARK_RANDOM_SQL
 from tests.campaign.spark_sessions import SPARK_SESSIONS
+from tests.campaign.spark_views import SPARK_VIEWS
 from tests.campaign.technique import Technique
 
 SPARK_TECHNIQUES: Final[tuple[Technique, ...]] = (
@@ -17,6 +18,7 @@ SPARK_TECHNIQUES: Final[tuple[Technique, ...]] = (
     SPARK_DEVICES,
     SPARK_MISSING_FILES,
     SPARK_RANDOM_SQL,
+    SPARK_VIEWS,
     SPARK_FLIPPED_BITS,
     SPARK_KILLED_SHELLS,
 )
