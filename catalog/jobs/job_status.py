@@ -33,6 +33,7 @@ class JobStatus:
         reason: why it was this rule.
         rows_changed: rows inserted into and deleted from the sink since the start.
         rows_absent: deletes that found no row in the sink since the start; others had taken it.
+        diverged: how the sink may differ from the query's result; None if it does not.
         failures: failed epochs since the last good one.
         error: of the last epoch, if it failed.
         sources: the snapshots that the sink has followed, by the directories of the sources.
@@ -49,6 +50,7 @@ class JobStatus:
     reason: str | None = None
     rows_changed: int = 0
     rows_absent: int = 0
+    diverged: str | None = None
     failures: int = 0
     error: str | None = None
     sources: Mapping[str, int] | None = None

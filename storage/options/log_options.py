@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from table_store.storage.options.options import (
     DURATION,
+    FOR_READ,
     FOR_SESSION_AND_TABLE,
     FOR_TABLE,
     FOR_TABLE_AND_READ,
@@ -86,6 +87,14 @@ LOG_SCAN_TIMESTAMP_MILLS: Option[int | None] = Option(
     default=None,
     scopes=FOR_TABLE_AND_READ,
     doc="Time (milliseconds since 1970) for `from-timestamp`.",
+)
+SCAN_BOUNDED_MODE = Option(
+    key="scan.bounded.mode",
+    type=one_of("unbounded", "latest"),
+    default="unbounded",
+    scopes=FOR_READ,
+    doc="Where a table that is read in streaming mode ends: `latest`: with what it has when the "
+    "statement runs, so that a SELECT has an end and an INSERT runs once.",
 )
 UNTRACKED_CHANGES = Option(
     key="untracked-changes",

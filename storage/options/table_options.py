@@ -25,6 +25,7 @@ from table_store.storage.options.log_options import (
     LOG_SCAN,
     LOG_SCAN_TIMESTAMP_MILLS,
     LOG_SYSTEM,
+    SCAN_BOUNDED_MODE,
     UNTRACKED_CHANGES,
 )
 from table_store.storage.options.options import (
@@ -310,6 +311,7 @@ TABLE_OPTIONS = OptionSet(
         LOG_FORMAT,
         LOG_SCAN,
         LOG_SCAN_TIMESTAMP_MILLS,
+        SCAN_BOUNDED_MODE,
         UNTRACKED_CHANGES,
         STREAM_RETRACTIONS,
         STREAM_MAX_FILES_PER_TRIGGER,

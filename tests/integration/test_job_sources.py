@@ -255,3 +255,116 @@ def test_a_running_job_and_its_source(spark: SparkSession) -> None:
     told = details(spark, job)
     assert told["state"] == "SUSPENDED"
     assert "s, which it reads, was dropped" in told["error"] or "`s` cannot be" in told["error"]
+
+
+def test_where_a_job_begins(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE s (k INT, v INT)")
+    spark.sql("CREATE TABLE keyed (k INT, v INT, PRIMARY KEY (k))")
+    spark.sql("INSERT INTO s VALUES (1, 1), (2, 2)")
+    spark.sql("CREATE TABLE sink (k INT)")
+    late = "INSERT INTO sink SELECT k FROM {} WITH ('log.scan' = 'latest') {}"
+    for source, behind, problem in (
+        ("s", "GROUP BY k", "leaves out rows of made.s, which Aggregate needs"),
+        ("s", "JOIN keyed USING (k)", "leaves out rows of made.s, which Join Inner needs"),
+        ("keyed", "", "its changes, by its key, would change and delete those"),
+    ):
+        with unlogged_errors(), pytest.raises(PySparkException, match=problem):
+            insert(spark, late.format(source, behind))
+    job = insert(spark, late.format("s", "WHERE v > 0"))
+    spark.sql("INSERT INTO s VALUES (3, 3), (4, 0)")
+    spark.sql("DELETE FROM s WHERE k = 1")
+    drained(spark, job)
+    assert rows(spark, "SELECT * FROM sink") == Counter(["(3,)"])
+    spark.sql("INSERT INTO s VALUES (5, 5)")
+    drained(spark, insert(spark, late.format("s", "WHERE v > 0")))
+    assert rows(spark, "SELECT * FROM sink") == Counter(["(3,)", "(5,)"])
+    millis = spark.sql("SELECT unix_millis(commit_time) AS t FROM `s$snapshots`").collect()[0].t
+    spark.sql("CREATE TABLE other (k INT)")
+    options = f"'log.scan' = 'from-timestamp', 'log.scan.timestamp-mills' = '{millis}'"
+    drained(spark, insert(spark, f"INSERT INTO other SELECT k FROM s WITH ({options})"))
+    assert rows(spark, "SELECT * FROM other") == Counter(["(3,)", "(4,)", "(5,)"])
+
+
+def test_a_bounded_scan_has_an_end(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE s (k INT)")
+    spark.sql("INSERT INTO s VALUES (1), (2)")
+    spark.sql("CREATE TABLE sink (k INT)")
+    bounded = "FROM s WITH ('scan.bounded.mode' = 'latest')"
+    for key, value in SETTINGS.items():
+        spark.sql(f"SET '{key}' = '{value}'")
+    try:
+        assert rows(spark, f"SELECT k {bounded}") == Counter(["(1,)", "(2,)"])
+        assert "scan.bounded.mode" in str(refused(spark, "SELECT k FROM s"))
+        spark.sql(f"INSERT INTO sink SELECT k {bounded}")
+    finally:
+        for key in SETTINGS:
+            spark.sql(f"RESET '{key}'")
+    assert rows(spark, "SELECT * FROM sink") == Counter(["(1,)", "(2,)"])
+    assert not any(job.state == "RUNNING" for job in spark.sql("SHOW JOBS").collect())
+
+
+def test_what_is_written_without_change_tracking(spark: SparkSession) -> None:
+    """A job goes on without it and says so; a view has it."""
+    spark.sql("CREATE TABLE s (k INT)")
+    spark.sql("INSERT INTO s VALUES (1)")
+    spark.sql("CREATE TABLE sink (k INT)")
+    spark.sql("CREATE MATERIALIZED VIEW m AS SELECT k FROM s")
+    statement = "INSERT INTO sink SELECT k FROM s"
+    assert drained(spark, insert(spark, statement)).diverged is None
+    spark.sql("INSERT INTO s WITH ('change-tracking' = 'false') VALUES (10)")
+    spark.sql("INSERT INTO s VALUES (2)")
+    ended = drained(spark, insert(spark, statement))
+    assert ended.rule == "incremental"
+    assert ended.diverged.startswith("changes of made.s without change tracking are left out")
+    assert rows(spark, "SELECT * FROM sink") == Counter(["(1,)", "(2,)"])
+    assert refreshed(spark, "m") == ("full", "made.s was changed without change tracking")
+    assert rows(spark, "SELECT * FROM m") == Counter(["(1,)", "(2,)", "(10,)"])
+
+
+def test_a_row_that_cannot_be_computed(spark: SparkSession) -> None:
+    """The job keeps the last good barrier, tells the expression, and goes on after a correction."""
+    spark.sql("CREATE TABLE s (k INT, v INT)")
+    spark.sql("INSERT INTO s VALUES (1, 1)")
+    spark.sql("CREATE TABLE sink (k INT, q BIGINT)")
+    spark.sql("CREATE MATERIALIZED VIEW m AS SELECT k, 100 div v AS q FROM s")
+    statement = "INSERT INTO sink SELECT k, 100 div v FROM s"
+    drained(spark, insert(spark, statement))
+    spark.sql("INSERT INTO s VALUES (2, 2), (3, 0)")
+    with unlogged_errors():
+        job = insert(spark, statement)
+        spark.sql("CALL sys.await_jobs()")
+    told = details(spark, job)
+    assert (told["state"], told["failures"]) == ("SUSPENDED", "5")
+    assert "[DIVIDE_BY_ZERO]" in told["error"]
+    assert told["error"].endswith("100 div v")
+    assert "DIVIDE_BY_ZERO" in str(refused(spark, "REFRESH MATERIALIZED VIEW m"))
+    for table in ("sink", "m"):
+        assert rows(spark, f"SELECT * FROM {table}") == Counter(["(1, 100)"])
+    spark.sql("UPDATE s SET v = 5 WHERE v = 0")
+    drained(spark, insert(spark, statement))
+    follows(spark, "m", "incremental", "SELECT k, 100 div v FROM s")
+    assert rows(spark, "SELECT * FROM sink") == rows(spark, "SELECT * FROM m")
+
+
+def test_settings_of_the_definition(spark: SparkSession) -> None:
+    """They count at each refresh, whatever the session of the REFRESH has."""
+    spark.sql("CREATE TABLE s (t STRING, d DECIMAL(38, 18))")
+    spark.sql("INSERT INTO s VALUES ('2026-01-01 00:00:00', 1.5), ('x', 2)")
+    mine = {
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+        "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+        "spark.sql.legacy.sizeOfNull": "false",
+    }
+    query = "SELECT CAST(CAST(t AS TIMESTAMP) AS BIGINT) AS b, d * d AS dd, size(NULL) AS n FROM s"
+    try:
+        for key, value in mine.items():
+            spark.conf.set(key, value)
+        spark.sql(f"CREATE MATERIALIZED VIEW m AS {query}")
+        expected = rows(spark, f"{query} UNION ALL {query}")
+    finally:
+        for key in mine:
+            spark.conf.unset(key)
+    spark.sql("INSERT INTO s SELECT * FROM s")
+    assert refreshed(spark, "m")[0] == "incremental"
+    assert rows(spark, "SELECT * FROM m") == expected

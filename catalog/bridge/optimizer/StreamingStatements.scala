@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.command.{LeafRunnableCommand, ViewHelper}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** Gives statements of SQL their meaning in streaming mode: an INSERT of a query becomes the start of a job, a SELECT
   * from tables and an INSERT OVERWRITE are refused. DataFrames are not concerned. */
@@ -56,9 +57,12 @@ class StreamingStatements(session: SparkSession) extends Rule[LogicalPlan] {
     throw new IllegalStateException("the planner refuses it")
   }
 
-  /** A query of constants alone has one result, which an INSERT in any mode writes once. */
+  /** A query of constants alone, or of tables up to now, has one result, which an INSERT in any mode writes once. */
   private def readsTables(query: LogicalPlan): Boolean =
-    query.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }.exists(!JobQuery.isConstant(_))
+    query.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }.exists {
+      case Bounded(_) => false
+      case leaf => !JobQuery.isConstant(leaf)
+    }
 
   private def isBounded(query: LogicalPlan): Boolean = query match {
     case _: GlobalLimit => true
@@ -100,10 +104,22 @@ object StreamingStatements {
     case _ => ""
   }
 
+  private def isBoundedScan(options: CaseInsensitiveStringMap): Boolean =
+    "latest".equalsIgnoreCase(options.get("scan.bounded.mode"))
+
+  /** A table that is read as it is when the statement runs. */
+  private object Bounded {
+    def unapply(plan: LogicalPlan): Option[ManagedTable] = plan match {
+      case DataSourceV2Relation(table: ManagedTable, _, _, _, options, _) if isBoundedScan(options) => Some(table)
+      case _ => None
+    }
+  }
+
   /** A table as it is, and as it will be: no older version of it, no system table. */
   private object Changing {
     def unapply(plan: LogicalPlan): Option[ManagedTable] = plan match {
-      case DataSourceV2Relation(table: ManagedTable, _, _, _, _, None) if !table.reference.isSystemTable => Some(table)
+      case DataSourceV2Relation(table: ManagedTable, _, _, _, options, None)
+          if !table.reference.isSystemTable && !isBoundedScan(options) => Some(table)
       case _ => None
     }
   }

@@ -155,7 +155,8 @@ object Requests {
 
   /** What the planner asks of an analysed query; `sources` are managed tables, of which it uses `columns`. */
   case class QueryFacts(
-      schema: String, sources: Seq[TableReference], columns: Seq[Seq[String]], others: Seq[String],
+      schema: String, sources: Seq[TableReference], columns: Seq[Seq[String]],
+      options: Seq[Map[String, String]], others: Seq[String],
       functions: Seq[String],
       isDeterministic: Boolean, nodes: Seq[QueryNode], keptKeys: Seq[Int],
       plan: String) extends Record

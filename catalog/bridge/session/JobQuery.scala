@@ -92,6 +92,9 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
     val expressions = analysed.collectWithSubqueries { case node => node.expressions }.flatten
     // Those of the plan itself first: they are the ones that its nodes name.
     val inPlan = plan.collect { case JobTables.Managed(table) => table.reference }
+    val options = plan.collect { case DataSourceV2Relation(_: ManagedTable, _, _, _, stated, _) =>
+      stated.asCaseSensitiveMap.asScala.toMap
+    }
     val inAll = analysed.collectWithSubqueries { case JobTables.Managed(table) => table.reference -> table.schema() }
     val others = inAll.filterNot { case (table, _) => inPlan.contains(table) }
     val leaves = analysed.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
@@ -99,6 +102,7 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
         schema = analysed.schema.asNullable.json,
         sources = inPlan ++ others.map(_._1),
         columns = JobPlan.columns(plan) ++ others.map(_._2.fieldNames.toSeq),
+        options = options ++ others.map(_ => Map.empty[String, String]),
         others = leaves.filterNot(JobQuery.isOwnOrConstant).map(_.simpleString(80)),
         functions = expressions.flatMap(_.collect { case function => function.prettyName }).distinct,
         isDeterministic = expressions.forall(_.deterministic),
@@ -238,11 +242,29 @@ object JobQuery {
 
   /** Settings that change what a query means: stored even where they have their defaults. */
   private val meaning = Seq(
+    "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.ansi.enabled",
-    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enforceReservedKeywords",
+    "spark.sql.ansi.relationPrecedence",
     "spark.sql.caseSensitive",
+    "spark.sql.charAsVarchar",
     "spark.sql.decimalOperations.allowPrecisionLoss",
+    "spark.sql.groupByAliases",
+    "spark.sql.groupByOrdinal",
+    "spark.sql.jsonGenerator.ignoreNullFields",
+    "spark.sql.legacy.charVarcharAsString",
+    "spark.sql.legacy.ctePrecedencePolicy",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled",
+    "spark.sql.legacy.literal.pickMinimumPrecision",
+    "spark.sql.legacy.setopsPrecedence.enabled",
+    "spark.sql.legacy.sizeOfNull",
+    "spark.sql.legacy.timeParserPolicy",
     "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.orderByOrdinal",
+    "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.parser.quotedRegexColumnNames",
+    "spark.sql.session.timeZone",
+    "spark.sql.storeAssignmentPolicy",
     "spark.sql.timestampType"
   )
 

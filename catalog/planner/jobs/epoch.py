@@ -43,6 +43,7 @@ class Refreshed:
 
     Attributes:
         snapshot: of the sink, with the rows of the barrier; 0 if it has none.
+        left_out: tables whose commits without change tracking do not show in the sink.
         rows_absent: deletes that found no row in a table without key; others had taken it.
     """
 
@@ -55,6 +56,7 @@ class Refreshed:
     milliseconds: int
     snapshot: int
     rows_absent: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 def advance(
@@ -104,6 +106,7 @@ def advance(
         rows_read=sum(source_rows(query)) if step.rule is Rule.FULL else step.row_count,
         rows_changed=written.rows_changed,
         rows_absent=written.rows_absent,
+        left_out=tuple(c.source.relation.text for c in step.changes if c.is_partial),
         milliseconds=round((time.monotonic() - begin) * 1000),
         snapshot=reached,
     )

@@ -17,8 +17,9 @@ from table_store.catalog.errors import (
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
 from table_store.catalog.planner.jobs.consumers import note_consumer
-from table_store.catalog.planner.jobs.epoch import advance
+from table_store.catalog.planner.jobs.epoch import Refreshed, advance
 from table_store.catalog.planner.jobs.job_registry import listed_jobs, writing_queries
+from table_store.catalog.planner.jobs.scan_start import begin_late, late_start
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.step import Rule
 from table_store.catalog.planner.jobs.streaming_insert import (
@@ -93,6 +94,7 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     check_alone(jobs, name, managed.location)
     query = insert_query(session, request.insert)
     check_no_cycle(session, query, jobs, (sink_name, managed.location))
+    start = late_start(query)
     job = Job(
         id=uuid.uuid4().hex,
         name=name,
@@ -103,8 +105,11 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         insert=request.insert,
         options=request.options,
         interval_ms=interval,
+        starts_late=start is not None,
     )
     _claim(_table(access, managed), job).take(_writer(job), writing_queries(session))
+    if start is not None:
+        begin_late(_sink(access, managed, job), start)
     status = JobStatus(started_ms=_CLOCK.now_ms(), sources=query.sources)
     return StartedJob(
         id=job.id,
@@ -150,7 +155,8 @@ def refuse_streaming(session: PlannerSession, request: RefuseStreaming) -> None:
             reason = f"the changes of {', '.join(request.reads)} have no end, and so the result "
             reason += "would have none"
             remedy = "INSERT the result INTO a table, read changes with CHANGES FROM VERSION or "
-            remedy += "spark.readStream, add a LIMIT"
+            remedy += "spark.readStream, add a LIMIT, read the tables WITH ('scan.bounded.mode' = "
+            remedy += "'latest')"
         case RefusedStatement.OVERWRITE:
             reason = "a result without an end replaces nothing"
             remedy = "Use INSERT INTO"
@@ -190,15 +196,7 @@ def _followed(
     _claim(table, job).take(_writer(job), writing_queries(session))
     latest = table.latest_snapshot()
     rollback = 0 if latest is None else latest.last_rollback
-    sink = Sink(
-        relation=job.sink,
-        access=access,
-        table=table,
-        schema=managed.schema,
-        job=job.commit_user,
-        is_shared=not is_alone(table.snapshot_store, latest, job.commit_user),
-        options=job.options,
-    )
+    sink = _sink(access, managed, job)
     if status.barrier and rollback == status.rollback and _are_unchanged(status):
         return _noted(sink, status, now_ms)
     query = insert_query(session, job.insert)
@@ -216,6 +214,29 @@ def _followed(
         reason=done.reason,
         rows_changed=status.rows_changed + done.rows_changed,
         rows_absent=status.rows_absent + done.rows_absent,
+        diverged=_diverged(done) or status.diverged,
+    )
+
+
+def _diverged(done: Refreshed) -> str | None:
+    if not done.left_out:
+        return None
+    names = ", ".join(done.left_out)
+    return f"changes of {names} without change tracking are left out at barrier {done.barrier}"
+
+
+def _sink(access: CatalogAccess, managed: ManagedTable, job: Job) -> Sink:
+    table = _table(access, managed)
+    is_alone_there = is_alone(table.snapshot_store, table.latest_snapshot(), job.commit_user)
+    return Sink(
+        relation=job.sink,
+        access=access,
+        table=table,
+        schema=managed.schema,
+        job=job.commit_user,
+        # After a late start the rows are not those of the result, even if nobody else wrote any.
+        is_shared=job.starts_late or not is_alone_there,
+        options=job.options,
     )
 
 
@@ -271,4 +292,13 @@ def _text_of(error: Exception) -> str:
         text = str(error.java_exception.getMessage())
     else:
         text = str(error)
-    return text.strip().partition("\n")[0][:_ERROR_LENGTH_MAX]
+    line = text.strip().partition("\n")[0]
+    return f"{line}{_place_of(error)}"[:_ERROR_LENGTH_MAX]
+
+
+def _place_of(error: Exception) -> str:
+    """The expression of the query that has failed, if Spark tells which."""
+    if not isinstance(error, CapturedException):
+        return ""
+    fragments = [c.fragment() for c in error.getQueryContext() if c.contextType().name == "SQL"]
+    return f" It is: {fragments[0]}" if fragments else ""

@@ -20,6 +20,7 @@ JOB_COLUMNS: Final = (
     ("rule", pa.string()),
     ("reason", pa.string()),
     ("rows_changed", pa.int64()),
+    ("diverged", pa.string()),
     ("failures", pa.int64()),
     ("error", pa.string()),
 )
@@ -42,6 +43,7 @@ def job_row(listed: ListedJob) -> dict[str, Any]:
         "rule": status.rule,
         "reason": status.reason,
         "rows_changed": status.rows_changed,
+        "diverged": status.diverged,
         "failures": status.failures,
         "error": status.error,
     }

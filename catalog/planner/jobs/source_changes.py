@@ -33,6 +33,7 @@ ROWS_ALWAYS: Final = 10_000
 
 ANOTHER_PLAN: Final = "the query, or a view in it, has another meaning by now"
 
+_SKIP: Final = ", 'untracked-changes' = 'skip'"
 _NOT_KEPT: Final = (
     ChangesNotAvailableError,
     InvalidChangeRangeError,
@@ -51,6 +52,7 @@ class SourceChange:
         old: the snapshot up to which a view has followed; 0 before the first one.
         new: the snapshot up to which it is to follow.
         rows: about how many rows have been written between both.
+        is_partial: whether commits without change tracking are left out.
     """
 
     source: TableReference
@@ -58,6 +60,7 @@ class SourceChange:
     old: int
     new: int
     rows: int
+    is_partial: bool = False
 
     def changed(self, query: JobQuery) -> Delta[DataFrame]:
         """The rows that came and the rows that went, with the table's columns."""
@@ -69,7 +72,7 @@ class SourceChange:
             query.sql(
                 f"SELECT {columns}, _change_type FROM {name} "
                 f"CHANGES FROM VERSION {begin} TO VERSION {self.new} "
-                "WITH (deduplicationMode = 'netChanges') "
+                f"WITH ('deduplicationMode' = 'netChanges'{_SKIP if self.is_partial else ''}) "
                 "WHERE _change_type IN ('insert', 'delete')"
             )
         )
@@ -92,12 +95,13 @@ def replaced_source(query: JobQuery, followed: Followed) -> str | None:
 
 
 def source_changes(
-    query: JobQuery, known: Mapping[str, int], *, is_cost_counted: bool
+    query: JobQuery, known: Mapping[str, int], *, is_cost_counted: bool, skips_untracked: bool
 ) -> list[SourceChange] | str:
     """The tables that have changed since their snapshots `known`, by directory.
 
     Where their changes cannot be used, a text says why; with `is_cost_counted` also where they are
-    so many that the whole result costs less.
+    so many that the whole result costs less. With `skips_untracked`, commits without change
+    tracking are left out, else they cannot be used.
     """
     found = []
     for path, new in query.sources.items():
@@ -108,11 +112,19 @@ def source_changes(
         source = query.facts.sources[number]
         name, table = source.relation.text, open_logged(path)
         mode = ChangeMode(deduplication=Deduplication.NET_CHANGES)
+        is_partial = False
         try:
             after = table.snapshot_store.get(new)
             before = table.snapshot_store.get(old) if old else None
             first = ChangeBound(version=old, is_inclusive=False) if old else None
-            table.changes(first, ChangeBound(version=new), mode=mode).splits()
+            last = ChangeBound(version=new)
+            try:
+                table.changes(first, last, mode=mode).splits()
+            except UntrackedChangesError:
+                if not skips_untracked:
+                    raise
+                is_partial = True
+                table.changes(first, last, mode=mode, skips_untracked=True).splits()
         except _NOT_KEPT:
             return f"the changes of {name} since its snapshot {old} are no longer kept"
         except UntrackedChangesError:
@@ -121,10 +133,21 @@ def source_changes(
         if isinstance(columns, str):
             return f"{columns} of {name} is another one by now"
         rows = after.next_sequence - (1 if before is None else before.next_sequence)
-        is_large = rows > max(ROWS_ALWAYS, CHANGED_SHARE_MAX * after.total_record_count)
+        is_large = not is_partial and rows > max(
+            ROWS_ALWAYS, CHANGED_SHARE_MAX * after.total_record_count
+        )
         if is_cost_counted and is_large:
             return f"more than a quarter of {name} has changed"
-        found.append(SourceChange(source=source, columns=columns, old=old, new=new, rows=rows))
+        found.append(
+            SourceChange(
+                source=source,
+                columns=columns,
+                old=old,
+                new=new,
+                rows=rows,
+                is_partial=is_partial,
+            )
+        )
     return found
 
 

@@ -117,13 +117,19 @@ def _possible_step(sink: Sink, query: JobQuery, followed: Followed | None, sink_
     if policy is RefreshPolicy.FULL:
         return Step(Rule.FULL, "its refresh policy is FULL")
     is_cost_counted = policy is RefreshPolicy.AUTO
-    found = source_changes(query, followed.sources, is_cost_counted=is_cost_counted)
+    found = source_changes(
+        query,
+        followed.sources,
+        is_cost_counted=is_cost_counted,
+        skips_untracked=not sink.is_view,
+    )
     if isinstance(found, str):
         return Step(Rule.FULL, found)
     reason = why_never_incremental(sink, query)
     if reason is not None:
         return Step(Rule.FULL, reason)
-    if is_cost_counted and _is_dear(sink, query, found, sink_rows):
+    is_partial = any(change.is_partial for change in found)
+    if is_cost_counted and not is_partial and _is_dear(sink, query, found, sink_rows):
         return Step(Rule.FULL, "the result costs less than its change")
     names = sorted({change.source.relation.text for change in found})
     return Step(Rule.INCREMENTAL, f"changed: {', '.join(names)}", found)

@@ -45,6 +45,7 @@ class Job:
         insert: the statement.
         options: of its writes.
         interval_ms: between two epochs.
+        starts_late: whether `log.scan` of a source leaves out rows that were there.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Job:
     insert: StoredQuery
     options: Mapping[str, str]
     interval_ms: int
+    starts_late: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

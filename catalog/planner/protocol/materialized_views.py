@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from table_store.catalog.jobs.query_plan import QueryNode
@@ -53,6 +54,7 @@ class QueryFacts:
         schema: the columns of its result.
         sources: the managed tables that it reads, views resolved, as of now.
         columns: of each source the names of those that the query uses.
+        options: of the read of each source, as the query states them.
         others: short texts of what else it reads.
         functions: the names of all functions and operators in it.
         is_deterministic: whether none of its expressions is random.
@@ -65,6 +67,7 @@ class QueryFacts:
     schema: SparkColumns
     sources: tuple[TableReference, ...]
     columns: tuple[tuple[str, ...], ...]
+    options: tuple[Mapping[str, str], ...]
     others: tuple[str, ...]
     functions: tuple[str, ...]
     is_deterministic: bool
