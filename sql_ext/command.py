@@ -12,7 +12,12 @@ import pyarrow as pa
 
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.planner.jobs.dependents import stated_fate
-from table_store.catalog.planner.jobs.job_registry import listed_job, listed_jobs, stop_job
+from table_store.catalog.planner.jobs.job_registry import (
+    listed_job,
+    listed_jobs,
+    refresh_job,
+    stop_job,
+)
 from table_store.catalog.planner.jobs.job_rows import (
     DETAIL_COLUMNS,
     JOB_COLUMNS,
@@ -49,6 +54,7 @@ from table_store.sql_ext.statements.statements import (
     ExecuteStatementSet,
     FatedStatement,
     PartitionTerm,
+    RefreshJob,
     ResetOption,
     SetOption,
     ShowCreateTable,
@@ -235,6 +241,10 @@ def _describe_job(session: PlannerSession, command: DescribeJob) -> Rows:
     return job_details(listed_job(session, command.job))
 
 
+def _refresh_job(session: PlannerSession, command: RefreshJob) -> Rows:
+    return [job_row(refresh_job(session, command.job))]
+
+
 def _stop_job(session: PlannerSession, command: StopJob) -> Rows:
     return [job_row(stop_job(session, command.job, drains=command.drains))]
 
@@ -319,6 +329,7 @@ COMMANDS: Final[Mapping[type[RunnableCommand], CommandKind]] = {
     ),
     ShowJobs: CommandKind(JOB_COLUMNS, _show_jobs),
     DescribeJob: CommandKind(DETAIL_COLUMNS, _describe_job),
+    RefreshJob: CommandKind(JOB_COLUMNS, _refresh_job),
     StopJob: CommandKind(JOB_COLUMNS, _stop_job),
     ExecuteStatementSet: CommandKind((("job", pa.string()),), _statement_set),
     ExplainedCommand: CommandKind((("plan", pa.string()),), _explain),

@@ -15,6 +15,7 @@ from table_store.sql_ext.statements.statements import (
     DropTemporaryTable,
     ExecuteStatementSet,
     FatedStatement,
+    RefreshJob,
     ResetOption,
     SetOption,
     ShowCreateTable,
@@ -47,6 +48,7 @@ RunnableCommand: TypeAlias = (
     | ExecuteStatementSet
     | ExplainedCommand
     | FatedStatement
+    | RefreshJob
     | RefreshMaterializedView
     | ResetOption
     | SetOption

@@ -13,6 +13,7 @@ from table_store.sql_ext.statements.fated_statement import parse_fated_alter, pa
 from table_store.sql_ext.statements.job_command import (
     parse_describe_job,
     parse_end,
+    parse_refresh_job,
     parse_show_jobs,
     parse_statement_set,
     parse_stop_job,
@@ -105,7 +106,7 @@ _PARSERS: dict[str, Callable[[TokenCursor], Command | None]] = {
     "DROP": lambda cursor: (
         parse_fated_drop(cursor) or parse_drop_view(cursor) or parse_drop_temporary_table(cursor)
     ),
-    "REFRESH": parse_refresh,
+    "REFRESH": lambda cursor: parse_refresh(cursor) or parse_refresh_job(cursor),
     "SET": parse_set,
     "RESET": parse_reset,
     "END": parse_end,

@@ -7,6 +7,7 @@ from table_store.sql_ext.lexer.token_cursor import TokenCursor
 from table_store.sql_ext.statements.statements import (
     DescribeJob,
     ExecuteStatementSet,
+    RefreshJob,
     ShowJobs,
     StopJob,
 )
@@ -37,6 +38,16 @@ def parse_stop_job(cursor: TokenCursor) -> StopJob | None:
     drains = cursor.accept_words("WITH", "DRAIN")
     cursor.expect_statement_end()
     return StopJob(job, drains)
+
+
+def parse_refresh_job(cursor: TokenCursor) -> RefreshJob | None:
+    """Read `REFRESH JOB 'id' FULL`; None for every other REFRESH: it takes any text."""
+    if not _accept_job_of(cursor, "REFRESH"):
+        return None
+    job = cursor.string()
+    cursor.expect_words("FULL")
+    cursor.expect_statement_end()
+    return RefreshJob(job)
 
 
 def parse_statement_set(cursor: TokenCursor) -> ExecuteStatementSet | None:

@@ -205,6 +205,13 @@ class StopJob:
 
 
 @dataclass(frozen=True, slots=True)
+class RefreshJob:
+    """`REFRESH JOB 'id' FULL`."""
+
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExecuteStatementSet:
     """`EXECUTE STATEMENT SET BEGIN INSERT …; …; END`; `inserts` are the texts."""
 
@@ -245,6 +252,7 @@ Command = (
     | ShowMaterializedViews
     | ShowJobs
     | DescribeJob
+    | RefreshJob
     | StopJob
     | ExecuteStatementSet
     | FatedStatement

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.errors import PySparkException
@@ -368,3 +369,41 @@ def test_settings_of_the_definition(spark: SparkSession) -> None:
     spark.sql("INSERT INTO s SELECT * FROM s")
     assert refreshed(spark, "m")[0] == "incremental"
     assert rows(spark, "SELECT * FROM m") == expected
+
+
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (k)"])
+def test_a_full_refresh_of_a_job_removes_what_others_wrote(spark: SparkSession, key: str) -> None:
+    spark.sql("CREATE TABLE s (k INT)")
+    spark.sql("INSERT INTO s VALUES (1), (2)")
+    spark.sql(f"CREATE TABLE sink (k INT NOT NULL{key})")
+    spark.sql("INSERT INTO sink VALUES (7)")
+    job = insert(spark, "INSERT INTO sink SELECT k FROM s")
+    spark.sql(f"REFRESH JOB '{job}' FULL")
+    drained(spark, job)
+    assert rows(spark, "SELECT * FROM sink") == Counter(["(1,)", "(2,)"])
+    assert "no job" in str(refused(spark, f"REFRESH JOB '{job}' FULL"))
+
+
+def test_alter_as_beside_a_refresh(spark: SparkSession) -> None:
+    """When both have returned, the rows are those of the new query."""
+    spark.sql("CREATE TABLE s (k INT)")
+    spark.sql("CREATE MATERIALIZED VIEW m AS SELECT k FROM s")
+
+    def done(statement: str) -> bool:
+        try:
+            spark.sql(statement).collect()
+        except PySparkException as error:
+            if error.getCondition() != "TABLE_STORE_COMMIT_CONFLICT":
+                raise
+            return False
+        return True
+
+    with unlogged_errors(), ThreadPoolExecutor(1) as pool:
+        for at in range(4):
+            spark.sql(f"INSERT INTO s VALUES ({at})")
+            refresh = pool.submit(done, "REFRESH MATERIALIZED VIEW m")
+            query = f"SELECT k + {100 * at} FROM s"
+            while not done(f"ALTER MATERIALIZED VIEW m AS {query}"):
+                pass
+            assert refresh.result(120)
+            assert rows(spark, "SELECT * FROM m") == rows(spark, query)

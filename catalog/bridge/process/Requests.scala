@@ -79,6 +79,7 @@ object Requests {
     val drain = "drain"
     val stop = "stop"
     val suspend = "suspend"
+    val refresh = "refresh"
   }
   object RefusedStatement {
     val select = "SELECT"

@@ -38,6 +38,9 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) extends Loggi
     if (!drains) context.cancelJobGroup(id)
   }
 
+  /** Lets the next epoch make the sink equal to the whole result, whoever wrote its rows. */
+  def refresh(): Unit = commands.add(Requests.JobCommand.refresh)
+
   /** Ends the job in the middle of an epoch, because it cannot go on. */
   def suspend(reason: String): Unit = {
     why = Some(reason)
@@ -61,6 +64,7 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) extends Loggi
           error = answer.error
           pauseMs = answer.pauseMs
           isOver = answer.isOver
+          if (command == Requests.JobCommand.refresh) command = Requests.JobCommand.advance
         } catch {
           case NonFatal(failure) =>
             lost = Some(String.valueOf(failure.getMessage))
@@ -109,6 +113,8 @@ object Jobs {
     job.stop(drains)
     job.await()
   }
+
+  def refresh(id: String): Unit = running.find(_.id == id).foreach(_.refresh())
 
   /** Suspends a job, if it runs, and returns when it has ended. */
   def suspend(id: String, reason: String): Unit = running.find(_.id == id).foreach { job =>

@@ -41,6 +41,19 @@ def stop_job(session: PlannerSession, job: str, *, drains: bool) -> ListedJob:
     return listed_job(session, found.job.id)
 
 
+def refresh_job(session: PlannerSession, job: str) -> ListedJob:
+    """Let the next epoch of a job remove from its table what others wrote, and return the job.
+
+    Raises:
+        JobNotFoundError: none of this id or name runs.
+    """
+    found = listed_job(session, job)
+    if found.status.is_over:
+        raise JobNotFoundError(job=job)
+    session.bridge.Jobs.refresh(found.job.id)
+    return found
+
+
 def suspend_job(session: PlannerSession, listed: ListedJob, reason: str) -> None:
     """End a running job, which cannot go on for a reason."""
     session.bridge.Jobs.suspend(listed.job.id, reason)

@@ -131,7 +131,8 @@ def advance_job(session: PlannerSession, request: AdvanceJob) -> AdvancedJob:
     if request.command is JobCommand.STOP:
         status = replace(status, failures=0, error=None).ended(JobState.STOPPED)
     elif not status.is_over:
-        status = _advanced(session, job, status)
+        is_full = request.command is JobCommand.REFRESH
+        status = _advanced(session, job, status, is_full=is_full)
         if request.command is JobCommand.DRAIN and not status.failures and not status.is_over:
             status = status.ended(JobState.FINISHED)
     if status.is_over:
@@ -169,13 +170,14 @@ def refuse_streaming(session: PlannerSession, request: RefuseStreaming) -> None:
     raise StreamingStatementError(statement=request.statement.value, reason=reason, remedy=remedy)
 
 
-def _advanced(session: PlannerSession, job: Job, status: JobStatus) -> JobStatus:
+def _advanced(session: PlannerSession, job: Job, status: JobStatus, *, is_full: bool) -> JobStatus:
     now_ms = _CLOCK.now_ms()
     try:
         access, managed = managed_table(session, job.sink)
         if managed.location != job.path:
             return status.failed(f"{job.sink_name} is another table by now").ended(JobState.FAILED)
-        return _followed(session, access, managed, job, status, now_ms).followed(now_ms)
+        sink = _sink(access, managed, job, is_full=is_full)
+        return _followed(session, sink, job, status, now_ms, is_full=is_full).followed(now_ms)
     except (NotFoundError, WrongRelationKindError) as error:
         return status.failed(str(error)).ended(JobState.FAILED)
     except (TableStoreError, CapturedException, Py4JJavaError) as error:
@@ -186,21 +188,22 @@ def _advanced(session: PlannerSession, job: Job, status: JobStatus) -> JobStatus
 
 def _followed(
     session: PlannerSession,
-    access: CatalogAccess,
-    managed: ManagedTable,
+    sink: Sink,
     job: Job,
     status: JobStatus,
     now_ms: int,
+    *,
+    is_full: bool,
 ) -> JobStatus:
-    table = _table(access, managed)
+    table = sink.table
     _claim(table, job).take(_writer(job), writing_queries(session))
     latest = table.latest_snapshot()
     rollback = 0 if latest is None else latest.last_rollback
-    sink = _sink(access, managed, job)
-    if status.barrier and rollback == status.rollback and _are_unchanged(status):
+    is_same = status.barrier and rollback == status.rollback and not is_full
+    if is_same and _are_unchanged(status):
         return _noted(sink, status, now_ms)
     query = insert_query(session, job.insert)
-    done = advance(session, sink, query, is_full=False)
+    done = advance(session, sink, query, is_full=is_full)
     status = _noted(
         sink, replace(status, sources=query.sources, created=query.created, noted_ms=0), now_ms
     )
@@ -225,7 +228,8 @@ def _diverged(done: Refreshed) -> str | None:
     return f"changes of {names} without change tracking are left out at barrier {done.barrier}"
 
 
-def _sink(access: CatalogAccess, managed: ManagedTable, job: Job) -> Sink:
+def _sink(access: CatalogAccess, managed: ManagedTable, job: Job, *, is_full: bool = False) -> Sink:
+    """The job's table; with `is_full` as if the job had written all of its rows."""
     table = _table(access, managed)
     is_alone_there = is_alone(table.snapshot_store, table.latest_snapshot(), job.commit_user)
     return Sink(
@@ -235,7 +239,7 @@ def _sink(access: CatalogAccess, managed: ManagedTable, job: Job) -> Sink:
         schema=managed.schema,
         job=job.commit_user,
         # After a late start the rows are not those of the result, even if nobody else wrote any.
-        is_shared=job.starts_late or not is_alone_there,
+        is_shared=not is_full and (job.starts_late or not is_alone_there),
         options=job.options,
     )
 

@@ -23,12 +23,16 @@ JobText = NewType("JobText", str)
 
 
 class JobCommand(Enum):
-    """What a job does next; after all but ADVANCE it is over."""
+    """What a job does next; after all but ADVANCE and REFRESH it is over.
+
+    REFRESH is an epoch that leaves the sink with the rows of the result alone.
+    """
 
     ADVANCE = "advance"
     DRAIN = "drain"
     STOP = "stop"
     SUSPEND = "suspend"
+    REFRESH = "refresh"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
