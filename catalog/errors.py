@@ -104,6 +104,36 @@ class JobNotFoundError(TableStoreError):
         super().__init__(f"This program has no job {job!r}. SHOW JOBS lists them.")
 
 
+class NoJobError(TableStoreError):
+    """No running job of this program writes a table that is to be flushed."""
+
+    condition = "TABLE_STORE_NO_JOB"
+    sql_state = "55000"
+
+    def __init__(self, *, table: str) -> None:
+        self.table = table
+        super().__init__(
+            f"No job that runs in this program writes {table}, so there is nothing to wait for. "
+            "Start the streaming INSERT, or flush the table in the program where it runs."
+        )
+
+
+class JobBehindError(TableStoreError):
+    """A table cannot be brought up to now, because its job, or one below it, fails."""
+
+    condition = "TABLE_STORE_JOB_BEHIND"
+    sql_state = "55000"
+
+    def __init__(self, *, table: str, job: str, state: str, reason: str) -> None:
+        self.table = table
+        self.job = job
+        super().__init__(
+            f"{table} is not up to date: job {job} is {state} and did not get there: {reason}. "
+            "Mend what it names; if the job has ended, run its INSERT again, which resumes it, or "
+            f"STOP JOB '{job}' to leave the table as it is."
+        )
+
+
 class JobHistoryLostError(TableStoreError):
     """Nobody can tell which rows of a sink without key a job has written."""
 

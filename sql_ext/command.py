@@ -30,6 +30,7 @@ from table_store.catalog.planner.jobs.materialized_view_requests import (
     materialized_view,
     refresh_materialized_view,
 )
+from table_store.catalog.planner.jobs.statement_set import start_together
 from table_store.catalog.planner.jobs.streaming_insert import check_setting
 from table_store.catalog.planner.names.catalog_access import WAREHOUSE
 from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, require_managed
@@ -251,15 +252,7 @@ def _stop_job(session: PlannerSession, command: StopJob) -> Rows:
 
 def _statement_set(session: PlannerSession, command: ExecuteStatementSet) -> Rows:
     """Run the INSERTs; if one cannot start, no job of the others stays."""
-    started: list[str] = []
-    try:
-        for insert in command.inserts:
-            started += [str(row[0]) for row in session.spark.sql(insert).collect() if len(row)]
-    except Exception:
-        for job in started:
-            stop_job(session, job, drains=False)
-        raise
-    return [{"job": job} for job in started]
+    return [{"job": job} for job in start_together(session, command.inserts)]
 
 
 def _explain(_: PlannerSession, command: ExplainedCommand) -> Rows:

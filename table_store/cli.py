@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from table_store import delta_jars, spark_defaults
 from table_store.catalog.bridge import bridge_jar
@@ -26,6 +27,7 @@ from table_store.storage.kernel.errors import TableStoreError
 
 _DISTRIBUTION = "spark-table-store"
 _REFUSED = 1
+_OWN_ARGUMENTS = {"sql": 1, "run": 2}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -40,6 +42,14 @@ def build_parser() -> argparse.ArgumentParser:
     sql = commands.add_parser("sql", help="start the stock spark-sql with this environment")
     sql.epilog = "Everything after `sql` is passed on to spark-sql, its options too."
     sql.set_defaults(run=_sql, arguments=[])
+    run = commands.add_parser("run", help="run a script with progress, and stay for its jobs")
+    run.description = (
+        "Run a script in the stock spark-sql with a line for each epoch of a job and of a refresh, "
+        "and stay until the jobs of its streaming INSERTs have ended."
+    )
+    run.add_argument("script", help="a file of SQL")
+    run.epilog = "Everything after the script is passed on to spark-sql, its options too."
+    run.set_defaults(run=_run, arguments=[])
     jar = commands.add_parser("jar-path", help="print where the bridge's jar is (for a cluster)")
     jar.set_defaults(run=_jar_path)
     return parser
@@ -143,6 +153,25 @@ def _finding_text(finding: Finding) -> str:
 
 
 def _sql(options: argparse.Namespace) -> int:
+    return _become_shell(options.arguments)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if not Path(options.script).is_file():
+        return _refuse(f"There is no script {options.script}. Name a file of SQL.")
+    # The bar is drawn over and over, which is of use on a terminal alone.
+    shown = (
+        ("spark.tablestore.jobs.progress", "true"),
+        (
+            "spark.ui.showConsoleProgress",
+            str(sys.stderr.isatty()).lower(),
+        ),
+    )
+    conf = [word for key, value in shown for word in ("--conf", f"{key}={value}")]
+    return _become_shell([*conf, *options.arguments, "-f", options.script])
+
+
+def _become_shell(arguments: Sequence[str]) -> NoReturn:
     """Become the stock spark-sql, which finds Spark and its workers by `python3` on the PATH."""
     home = find_spark_home(os.environ)
     programs = Path(sys.executable).parent
@@ -150,7 +179,7 @@ def _sql(options: argparse.Namespace) -> int:
     own = {"PATH": path, "SPARK_HOME": str(home.path), "PYSPARK_PYTHON": sys.executable}
     program = str(home.path / "bin" / "spark-sql")
     sys.stdout.flush()
-    os.execve(program, [program, *options.arguments], {**os.environ, **own})
+    os.execve(program, [program, *arguments], {**os.environ, **own})
 
 
 def _jar_path(_: argparse.Namespace) -> int:
@@ -175,8 +204,9 @@ def _refuse(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    # All arguments after `sql` belong to spark-sql and are passed on unread.
-    own, passed_on = (given[:1], given[1:]) if given[:1] == ["sql"] else (given, [])
+    # All arguments after `sql`, and after the script of `run`, are spark-sql's: passed on unread.
+    own_count = _OWN_ARGUMENTS.get(given[0], len(given)) if given else 0
+    own, passed_on = given[:own_count], given[own_count:]
     options = build_parser().parse_args(own)
     options.arguments = passed_on
     run: Callable[[argparse.Namespace], int] = options.run

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from table_store.storage.kernel.frozen_map import FrozenMap
+
 FAILURES_MAX: Final = 5
 """After so many failed epochs in a row a job is suspended."""
 
@@ -28,16 +30,22 @@ class JobStatus:
     Attributes:
         started_ms: when its INSERT was run, ms since 1970.
         barrier: of the last epoch that had something to do; 0 before the first one.
+        taken_ms: when the job last took a barrier, or there was none because nothing had changed.
         reached_ms: the sink has what the sources had at this time; 0 before the first epoch.
+        snapshot: of the sink, with the rows of that time; 0 if it had none.
         rule: of the epoch of `barrier`.
         reason: why it was this rule.
+        rules: how many epochs there were of each rule since the start.
+        rows_read: about how many rows these epochs have read.
         rows_changed: rows inserted into and deleted from the sink since the start.
         rows_absent: deletes that found no row in the sink since the start; others had taken it.
         diverged: how the sink may differ from the query's result; None if it does not.
+        busy_ms: how long these epochs took.
         failures: failed epochs since the last good one.
         error: of the last epoch, if it failed.
+        last_error: of the last epoch that failed, also if good ones have followed.
         sources: the snapshots that the sink has followed, by the directories of the sources.
-        created: when the sources were created, likewise, ms since 1970.
+        created: when each of them was created, ms since 1970.
         rollback: the sink's last rollback when it followed them.
         noted_ms: when the sources were last told what the job needs of them.
     """
@@ -45,16 +53,22 @@ class JobStatus:
     state: JobState = JobState.RUNNING
     started_ms: int
     barrier: int = 0
+    taken_ms: int = 0
     reached_ms: int = 0
+    snapshot: int = 0
     rule: str | None = None
     reason: str | None = None
+    rules: Mapping[str, int] = FrozenMap()
+    rows_read: int = 0
     rows_changed: int = 0
     rows_absent: int = 0
     diverged: str | None = None
+    busy_ms: int = 0
     failures: int = 0
     error: str | None = None
+    last_error: str | None = None
     sources: Mapping[str, int] | None = None
-    created: Mapping[str, int] | None = None
+    created: Mapping[str, int] = FrozenMap()
     rollback: int = 0
     noted_ms: int = 0
 
@@ -63,15 +77,53 @@ class JobStatus:
         """Whether no epoch follows."""
         return self.state is not JobState.RUNNING
 
-    def followed(self, now_ms: int) -> JobStatus:
-        """Return the status after an epoch; `now_ms` is when it looked at the sources."""
-        return replace(self, reached_ms=now_ms, failures=0, error=None)
+    @property
+    def rows_per_second(self) -> int | None:
+        """How many rows its epochs read per second; None before there was one."""
+        return self.rows_read * 1000 // max(1, self.busy_ms) if self.rules else None
+
+    def is_due(self, now_ms: int, interval_ms: int) -> bool:
+        """Whether a time that is a multiple of the interval has passed since the last barrier.
+
+        So jobs whose intervals are multiples of one another are due together.
+        """
+        return now_ms // interval_ms > self.taken_ms // interval_ms
+
+    def followed(self, cut_ms: int) -> JobStatus:
+        """Return the status of a sink that has what its sources had at a time."""
+        return replace(self, reached_ms=cut_ms, failures=0, error=None)
+
+    def worked(
+        self,
+        *,
+        barrier: int,
+        rule: str,
+        reason: str,
+        rows_read: int,
+        rows_changed: int,
+        rows_absent: int,
+        milliseconds: int,
+        diverged: str | None,
+    ) -> JobStatus:
+        """Return the status after an epoch that had something to do."""
+        return replace(
+            self,
+            barrier=barrier,
+            rule=rule,
+            reason=reason,
+            rules=FrozenMap({**self.rules, rule: self.rules.get(rule, 0) + 1}),
+            rows_read=self.rows_read + rows_read,
+            rows_changed=self.rows_changed + rows_changed,
+            rows_absent=self.rows_absent + rows_absent,
+            diverged=diverged or self.diverged,
+            busy_ms=self.busy_ms + milliseconds,
+        )
 
     def failed(self, error: str) -> JobStatus:
         """Return the status after an epoch that failed."""
         failures = self.failures + 1
         state = JobState.SUSPENDED if failures >= FAILURES_MAX else self.state
-        return replace(self, failures=failures, error=error, state=state)
+        return replace(self, failures=failures, error=error, last_error=error, state=state)
 
     def ended(self, state: JobState) -> JobStatus:
         """Return the status of a job that has no more epochs."""

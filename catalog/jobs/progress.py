@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
@@ -22,6 +23,7 @@ from table_store.storage.kernel.frozen_map import FrozenMap
 _log = logging.getLogger(__name__)
 
 PROGRESS_VERSION: Final = 3
+JOB_FOLDER: Final = "job"
 JOB_OF_VIEW: Final = "materialized-view"
 """The commit user of refreshes: a view has one job."""
 
@@ -110,7 +112,7 @@ def read_progress(file_io: FileIO, location: str, job: str = JOB_OF_VIEW) -> Pro
     Raises:
         FormatVersionError: it was written by a newer version.
     """
-    path = _path(location, job)
+    path = job_file(location, job, "PROGRESS")
     try:
         return Progress.from_bytes(file_io.read_bytes(path), path=path)
     except MissingFileError:
@@ -124,13 +126,15 @@ def write_progress(
     file_io: FileIO, location: str, progress: Progress, job: str = JOB_OF_VIEW
 ) -> None:
     """Replace the progress of a job whose sink is in a directory."""
-    file_io.write_bytes(_path(location, job), progress.to_bytes())
+    file_io.write_bytes(job_file(location, job, "PROGRESS"), progress.to_bytes())
 
 
-def _path(location: str, job: str) -> str:
+def job_file(location: str, job: str, name: str) -> str:
+    """Return the path of a job's file; `location` is the directory of its sink."""
     if job == JOB_OF_VIEW:
-        return f"{location}/job/PROGRESS"
-    return f"{location}/job/PROGRESS-{hashlib.sha256(job.encode()).hexdigest()[:16]}"
+        return join_path(location, JOB_FOLDER, name)
+    digest = hashlib.sha256(job.encode()).hexdigest()[:16]
+    return join_path(location, JOB_FOLDER, f"{name}-{digest}")
 
 
 def _from_json(item: Mapping[str, Any]) -> Progress:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from table_store.catalog.planner.jobs import (
+    barrier_requests,
     explain,
     job_requests,
     materialized_view_requests,
     pipeline_requests,
+    procedure_requests,
     source_requests,
 )
 from table_store.catalog.planner.names import (
@@ -29,7 +31,7 @@ from table_store.catalog.planner.read import (
     scan_requests,
 )
 from table_store.catalog.planner.stream import stream_requests, stream_write_requests
-from table_store.catalog.planner.write import procedure_requests, write_requests
+from table_store.catalog.planner.write import write_requests
 
 _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     namespace_requests.list_namespaces,
@@ -55,6 +57,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     explain.explain_query,
     materialized_view_requests.create_materialized_view,
     job_requests.start_job,
+    barrier_requests.plan_barrier,
     job_requests.advance_job,
     job_requests.refuse_streaming,
     pipeline_requests.can_await_rows,

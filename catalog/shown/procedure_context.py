@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from zoneinfo import ZoneInfo
 
@@ -19,6 +19,19 @@ Compact = Callable[[ManagedTable, Mapping[str, str]], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlushedTable:
+    """A table that has what its sources had; `job` is None for a materialized view."""
+
+    table: str
+    job: str | None
+    barrier: int
+
+
+Flush = Callable[[ManagedTable | None], Sequence[FlushedTable]]
+"""Brings a table up to now, or all tables that jobs of the program write."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcedureContext:
     """What a call works with.
 
@@ -29,6 +42,7 @@ class ProcedureContext:
         time_zone: of the session, for timestamps without a zone.
         compact: does the work of `compact`, which may need a cluster.
         await_jobs: returns when no job of the program runs, with the number of jobs that did.
+        flush: does the work of `flush`.
     """
 
     lifecycle: TableLifecycle
@@ -37,6 +51,7 @@ class ProcedureContext:
     time_zone: str
     compact: Compact
     await_jobs: Callable[[], int]
+    flush: Flush
 
     def table(self, arguments: Arguments) -> ManagedTable:
         """Return the table that the argument `table` names."""

@@ -16,8 +16,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_store.catalog.jobs.history import EpochRecord, add_to_history, read_histories
 from table_store.catalog.jobs.ledger import Head, Ledger
 from table_store.catalog.jobs.progress import (
+    JOB_OF_VIEW,
     Followed,
     Progress,
     SinkState,
@@ -202,6 +204,8 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
         sink=SinkState(commit=8, rollback=2),
     )
     write_progress(table.file_io, table.path, progress)
+    epoch = EpochRecord(ended_ms=9, job="", barrier=9, milliseconds=5, error="é")
+    add_to_history(table.file_io, table.path, JOB_OF_VIEW, epoch)
 
     def schema(number: int) -> MetadataFile:
         return MetadataFile(
@@ -216,6 +220,12 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
         "progress of a view": MetadataFile(
             path=f"{table.path}/job/PROGRESS",
             read=lambda file_io: read_progress(file_io, table.path) or "unknown",
+            is_versioned=True,
+            nothing="unknown",
+        ),
+        "history of a view": MetadataFile(
+            path=f"{table.path}/job/HISTORY",
+            read=lambda file_io: read_histories(file_io, table.path) or "unknown",
             is_versioned=True,
             nothing="unknown",
         ),

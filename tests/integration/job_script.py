@@ -21,15 +21,19 @@ class JobScript(ClosedAtExit):
         process: the driver; Spark's shell script has replaced itself by it.
     """
 
-    def __init__(self, folder: Path, sql: str, name: str) -> None:
+    def __init__(self, folder: Path, sql: str, name: str, how: str = "spark-sql") -> None:
+        """Start it with `spark-sql -f`, or with `table-store run`."""
         binary = Path(sys.executable).parent
         self.folder = folder
         self._out = folder / f"{name}.out"
         self._errors = folder / f"{name}.err"
         (folder / f"{name}.sql").write_text(sql)
+        command = [str(binary / "spark-sql"), "-f", f"{name}.sql"]
+        if how == "run":
+            command = [str(binary / "table-store"), "run", f"{name}.sql"]
         with self._out.open("wb") as out, self._errors.open("wb") as errors:
             self.process = subprocess.Popen(
-                [str(binary / "spark-sql"), *arguments(SMALL), "-f", f"{name}.sql"],
+                [*command, *arguments(SMALL)],
                 cwd=folder,
                 env={**os.environ, "PATH": f"{binary}{os.pathsep}{os.environ['PATH']}"},
                 stdin=subprocess.DEVNULL,

@@ -70,6 +70,18 @@ def test_a_script_stays_for_its_jobs_and_ends_in_order(shell: StockShell) -> Non
         assert not [line for line in script.errors.splitlines() if "Exception" in line]
 
 
+def test_a_script_that_fails_ends_its_jobs(shell: StockShell) -> None:
+    """With a line for each epoch; the jobs do not keep a script alive that is not complete."""
+    sql = f"{SCRIPT} CALL sys.flush(); SELECT nothing FROM a;"
+    shell.ok("INSERT INTO a VALUES (20, 2)")
+    with JobScript(shell.folder, sql, "fails", "run") as script:
+        assert script.process.wait(120) == 1, script.errors
+    lines = script.errors.splitlines()
+    assert any("default.joined: barrier" in line for line in lines), lines
+    assert any("A statement of the script has failed. Ends with" in line for line in lines), lines
+    equal_in_time(shell)
+
+
 def test_a_killed_driver_resumes(shell: StockShell) -> None:
     """In the middle of epochs, twice; in the end nothing is lost and nothing doubled."""
     shell.ok("INSERT INTO b VALUES (0, 30), (2, 31)")

@@ -7,15 +7,25 @@ sources while the jobs run; sinks have a key or none, and rows of others.
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from table_store import jobs, open_table
+from table_store.catalog.jobs.ledger import Ledger
+from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.table import FileStoreTable
+from tests.fakes.counting_ids import CountingIds
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session, unlogged_errors
 
@@ -247,3 +257,164 @@ def test_a_statement_that_waits_for_its_job(spark: SparkSession) -> None:
         assert drained(spark, jobs[0]).state == "FINISHED"
         assert [row.job for row in answer.result(60)] == jobs
     assert bag(spark.table("w_sink")) == bag(spark.table("w_a"))
+
+
+def requests(spark: SparkSession, name: str) -> int:
+    """How many requests of this name the planner has had."""
+    bridge = spark.sparkContext._jvm.org.apache.spark.sql.tablestore  # type: ignore[union-attr]
+    return bridge.PlannerProcess.requests().get(name) or 0
+
+
+def files_of(spark: SparkSession) -> set[Path]:
+    warehouse = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
+    return {path for path in warehouse.rglob("*") if path.is_file()}
+
+
+CHAIN = """EXECUTE STATEMENT SET BEGIN
+  INSERT INTO {0}_high SELECT 1 AS k, l.v - r.v, r.n
+    FROM {0}_low l, (SELECT sum(v) AS v, count(*) AS n FROM {0}_root) r;
+  INSERT INTO {0}_low SELECT 1 AS k, sum(v) FROM {0}_root;
+END"""
+
+
+def make_chain(spark: SparkSession, name: str, interval: str) -> dict[str, str]:
+    """A table, the job of its sum, and one that compares this sum with the table; ids by sink."""
+    spark.sql(f"CREATE TABLE {name}_root (v BIGINT)")
+    spark.sql(f"CREATE TABLE {name}_low (k INT NOT NULL, v BIGINT, PRIMARY KEY (k))")
+    columns = "k INT NOT NULL, off BIGINT, n BIGINT, PRIMARY KEY (k)"
+    spark.sql(f"CREATE TABLE {name}_high ({columns})")
+    spark.sql(f"INSERT INTO {name}_root VALUES (1)")
+    with streaming(spark, **{INTERVAL: interval}):
+        high, low = spark.sql(CHAIN.format(name)).collect()
+    return {"high": high.job, "low": low.job}
+
+
+def table_at(spark: SparkSession, name: str) -> FileStoreTable:
+    rows = spark.sql(f"DESCRIBE EXTENDED {name}").collect()
+    return open_table(next(row[1] for row in rows if row[0] == "Location"))
+
+
+def test_jobs_that_read_one_another_are_at_one_barrier(spark: SparkSession) -> None:
+    """While the root changes: each version of the upper sink is of one moment."""
+    jobs = make_chain(spark, "c", "50 ms")
+    root = table_at(spark, "c_root")
+    rows = pa.table({"v": [3]}, schema=root.scan().arrow_schema)
+    stop = Event()
+
+    def append() -> None:
+        while not stop.wait(0.03):
+            root.append(rows)
+
+    writer = Thread(target=append)
+    writer.start()
+    try:
+        for _ in range(3):
+            spark.sql("CALL sys.flush('c_high')")
+    finally:
+        stop.set()
+        writer.join()
+    drained(spark, jobs["high"])
+    assert bag(spark.table("c_high")) == bag(
+        spark.sql("SELECT 1 AS k, CAST(0 AS BIGINT) AS off, count(*) AS n FROM c_root")
+    )
+    drained(spark, jobs["low"])
+    high, low = table_at(spark, "c_high"), table_at(spark, "c_low")
+    changes = spark.sql("SELECT off, _commit_version FROM c_high CHANGES FROM VERSION 1").collect()
+    assert {row.off for row in changes} == {0}
+    assert len({row[1] for row in changes}) > 2
+    barriers = {
+        name: {
+            snapshot.properties["job.barrier"]
+            for snapshot in table.snapshot_store.between(1, table.snapshot_store.latest_id() or 0)
+            if snapshot.commit_kind is not CommitKind.COMPACT
+        }
+        for name, table in (("high", high), ("low", low))
+    }
+    assert barriers["high"] & barriers["low"]
+    warehouse = str(Path(high.path).parents[1])
+    cut = Ledger(LocalFileIO(warehouse), warehouse, CountingIds())
+    assert all(cut.get(int(number)) is not None for number in barriers["low"] | barriers["high"])
+
+
+def test_flush_returns_when_the_table_is_up_to_date(spark: SparkSession) -> None:
+    """However long the interval; materialized views above are refreshed."""
+    make_chain(spark, "u", "1 h")
+    spark.sql("CREATE MATERIALIZED VIEW u_view AS SELECT v, v + 1 AS w FROM u_low")
+    for count in range(2, 5):
+        spark.sql("INSERT INTO u_root VALUES (5)")
+        (done,) = spark.sql("CALL sys.flush('u_high')").collect()
+        assert done.table.endswith("default.u_high")
+        assert [tuple(row) for row in spark.table("u_high").collect()] == [(1, 0, count)]
+    spark.sql("DELETE FROM u_root WHERE v = 5")
+    (view,) = spark.sql("CALL sys.flush('u_view')").collect()
+    assert (view.table, view.job) == ("table_store.default.u_view", None)
+    assert [tuple(row) for row in spark.table("u_view").collect()] == [(1, 2)]
+    spark.sql("INSERT INTO u_root VALUES (6)")
+    assert jobs.flush(spark).keys() >= {"table_store.default.u_low", "table_store.default.u_high"}
+    assert [row.v for row in spark.table("u_low").collect()] == [7]
+    assert "TABLE_STORE_NO_JOB" in refused(spark, "CALL sys.flush('u_root')")
+
+
+def test_nothing_changed_costs_almost_nothing(spark: SparkSession) -> None:
+    make_chain(spark, "i", "50 ms")
+    spark.sql("CALL sys.flush()")
+    files, epochs, looks = files_of(spark), requests(spark, "advance_job"), 0
+    begin = requests(spark, "plan_barrier")
+    end = time.monotonic() + 30
+    while looks < 5:
+        looks = requests(spark, "plan_barrier") - begin
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert files_of(spark) == files
+    assert requests(spark, "advance_job") == epochs
+
+
+def test_what_stands_on_a_halted_job_waits(spark: SparkSession) -> None:
+    """The error is told by whoever is asked; a job that is stopped leaves its table as it is."""
+    spark.sql("CREATE TABLE h_root (k INT, v BIGINT)")
+    spark.sql("CREATE TABLE h_low (k INT NOT NULL, v BIGINT, PRIMARY KEY (k))")
+    spark.sql("CREATE TABLE h_high (n BIGINT)")
+    spark.sql("INSERT INTO h_root VALUES (1, 1)")
+    with unlogged_errors():
+        low = insert(spark, "INSERT INTO h_low SELECT k, v FROM h_root")
+        high = insert(spark, "INSERT INTO h_high SELECT count(*) FROM h_low")
+        spark.sql("CALL sys.flush('h_high')")
+        spark.sql("INSERT INTO h_root VALUES (2, 1), (2, 2)")
+        assert "TABLE_STORE_JOB_BEHIND" in refused(spark, "CALL sys.flush('h_high')")
+        (ended,) = jobs.await_jobs(spark, low, timeout_s=60)
+    assert (ended.state, ended.failures, ended.lag_ms) == ("SUSPENDED", 5, None)
+    said = refused(spark, "CALL sys.flush('h_high')")
+    assert "TABLE_STORE_JOB_BEHIND" in said
+    assert "two rows with the key" in said
+    assert "SUSPENDED" in refused(spark, "CALL sys.flush('h_low')")
+    assert jobs.stop_job(spark, low).state == "STOPPED"
+    assert [row.table for row in spark.sql("CALL sys.flush('h_high')").collect()]
+    assert jobs.stop_job(spark, high, drain=True).state == "FINISHED"
+    history = spark.sql("CALL sys.refresh_history('h_low')").collect()
+    assert [(row.rule is None, row.error is None) for row in history] == [
+        (False, True),
+        *[(True, False)] * 5,
+    ]
+    assert all("two rows with the key" in row.error for row in history[1:])
+    details = {row[0]: row[1] for row in spark.sql(f"DESCRIBE JOB '{low}'").collect()}
+    assert details["rules"] == "full 1"
+    assert "two rows with the key" in details["last_error"]
+
+
+def test_jobs_in_python_and_in_sparks_pages(spark: SparkSession) -> None:
+    make_sources(spark, "p")
+    spark.sql("CREATE TABLE p_bag (id INT, f INT)")
+    name = "it's \\ p"
+    job = insert(spark, f"INSERT INTO p_bag {BAG.format('p')}", name.replace("'", "''"))
+    (listed,) = [one for one in jobs.list_jobs(spark) if one.job == job]
+    assert listed.is_running
+    assert [one.is_running for one in jobs.await_jobs(spark, job, timeout_s=0)] == [True]
+    barrier = jobs.flush(spark, "p_bag")["table_store.default.p_bag"]
+    (view,) = [one for one in jobs.list_jobs(spark) if one.job == job]
+    assert (view.barrier, view.rows_changed, view.rows_per_second is not None) == (barrier, 6, True)
+    assert jobs.stop_job(spark, listed.name).state == "STOPPED"
+    shown = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    described = {shown.apply(at).description() for at in range(shown.size())}
+    wanted = f"table_store.default.p_bag at barrier {barrier}"
+    assert any(wanted in str(description) for description in described), described
+    assert jobs.await_jobs(spark, job)[0].state == "STOPPED"

@@ -138,10 +138,7 @@ case class StreamingInsert(table: Requests.TableReference, text: String, options
     val started = PlannerProcess.ask(
       Requests.StartJob(table, JobQuery.storedInsert(user, text), options, SessionCatalogMirror.isAskedFor))
     val job = Jobs.start(user, started)
-    if (started.waits) {
-      job.await()
-      job.error.foreach(error => throw Errors.jobEnded(started.name, error))
-    }
+    if (started.waits) Jobs.awaitEnded(java.util.List.of(job.id))
     Seq(Row(started.id))
   }
 }

@@ -179,10 +179,20 @@ object Answers {
     val listed = member[String]("listed")
     val waits = member[Boolean]("waits")
   }
+  class TakenTurn(json: JValue) extends Answer(json) {
+    val job = member[String]("job")
+    val listed = member[String]("listed")
+    val epoch = member[Option[String]]("epoch")
+    val after = member[Seq[String]]("after")
+  }
+  class PlannedBarrier(json: JValue) extends Answer(json) {
+    val taken = member[Seq[TakenTurn]]("taken")
+    val pauseMs = member[Long]("pauseMs")
+  }
   class AdvancedJob(json: JValue) extends Answer(json) {
     val listed = member[String]("listed")
-    val pauseMs = member[Long]("pauseMs")
     val isOver = member[Boolean]("isOver")
+    val hasFailed = member[Boolean]("hasFailed")
     val error = member[Option[String]]("error")
   }
 

@@ -166,8 +166,12 @@ object Requests {
 
   case class StartJob(table: TableReference, insert: StoredQuery, options: Map[String, String], isServer: Boolean)
       extends Request[Answers.StartedJob]
-  case class AdvanceJob(listed: String, command: String, lost: Option[String] = None)
-      extends Request[Answers.AdvancedJob]
+  case class JobTurn(listed: String, isBusy: Boolean, isAsked: Boolean, isDraining: Boolean,
+      isRefreshing: Boolean) extends Record
+  case class PlanBarrier(jobs: Seq[JobTurn]) extends Request[Answers.PlannedBarrier]
+  case class AdvanceJob(
+      listed: String, command: String, epoch: Option[String], below: Seq[String],
+      lost: Option[String] = None) extends Request[Answers.AdvancedJob]
   case class RefuseStreaming(statement: String, reads: Seq[String] = Nil) extends Request[Unit]
 
   // Views

@@ -1,124 +1,127 @@
 package org.apache.spark.sql.tablestore
 
-import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.classic
 import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods.compact
 
-/** A streaming INSERT: a thread with a session of its own that asks the planner for one epoch after the other. What the
-  * job is and how it is, is a text of the planner's, which outlives the planner here. */
-class Job(user: classic.SparkSession, started: Answers.StartedJob) extends Logging {
-  private val session = JobQuery.besides(user)
-  private val context = session.sparkContext
-  private val commands = new LinkedBlockingQueue[String]
-  private val over = new CountDownLatch(1)
-  private val lookMs = 1000L
+/** A streaming INSERT, which [[JobRunner]] advances in a session of its own. What the job is and how it is, is a text of
+  * the planner's, which outlives the planner here. */
+class Job(user: classic.SparkSession, started: Answers.StartedJob) {
+  val session: classic.SparkSession = JobQuery.besides(user)
   val id: String = started.id
   val name: String = started.name
   val commitUser: String = started.commitUser
+  private val context = session.sparkContext
+  private val over = new CountDownLatch(1)
+  private val lookMs = 1000L
+  private val endings = Set(Requests.JobCommand.stop, Requests.JobCommand.suspend)
   @volatile var listed: String = started.listed
   @volatile var error: Option[String] = None
-  @volatile private var why: Option[String] = None
 
-  private val thread = new Thread(() => session.withActive(run()), s"table-store-job-$name")
-  thread.setDaemon(true)
+  /** Why the planner did not answer the last request. */
+  @volatile var lost: Option[String] = None
 
-  def begin(): Unit = thread.start()
+  /** Why it is to be suspended. */
+  @volatile var suspension: Option[String] = None
+
+  /** What it was told to do: to drain, to stop, or to be suspended. */
+  @volatile var command: Option[String] = None
+
+  /** Whether its next epoch is to make its sink equal to the whole result. */
+  @volatile var isRefreshing = false
+
+  /** The runner's number of the look at which somebody waits for it, and of the one up to which it has come. */
+  @volatile var askedLook = 0L
+  @volatile var doneLook = 0L
+
   def isRunning: Boolean = over.getCount > 0 && !context.isStopped
+  def isOf(other: classic.SparkSession): Boolean = context eq other.sparkContext
+  def isAsked: Boolean = askedLook > doneLook || isDraining || isRefreshing
+  def isDraining: Boolean = command.contains(Requests.JobCommand.drain)
+  def isEnding: Boolean = command.exists(endings.contains)
+  def end(): Unit = over.countDown()
+  def cancel(): Unit = context.cancelJobGroup(id)
+
+  /** Returns when it has ended. */
   def await(): Unit = while (isRunning && !over.await(lookMs, TimeUnit.MILLISECONDS)) ()
-
-  /** Ends the job; with `drains` only after an epoch that has followed the sources up to now. */
-  def stop(drains: Boolean): Unit = {
-    commands.add(if (drains) Requests.JobCommand.drain else Requests.JobCommand.stop)
-    if (!drains) context.cancelJobGroup(id)
-  }
-
-  /** Lets the next epoch make the sink equal to the whole result, whoever wrote its rows. */
-  def refresh(): Unit = commands.add(Requests.JobCommand.refresh)
-
-  /** Ends the job in the middle of an epoch, because it cannot go on. */
-  def suspend(reason: String): Unit = {
-    why = Some(reason)
-    commands.add(Requests.JobCommand.suspend)
-    context.cancelJobGroup(id)
-  }
-
-  private def run(): Unit =
-    try {
-      context.setJobGroup(id, s"job $name")
-      var command = Requests.JobCommand.advance
-      var lost: Option[String] = None
-      var isOver = false
-      while (!isOver && !context.isStopped) {
-        var pauseMs = lookMs
-        try {
-          val told = if (command == Requests.JobCommand.suspend) why else lost
-          val answer = PlannerProcess.ask(Requests.AdvanceJob(listed, command, told))
-          lost = None
-          listed = answer.listed
-          error = answer.error
-          pauseMs = answer.pauseMs
-          isOver = answer.isOver
-          if (command == Requests.JobCommand.refresh) command = Requests.JobCommand.advance
-        } catch {
-          case NonFatal(failure) =>
-            lost = Some(String.valueOf(failure.getMessage))
-            isOver = command == Requests.JobCommand.stop || command == Requests.JobCommand.suspend
-            if (!context.isStopped) logWarning(s"Job $name goes on after: ${failure.getMessage}")
-        }
-        if (!isOver) command = next(pauseMs).getOrElse(command)
-      }
-      error.foreach(text => if (!context.isStopped) logWarning(s"Job $name has ended: $text"))
-    } finally over.countDown()
-
-  /** What to do after a pause, which a command ends. */
-  private def next(pauseMs: Long): Option[String] = {
-    val end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs)
-    var left = pauseMs
-    var found: Option[String] = None
-    while (found.isEmpty && left > 0 && !context.isStopped) {
-      found = Option(commands.poll(left.min(lookMs), TimeUnit.MILLISECONDS))
-      left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime())
-    }
-    found
-  }
 }
 
 /** The jobs of this program. */
 object Jobs {
   private val known = new java.util.LinkedHashMap[String, Job]
+  private var runner: Option[JobRunner] = None
 
   /** Begins a job in place of an ended run of the same statement. */
   def start(user: classic.SparkSession, started: Answers.StartedJob): Job = {
     val job = new Job(user, started)
     JobsAtExit.prepare()
-    synchronized { known.remove(started.commitUser); known.put(started.commitUser, job) }
-    job.begin()
+    synchronized {
+      known.values.removeIf(other => !other.isOf(user))
+      known.remove(started.commitUser)
+      known.put(started.commitUser, job)
+      if (!runner.exists(_.takes(user))) runner = Some(new JobRunner(job.session))
+      runner.foreach(_.look())
+    }
     job
   }
 
-  private def jobs: List[Job] = synchronized(known.values.asScala.toList)
+  def jobs: List[Job] = synchronized(known.values.asScala.toList)
   def running: List[Job] = jobs.filter(_.isRunning)
 
   /** The planner's texts of all jobs, in the order of their start, as a JSON array. */
   def all(): String = compact(JArray(jobs.map(job => JString(job.listed))))
 
-  /** Stops a job and returns when it has ended. */
+  /** Ends a job and returns when it has ended; with `drains` only after an epoch that has followed the sources up to
+    * now. */
   def stop(id: String, drains: Boolean): Unit = jobs.find(_.id == id).foreach { job =>
-    job.stop(drains)
+    tell(job, if (drains) Requests.JobCommand.drain else Requests.JobCommand.stop)
     job.await()
   }
 
-  def refresh(id: String): Unit = running.find(_.id == id).foreach(_.refresh())
+  /** Keeps how an ended job is from now on. */
+  def note(id: String, listed: String): Unit = jobs.find(_.id == id).foreach(_.listed = listed)
+
+  /** Tells a job what to do, and does not wait for it. */
+  def tell(job: Job, command: String): Unit = {
+    job.command = Some(command)
+    if (job.isEnding) job.cancel()
+    current.foreach(_.look())
+  }
+
+  /** Returns when some jobs have followed their sources up to now, have failed to, or have ended. */
+  def flush(ids: java.util.List[String]): Unit =
+    current.foreach(_.flush(jobs.filter(job => ids.contains(job.id))))
+
+  /** Until [[release]] no barrier is cut, so that jobs which are started meanwhile begin with the same one. */
+  def hold(): Unit = synchronized(JobRunner.held.incrementAndGet())
+  def release(): Unit = synchronized {
+    JobRunner.held.decrementAndGet()
+    runner.foreach(_.look())
+  }
+
+  /** Returns when jobs have ended; fails if one of them has ended with an error. */
+  def awaitEnded(ids: java.util.List[String]): Unit = {
+    val awaited = jobs.filter(job => ids.contains(job.id))
+    awaited.foreach(_.await())
+    for (job <- awaited; error <- job.error) throw Errors.jobEnded(job.name, error)
+  }
+
+  private def current: Option[JobRunner] = synchronized(runner)
+
+  /** Lets the next epoch of a job make the sink equal to the whole result, whoever wrote its rows. */
+  def refresh(id: String): Unit = running.find(_.id == id).foreach { job =>
+    job.isRefreshing = true
+    current.foreach(_.look())
+  }
 
   /** Suspends a job, if it runs, and returns when it has ended. */
   def suspend(id: String, reason: String): Unit = running.find(_.id == id).foreach { job =>
-    job.suspend(reason)
+    job.suspension = Some(reason)
+    tell(job, Requests.JobCommand.suspend)
     job.await()
   }
 

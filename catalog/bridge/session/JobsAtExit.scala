@@ -8,8 +8,8 @@ import org.apache.hadoop.util.ShutdownHookManager
 import org.apache.spark.util.Utils
 import sun.misc.Signal
 
-/** What becomes of jobs when their program ends. `spark-sql -f` stays until its jobs have ended or it is told to stop;
-  * every other program stops them. */
+/** What becomes of jobs when their program ends. `spark-sql -f` stays until its jobs have ended or it is told to
+  * stop; a script of which a statement has failed and every other program stop them. */
 object JobsAtExit {
 
   /** Before Spark's own hooks, of which the first stops the context with priority 50. */
@@ -36,18 +36,20 @@ object JobsAtExit {
     if (!hasEnded) {
       hasEnded = true
       val running = Jobs.running
-      if (!isScript && running.nonEmpty) {
+      val hasFailed = isScript && exitCode != 0
+      if ((!isScript || hasFailed) && running.nonEmpty) {
         val names = running.map(_.name).mkString(", ")
+        val reason = if (hasFailed) "A statement of the script has failed. " else ""
         System.err.println(
-          s"Ends with this program: job $names. The same INSERT with the same 'pipeline.name' resumes.")
-        running.foreach(_.stop(drains = false))
+          s"${reason}Ends with this program: job $names. The same INSERT with the same 'pipeline.name' resumes.")
+        running.foreach(Jobs.tell(_, Requests.JobCommand.stop))
       }
       Jobs.awaitAll()
     }
   }
 
   private def told(signal: Signal): Unit = {
-    Jobs.running.foreach(_.stop(drains = false))
+    Jobs.running.foreach(Jobs.tell(_, Requests.JobCommand.stop))
     // Within a hook it would wait for itself.
     if (!org.apache.spark.util.ShutdownHookManager.inShutdown()) {
       val exit = new Thread(() => System.exit(128 + signal.getNumber), "table-store-exit")
@@ -55,6 +57,15 @@ object JobsAtExit {
       exit.start()
     }
   }
+
+  /** What `spark-sql` ends with: not 0 if a statement of the script has failed. */
+  private def exitCode: Int =
+    try {
+      val shell = Utils.classForName[AnyRef]("org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver$")
+      val code = shell.getDeclaredField("exitCode")
+      code.setAccessible(true)
+      code.getInt(null)
+    } catch { case _: ReflectiveOperationException | _: LinkageError | NonFatal(_) => 0 }
 
   /** Whether this is `spark-sql` with -f or -e. */
   private def runsScript: Boolean =

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from table_store.catalog.errors import JobNotFoundError
+from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import JobText, ListedJob
 
@@ -30,13 +32,16 @@ def stop_job(session: PlannerSession, job: str, *, drains: bool) -> ListedJob:
     """Stop a job and return what has become of it.
 
     With `drains` it first has epochs until one has followed the sources up to now. Else the running
-    epoch is cancelled.
+    epoch is cancelled. A job that failures have suspended holds up no other one any more.
 
     Raises:
         JobNotFoundError: there is none of this id or name.
     """
     found = listed_job(session, job)
-    if not found.status.is_over:
+    if found.status.state is JobState.SUSPENDED:
+        stopped = replace(found, status=found.status.ended(JobState.STOPPED))
+        session.bridge.Jobs.note(found.job.id, stopped.text)
+    elif not found.status.is_over:
         session.bridge.Jobs.stop(found.job.id, drains)
     return listed_job(session, found.job.id)
 

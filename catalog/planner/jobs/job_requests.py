@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from py4j.protocol import Py4JJavaError
@@ -16,9 +17,10 @@ from table_store.catalog.errors import (
 )
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
-from table_store.catalog.planner.jobs.consumers import note_consumer
 from table_store.catalog.planner.jobs.epoch import Refreshed, advance
-from table_store.catalog.planner.jobs.job_registry import listed_jobs, writing_queries
+from table_store.catalog.planner.jobs.epoch_record import error_text, recording
+from table_store.catalog.planner.jobs.job_registry import listed_jobs
+from table_store.catalog.planner.jobs.job_sink import claim, give_back, noted, opened_sink, sink_of
 from table_store.catalog.planner.jobs.scan_start import begin_late, late_start
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.step import Rule
@@ -31,13 +33,13 @@ from table_store.catalog.planner.jobs.streaming_insert import (
     insert_query,
     interval_ms,
 )
-from table_store.catalog.planner.names.catalog_access import CatalogAccess, jvm_process
 from table_store.catalog.planner.names.managed_table import refuse_view
 from table_store.catalog.planner.names.table_requests import managed_table
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import (
     AdvancedJob,
     AdvanceJob,
+    Epoch,
     Job,
     JobCommand,
     ListedJob,
@@ -46,12 +48,8 @@ from table_store.catalog.planner.protocol.jobs import (
     StartedJob,
     StartJob,
 )
-from table_store.catalog.tables.lifecycle import ManagedTable
-from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
-from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import SystemClock
-from table_store.storage.kernel.errors import MissingFileError, NotFoundError, TableStoreError
-from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.kernel.errors import NotFoundError, TableStoreError
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
 _log = logging.getLogger(__name__)
@@ -107,10 +105,11 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         interval_ms=interval,
         starts_late=start is not None,
     )
-    _claim(_table(access, managed), job).take(_writer(job), writing_queries(session))
+    sink = sink_of(job, access, managed)
+    claim(session, job, sink)
     if start is not None:
-        begin_late(_sink(access, managed, job), start)
-    status = JobStatus(started_ms=_CLOCK.now_ms(), sources=query.sources)
+        begin_late(sink, start)
+    status = JobStatus(started_ms=_CLOCK.now_ms(), sources=query.sources, created=query.created)
     return StartedJob(
         id=job.id,
         name=job.name,
@@ -131,16 +130,20 @@ def advance_job(session: PlannerSession, request: AdvanceJob) -> AdvancedJob:
     if request.command is JobCommand.STOP:
         status = replace(status, failures=0, error=None).ended(JobState.STOPPED)
     elif not status.is_over:
-        is_full = request.command is JobCommand.REFRESH
-        status = _advanced(session, job, status, is_full=is_full)
+        if request.epoch is not None:
+            is_full = request.command is JobCommand.REFRESH
+            below = [ListedJob.of(text) for text in request.below]
+            status = _advanced(
+                session, job, status, Epoch.of(request.epoch), below, is_full=is_full
+            )
         if request.command is JobCommand.DRAIN and not status.failures and not status.is_over:
             status = status.ended(JobState.FINISHED)
     if status.is_over:
-        _give_back(session, job)
+        give_back(session, job)
     return AdvancedJob(
         listed=ListedJob(job=job, status=status).text,
-        pause_ms=job.interval_ms,
         is_over=status.is_over,
+        has_failed=status.failures > 0 or status.state is JobState.SUSPENDED,
         error=status.error if status.is_over else None,
     )
 
@@ -170,18 +173,28 @@ def refuse_streaming(session: PlannerSession, request: RefuseStreaming) -> None:
     raise StreamingStatementError(statement=request.statement.value, reason=reason, remedy=remedy)
 
 
-def _advanced(session: PlannerSession, job: Job, status: JobStatus, *, is_full: bool) -> JobStatus:
-    now_ms = _CLOCK.now_ms()
+def _advanced(
+    session: PlannerSession,
+    job: Job,
+    status: JobStatus,
+    epoch: Epoch,
+    below: Sequence[ListedJob],
+    *,
+    is_full: bool,
+) -> JobStatus:
     try:
-        access, managed = managed_table(session, job.sink)
-        if managed.location != job.path:
+        sink = opened_sink(session, job)
+        if sink is None:
             return status.failed(f"{job.sink_name} is another table by now").ended(JobState.FAILED)
-        sink = _sink(access, managed, job, is_full=is_full)
-        return _followed(session, sink, job, status, now_ms, is_full=is_full).followed(now_ms)
+        claim(session, job, sink)
+        pins = {**epoch.snapshots, **{one.job.path: one.status.snapshot for one in below}}
+        status = _followed(session, sink, job, status, epoch, pins, is_full=is_full)
+        status = status.followed(epoch.cut_ms)
+        return noted(sink, status, _CLOCK.now_ms())
     except (NotFoundError, WrongRelationKindError) as error:
         return status.failed(str(error)).ended(JobState.FAILED)
     except (TableStoreError, CapturedException, Py4JJavaError) as error:
-        failed = status.failed(_text_of(error))
+        failed = status.failed(error_text(error))
         is_gone = isinstance(error, CapturedException) and error.getCondition() == _SOURCE_GONE
         return failed.ended(JobState.SUSPENDED) if is_gone else failed
 
@@ -191,33 +204,44 @@ def _followed(
     sink: Sink,
     job: Job,
     status: JobStatus,
-    now_ms: int,
+    epoch: Epoch,
+    pins: Mapping[str, int],
     *,
     is_full: bool,
 ) -> JobStatus:
-    table = sink.table
-    _claim(table, job).take(_writer(job), writing_queries(session))
-    latest = table.latest_snapshot()
+    latest = sink.table.latest_snapshot()
     rollback = 0 if latest is None else latest.last_rollback
-    is_same = status.barrier and rollback == status.rollback and not is_full
-    if is_same and _are_unchanged(status):
-        return _noted(sink, status, now_ms)
-    query = insert_query(session, job.insert)
-    done = advance(session, sink, query, is_full=is_full)
-    status = _noted(
-        sink, replace(status, sources=query.sources, created=query.created, noted_ms=0), now_ms
+    is_same = status.barrier and rollback == status.rollback and not status.failures
+    is_same = is_same and not is_full
+    if is_same and (pins, epoch.created) == (status.sources, status.created):
+        return status
+    is_alone_there = is_alone(sink.table.snapshot_store, latest, job.commit_user)
+    # After a late start the rows are not those of the result, even if nobody else wrote any.
+    is_shared = not is_full and (job.starts_late or not is_alone_there)
+    sink = replace(sink, is_shared=is_shared)
+    with recording(session, sink, epoch.barrier, name=job.name) as record:
+        query = insert_query(session, job.insert, pins)
+        done = advance(session, sink, query, is_full=is_full, barrier=epoch.barrier)
+        record(done)
+    status = replace(
+        status,
+        sources=query.sources,
+        created=query.created,
+        rollback=rollback,
+        snapshot=done.snapshot,
+        noted_ms=0,
     )
-    status = replace(status, rollback=rollback)
     if done.rule == Rule.NONE.value and status.barrier:
         return status
-    return replace(
-        status,
+    return status.worked(
         barrier=done.barrier,
         rule=done.rule,
         reason=done.reason,
-        rows_changed=status.rows_changed + done.rows_changed,
-        rows_absent=status.rows_absent + done.rows_absent,
-        diverged=_diverged(done) or status.diverged,
+        rows_read=done.rows_read,
+        rows_changed=done.rows_changed,
+        rows_absent=done.rows_absent,
+        milliseconds=done.milliseconds,
+        diverged=_diverged(done),
     )
 
 
@@ -226,83 +250,3 @@ def _diverged(done: Refreshed) -> str | None:
         return None
     names = ", ".join(done.left_out)
     return f"changes of {names} without change tracking are left out at barrier {done.barrier}"
-
-
-def _sink(access: CatalogAccess, managed: ManagedTable, job: Job, *, is_full: bool = False) -> Sink:
-    """The job's table; with `is_full` as if the job had written all of its rows."""
-    table = _table(access, managed)
-    is_alone_there = is_alone(table.snapshot_store, table.latest_snapshot(), job.commit_user)
-    return Sink(
-        relation=job.sink,
-        access=access,
-        table=table,
-        schema=managed.schema,
-        job=job.commit_user,
-        # After a late start the rows are not those of the result, even if nobody else wrote any.
-        is_shared=not is_full and (job.starts_late or not is_alone_there),
-        options=job.options,
-    )
-
-
-def _noted(sink: Sink, status: JobStatus, now_ms: int) -> JobStatus:
-    """Tell the sources which of their snapshots the job goes on from, so that these stay."""
-    if status.noted_ms + _NOTE_MS > now_ms:
-        return status
-    note_consumer(sink, status.sources or {})
-    return replace(status, noted_ms=now_ms)
-
-
-def _are_unchanged(status: JobStatus) -> bool:
-    """Whether each directory still has the table and the snapshot that were followed."""
-    created = status.created or {}
-    for path, followed in (status.sources or {}).items():
-        try:
-            table = open_logged(path)
-            latest = table.latest_snapshot()
-            if table.created_ms != created.get(path):
-                return False
-        except (MissingFileError, NotFoundError):
-            return False
-        if (0 if latest is None else latest.id) != followed:
-            return False
-    return True
-
-
-def _give_back(session: PlannerSession, job: Job) -> None:
-    try:
-        access, managed = managed_table(session, job.sink)
-        _claim(_table(access, managed), job).give_back(_writer(job))
-    except TableStoreError as error:
-        _log.warning("job %s does not give back its table: %s", job.name, error)
-
-
-def _table(access: CatalogAccess, managed: ManagedTable) -> FileStoreTable:
-    return open_logged(managed.location, access.warehouse.places.file_io_of(managed.location))
-
-
-def _claim(table: FileStoreTable, job: Job) -> StreamWriterClaim:
-    return StreamWriterClaim(
-        file_io=table.file_io, path=table.path, name=job.sink_name, clock=table.clock
-    )
-
-
-def _writer(job: Job) -> StreamWriter:
-    return StreamWriter(query=job.commit_user, run=job.id, holder=jvm_process())
-
-
-def _text_of(error: Exception) -> str:
-    """An error's text without the JVM's trace."""
-    if isinstance(error, Py4JJavaError):
-        text = str(error.java_exception.getMessage())
-    else:
-        text = str(error)
-    line = text.strip().partition("\n")[0]
-    return f"{line}{_place_of(error)}"[:_ERROR_LENGTH_MAX]
-
-
-def _place_of(error: Exception) -> str:
-    """The expression of the query that has failed, if Spark tells which."""
-    if not isinstance(error, CapturedException):
-        return ""
-    fragments = [c.fragment() for c in error.getQueryContext() if c.contextType().name == "SQL"]
-    return f" It is: {fragments[0]}" if fragments else ""

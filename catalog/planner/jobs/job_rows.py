@@ -20,6 +20,7 @@ JOB_COLUMNS: Final = (
     ("rule", pa.string()),
     ("reason", pa.string()),
     ("rows_changed", pa.int64()),
+    ("rows_per_second", pa.int64()),
     ("diverged", pa.string()),
     ("failures", pa.int64()),
     ("error", pa.string()),
@@ -43,6 +44,7 @@ def job_row(listed: ListedJob) -> dict[str, Any]:
         "rule": status.rule,
         "reason": status.reason,
         "rows_changed": status.rows_changed,
+        "rows_per_second": status.rows_per_second,
         "diverged": status.diverged,
         "failures": status.failures,
         "error": status.error,
@@ -55,6 +57,9 @@ def job_details(listed: ListedJob) -> list[dict[str, Any]]:
     started = dt.datetime.fromtimestamp(status.started_ms / 1000, dt.UTC)
     details = {
         **job_row(listed),
+        "last_error": status.last_error,
+        "rules": ", ".join(f"{rule} {count}" for rule, count in sorted(status.rules.items())),
+        "rows_read": status.rows_read,
         "started": started.isoformat(timespec="milliseconds"),
         "interval_ms": job.interval_ms,
         "rows_absent": status.rows_absent,

@@ -13,6 +13,7 @@ from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.jobs.epoch import Refreshed, advance
+from table_store.catalog.planner.jobs.epoch_record import recording
 from table_store.catalog.planner.jobs.job_query import AS_THEY_ARE, JobQuery
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.standing import Standing
@@ -149,11 +150,13 @@ def _advanced(
     pins = {path: at for path, at in barrier.snapshots.items() if path not in sinks}
     done: list[Refreshed] = []
     for sink, known in jobs:
-        query = known
-        if any(at != pins.get(path, at) for path, at in query.sources.items()):
-            query = analysed_query(session, sink.schema, pins)
-        is_asked = is_full and sink is view
-        done.append(advance(session, sink, query, is_full=is_asked, barrier=barrier.number))
+        with recording(session, sink, barrier.number) as record:
+            query = known
+            if any(at != pins.get(path, at) for path, at in query.sources.items()):
+                query = analysed_query(session, sink.schema, pins)
+            is_asked = is_full and sink is view
+            done.append(advance(session, sink, query, is_full=is_asked, barrier=barrier.number))
+            record(done[-1])
         pins[sink.table.path] = done[-1].snapshot
     return done
 

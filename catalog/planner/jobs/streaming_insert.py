@@ -13,7 +13,7 @@ from table_store.catalog.errors import (
     StreamingInsertError,
     UnsupportedQueryError,
 )
-from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.jobs.job_query import AS_THEY_ARE, JobQuery
 from table_store.catalog.planner.jobs.refresh import analysed_query
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import ListedJob
@@ -93,14 +93,18 @@ def check_alone(jobs: Sequence[ListedJob], name: str, path: str) -> None:
             raise JobExistsError(job=job.id, name=job.name, sink=job.sink_name)
 
 
-def insert_query(session: PlannerSession, insert: StoredQuery) -> JobQuery:
+def insert_query(
+    session: PlannerSession, insert: StoredQuery, snapshots: Mapping[str, int] = AS_THEY_ARE
+) -> JobQuery:
     """The query of a streaming INSERT, with the columns that it writes.
+
+    `snapshots` has those of tables, by directory, that are not read as they are now.
 
     Raises:
         StreamingInsertError: no job can keep a table equal to it.
     """
     try:
-        query = JobQuery.analysed(session, insert)
+        query = JobQuery.analysed(session, insert, snapshots)
     except UnsupportedQueryError as error:
         raise StreamingInsertError(reason=error.reason) from None
     if query.always_changes is not None:

@@ -21,6 +21,9 @@ from table_store.storage.file_store.model.schema import StoredQuery
 JobText = NewType("JobText", str)
 """A `ListedJob` as JSON."""
 
+EpochText = NewType("EpochText", str)
+"""An `Epoch` as JSON."""
+
 
 class JobCommand(Enum):
     """What a job does next; after all but ADVANCE and REFRESH it is over.
@@ -104,24 +107,112 @@ class StartedJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Epoch:
+    """What an epoch is to bring a sink to.
+
+    Attributes:
+        barrier: its number.
+        cut_ms: when the sources were looked at, ms since 1970.
+        snapshots: of the sources at the barrier, by directory; sinks that other jobs bring to this
+            barrier are not among them.
+        created: when each source was created, ms since 1970, by directory.
+    """
+
+    barrier: int
+    cut_ms: int
+    snapshots: Mapping[str, int]
+    created: Mapping[str, int]
+
+    @property
+    def text(self) -> EpochText:
+        """What the bridge passes on; `of` is the inverse."""
+        return EpochText(json.dumps(to_json(self)))
+
+    @classmethod
+    def of(cls, text: EpochText) -> Epoch:
+        """Return the epoch that `text` stands for."""
+        return from_json(cls, json.loads(text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobTurn:
+    """A job that may take the next barrier; the first names are those of `schedule.Turn`.
+
+    `is_refreshing`: it has an epoch even if nothing has changed.
+    """
+
+    listed: JobText
+    is_busy: bool
+    is_asked: bool
+    is_draining: bool
+    is_refreshing: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanBarrier:
+    """A look at what the jobs of this program read, and a barrier if any of it has changed."""
+
+    jobs: tuple[JobTurn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenTurn:
+    """A job that has taken a barrier.
+
+    Attributes:
+        job: its id.
+        listed: the job as it is now.
+        epoch: an `Epoch`; None if there is nothing to do.
+        after: the jobs, by id, whose epochs come first.
+    """
+
+    job: str
+    listed: JobText
+    epoch: EpochText | None
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedBarrier:
+    """The jobs that take the barrier, and after how many milliseconds the next job is due."""
+
+    taken: tuple[TakenTurn, ...]
+    pause_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdvanceJob:
     """One epoch, or the end.
 
-    `lost` says why the planner did not answer the last request, or why the job is suspended.
+    Attributes:
+        listed: the job.
+        command: what to do.
+        epoch: an `Epoch`; None if there is nothing to do but to end.
+        below: the jobs that have been brought to this barrier before, because it reads their sinks.
+        lost: why the planner did not answer the last request, or why the job is suspended.
     """
 
     listed: JobText
     command: JobCommand
+    epoch: EpochText | None = None
+    below: tuple[JobText, ...] = ()
     lost: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdvancedJob:
-    """How a job is now; `error` is that of a job which has ended with one."""
+    """How a job is now.
+
+    Attributes:
+        listed: the job.
+        is_over: whether it has ended.
+        has_failed: whether it is not at the barrier.
+        error: of a job which has ended with one.
+    """
 
     listed: JobText
-    pause_ms: int
     is_over: bool
+    has_failed: bool
     error: str | None = None
 
 

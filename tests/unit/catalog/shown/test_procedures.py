@@ -43,6 +43,7 @@ class Session:
             time_zone="UTC",
             compact=self._compact,
             await_jobs=lambda: 0,
+            flush=lambda _: [],
         )
 
     def _compact(self, table: ManagedTable, partition: Mapping[str, str]) -> Mapping[str, int]:
@@ -195,7 +196,9 @@ def test_arguments_are_checked(session: Session) -> None:
 def test_declarations() -> None:
     for procedure in PROCEDURES.values():
         for first in procedure.parameters[:1]:
-            assert (first.name, first.is_required, first.default) == ("table", True, None)
+            is_of_all = procedure.name in ("flush", "refresh_history")
+            found = (first.name, first.is_required, first.default)
+            assert found == ("table", not is_of_all, "NULL" if is_of_all else None)
         for parameter in procedure.parameters:
             assert parameter.description.endswith(".")
             assert (parameter.default == "NULL") is not parameter.is_required

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 
 from table_store.catalog.definition.sql_literal import string_literal
 from table_store.catalog.errors import ProcedureNotFoundError
+from table_store.catalog.planner.jobs.flush import flush
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.procedures import (
@@ -76,6 +78,7 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
         time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
         compact=compact,
         await_jobs=lambda: int(session.bridge.Jobs.awaitAll()),
+        flush=partial(flush, session, request.procedure.catalog),
     )
     rows = procedure.call(context, request.arguments)
     fields = tuple(StructField(name=f.name, type=from_arrow(f.type)) for f in rows.schema)

@@ -1,0 +1,100 @@
+"""CALL sys.flush: brings tables up to now, and returns when they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from table_store.catalog.errors import JobBehindError, NoJobError
+from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.planner.jobs.job_registry import listed_jobs
+from table_store.catalog.planner.jobs.materialized_view_requests import refresh_materialized_view
+from table_store.catalog.planner.jobs.refresh import analysed_query
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.jobs import ListedJob
+from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
+from table_store.catalog.shown.procedure_context import FlushedTable
+from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.storage.kernel.clock import SystemClock
+from table_store.storage.log_store.logged_table import open_logged
+
+_GIVEN_UP = (JobState.SUSPENDED, JobState.FAILED)
+_CLOCK = SystemClock()
+
+
+def flush(
+    session: PlannerSession, catalog: CatalogReference, table: ManagedTable | None
+) -> Sequence[FlushedTable]:
+    """Bring a table up to now, or all tables that jobs of this program write.
+
+    A materialized view is refreshed, after the jobs that write what it reads.
+
+    Raises:
+        NoJobError: no job of this program writes the table.
+        JobBehindError: a job has been suspended, has failed, or fails.
+        SuspendedViewError: the view is suspended.
+    """
+    jobs = {one.job.path: one for one in listed_jobs(session)}
+    if table is None:
+        is_wanted = (JobState.RUNNING, *_GIVEN_UP)
+        return _followed(session, [one for one in jobs.values() if one.status.state in is_wanted])
+    if table.schema.query is None:
+        name = CatalogAccess.of(session, catalog).qualified(table.identifier)
+        if table.location not in jobs:
+            raise NoJobError(table=name)
+        return _followed(session, [jobs[table.location]])
+    below = _sources(session, table)
+    _followed(session, [one for path, one in jobs.items() if path in below])
+    identifier = table.identifier
+    relation = RelationReference(
+        catalog=catalog, namespace=(identifier.namespace,), name=identifier.name
+    )
+    done = refresh_materialized_view(session, relation, is_full=False)[-1]
+    return [FlushedTable(table=done.view, job=None, barrier=done.barrier)]
+
+
+def _sources(session: PlannerSession, view: ManagedTable) -> set[str]:
+    """The directories of all tables that a view reads, be it through other views."""
+    found: set[str] = set()
+    left = [view.schema]
+    while left:
+        for path in analysed_query(session, left.pop()).sources:
+            if path not in found:
+                found.add(path)
+                schema = open_logged(path).schema
+                left += [schema] if schema.query is not None else []
+    return found
+
+
+def _followed(session: PlannerSession, jobs: Iterable[ListedJob]) -> list[FlushedTable]:
+    """Let jobs follow their sources up to now.
+
+    Raises:
+        NoJobError, JobBehindError: see `flush`.
+    """
+    ids = [one.job.id for one in jobs]
+    for one in jobs:
+        if one.status.state in _GIVEN_UP:
+            raise _behind(one, one.status.error or "it has failed")
+        if one.status.is_over:
+            raise NoJobError(table=one.job.sink_name)
+    begin_ms = _CLOCK.now_ms()
+    session.bridge.Jobs.flush(ids)
+    now = {one.job.id: one for one in listed_jobs(session)}
+    failed = [one for one in now.values() if one.status.failures and one.status.error]
+    found = []
+    for one in (now[job] for job in ids if job in now):
+        if one.status.reached_ms < begin_ms:
+            # It may wait for one below it.
+            other = one if one.status.error or not failed else failed[0]
+            raise _behind(one, f"job {other.job.name}: {other.status.error or 'it has ended'}")
+        found.append(
+            FlushedTable(table=one.job.sink_name, job=one.job.name, barrier=one.status.barrier)
+        )
+    return found
+
+
+def _behind(one: ListedJob, reason: str) -> JobBehindError:
+    return JobBehindError(
+        table=one.job.sink_name, job=one.job.name, state=one.status.state.value, reason=reason
+    )

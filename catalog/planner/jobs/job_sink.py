@@ -1,0 +1,94 @@
+"""The table of a streaming INSERT's job: its claim, and what its sources keep for it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Final
+
+from table_store.catalog.jobs.job_status import JobStatus
+from table_store.catalog.planner.jobs.consumers import note_consumer
+from table_store.catalog.planner.jobs.job_registry import writing_queries
+from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.names.catalog_access import CatalogAccess, jvm_process
+from table_store.catalog.planner.names.table_requests import managed_table
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.jobs import Job
+from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
+from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.log_store.logged_table import open_logged
+
+_NOTE_MS: Final = 60_000
+
+_log = logging.getLogger(__name__)
+
+
+def opened_sink(session: PlannerSession, job: Job) -> Sink | None:
+    """The table of a job; None if another table has its name by now.
+
+    Raises:
+        NotFoundError: there is none.
+        WrongRelationKindError: the name is that of something else.
+    """
+    access, managed = managed_table(session, job.sink)
+    return sink_of(job, access, managed) if managed.location == job.path else None
+
+
+def sink_of(job: Job, access: CatalogAccess, managed: ManagedTable) -> Sink:
+    """The table of a job, which has been found; whether it is shared is asked before an epoch."""
+    return Sink(
+        relation=job.sink,
+        access=access,
+        table=open_logged(job.path, access.warehouse.places.file_io_of(job.path)),
+        schema=managed.schema,
+        job=job.commit_user,
+        is_shared=True,
+        options=job.options,
+    )
+
+
+def claim(session: PlannerSession, job: Job, sink: Sink) -> None:
+    """Take the table for the job, or renew its claim.
+
+    Raises:
+        StreamWriterExistsError: a streaming query or a job of another program writes it.
+    """
+    _claim(job, sink).take(_writer(job), writing_queries(session))
+
+
+def give_back(session: PlannerSession, job: Job) -> None:
+    """Let others write the table."""
+    try:
+        sink = opened_sink(session, job)
+        if sink is not None:
+            _claim(job, sink).give_back(_writer(job))
+    except TableStoreError as error:
+        _log.warning("job %s does not give back its table: %s", job.name, error)
+
+
+def noted(sink: Sink, status: JobStatus, now_ms: int) -> JobStatus:
+    """Tell the sources, once a minute, from which of their snapshots the job goes on.
+
+    So these snapshots stay.
+    """
+    if not is_note_due(status, now_ms):
+        return status
+    note_consumer(sink, status.sources or {})
+    return replace(status, noted_ms=now_ms)
+
+
+def is_note_due(status: JobStatus, now_ms: int) -> bool:
+    """Whether a minute has passed since the sources were told."""
+    return status.noted_ms + _NOTE_MS <= now_ms
+
+
+def _claim(job: Job, sink: Sink) -> StreamWriterClaim:
+    table = sink.table
+    return StreamWriterClaim(
+        file_io=table.file_io, path=table.path, name=job.sink_name, clock=table.clock
+    )
+
+
+def _writer(job: Job) -> StreamWriter:
+    return StreamWriter(query=job.commit_user, run=job.id, holder=jvm_process())
