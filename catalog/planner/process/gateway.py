@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import socket as sockets
 from typing import IO, Any, Final
 
 from py4j.clientserver import (
@@ -58,6 +59,8 @@ class _ProvingServer(PythonServer):  # type: ignore[misc] # py4j has no types
             self.gateway_client,
             python_server=self,
         )
+        # Of what goes out in pieces the last would wait 40 ms for the other side's acknowledgement.
+        socket.setsockopt(sockets.IPPROTO_TCP, sockets.TCP_NODELAY, 1)
         connection.init_socket_from_python_server(socket, stream)
         return connection
 
