@@ -84,7 +84,7 @@ def _changed(session: SparkSession, dice: random.Random) -> str:
 SPARK_VIEWS: Final = Technique(
     name="spark-views",
     goal="after each refresh a view has the rows of its query, and only the difference was written",
-    suite_cases=2,
+    suite_cases=1,
     release_cases=20_000,
     run_case=run_case,
     needs_spark=True,

@@ -34,6 +34,9 @@ CHANGED = 75
 OF_FIXED_TABLES = {"q2", "q11", "q16"}
 """They read neither orders nor lines."""
 
+ROUNDED = {"q17", "q39a", "q39b"}
+"""Their stddev rounds by the order of rows."""
+
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
@@ -133,5 +136,5 @@ def test_tpcds_queries_are_accepted(spark: SparkSession) -> None:
         (told[name],) = spark.sql(statement).collect()[0]
     assert len(told) == 103, "four of the 99 have two parts"
     assert [name for name, plan in told.items() if "+- Changes" not in plan] == []
-    assert {name for name, plan in told.items() if "no rule" in plan} == set()
+    assert {name for name, plan in told.items() if "no rule" in plan} == ROUNDED
     spark.sql("USE default")
