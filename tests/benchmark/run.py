@@ -40,6 +40,7 @@ from tests.benchmark.workloads.micro_merge import MicroMerge  # noqa: E402
 from tests.benchmark.workloads.random_upserts import RandomUpserts  # noqa: E402
 from tests.benchmark.workloads.streams import Streams  # noqa: E402
 from tests.benchmark.workloads.table_life import TableLife  # noqa: E402
+from tests.benchmark.workloads.views import Views  # noqa: E402
 from tests.benchmark.workloads.warm_up import warm_up  # noqa: E402
 from tests.benchmark.workloads.wide_rows import WideRows  # noqa: E402
 from tests.benchmark.written_files import WrittenFiles  # noqa: E402
@@ -61,6 +62,7 @@ _WORKLOADS: dict[str, Callable[[Bench, argparse.Namespace], None]] = {
     "many-files": lambda bench, _: ManyFiles(bench).run(),
     "first-statement": lambda bench, _: FirstStatement(bench).run(),
     "log": lambda bench, _: _run_log(bench),
+    "views": lambda bench, _: Views(bench).run(),
     "streams": lambda bench, arguments: _run_streams(bench, arguments.commits),
 }
 
