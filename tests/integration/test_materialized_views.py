@@ -51,6 +51,8 @@ QUERIES = {
     "GROUP BY n",
     "inside_each_other": "SELECT id FROM a WHERE v IN (SELECT v FROM b WHERE f < "
     "(SELECT count(*) FROM a AS o WHERE o.v = b.v))",
+    "not_in_either": "SELECT id FROM a WHERE NOT EXISTS (SELECT 1 FROM (SELECT v FROM a "
+    "UNION ALL SELECT v FROM b) AS o WHERE o.v > a.v)",
     "having": "SELECT s, sum(v) AS t FROM a GROUP BY s HAVING count(DISTINCT v) > 1",
     "cubed": "SELECT v, s, count(*) AS n FROM a GROUP BY CUBE (v, s)",
     "common": "SELECT v FROM a INTERSECT SELECT v FROM b",

@@ -66,7 +66,11 @@ object JobPlan {
     plan.collect { case relation @ JobTables.Managed(_) => relation.output.filter(isUsed.contains).map(_.name) }
   }
   private def used(plan: LogicalPlan): AttributeSet =
-    plan.collectWithSubqueries { case node => node.references }.foldLeft(plan.outputSet)(_ ++ _)
+    plan.collectWithSubqueries {
+      // By position, so that each child keeps as many columns as the others.
+      case union: Union => AttributeSet(union.children.flatMap(_.output))
+      case node => node.references
+    }.foldLeft(plan.outputSet)(_ ++ _)
 
   /** The plan without columns that do not reach the result, be it that a `*` has them. */
   private def pruned(plan: LogicalPlan): LogicalPlan = {
