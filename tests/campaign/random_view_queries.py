@@ -19,7 +19,7 @@ _AGGREGATES: Final = (
     "count(DISTINCT v)",
     "count(v) FILTER (WHERE v > 2)",
     "sum(CASE WHEN v IS NULL THEN 1 ELSE v END)",
-    "median(v)",
+    "bit_or(v)",
 )
 _WINDOWS: Final = (
     "row_number() OVER (PARTITION BY k ORDER BY v, s)",
