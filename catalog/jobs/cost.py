@@ -7,6 +7,9 @@ from typing import Final
 
 from table_store.catalog.jobs.delta import Delta, delta
 from table_store.catalog.jobs.query_plan import QueryPlan
+from table_store.storage.kernel.frozen_map import FrozenMap
+
+NO_STATES: Final[Mapping[int, int]] = FrozenMap()
 
 CUT_READ: Final = 0.6
 CUT_JOIN_READ: Final = 1.0
@@ -19,7 +22,12 @@ the groups of a join are known only behind the join, so that an aggregate cut to
 
 
 def incremental_cost(
-    plan: QueryPlan, rows: Mapping[int, int], changed: Mapping[int, int], *, stored: int | None
+    plan: QueryPlan,
+    rows: Mapping[int, int],
+    changed: Mapping[int, int],
+    *,
+    stored: int | None,
+    states: Mapping[int, int] = NO_STATES,
 ) -> float:
     """Return the cost of an incremental epoch; that of a full one is `full_cost`.
 
@@ -28,8 +36,9 @@ def incremental_cost(
         rows: about how many rows each table of the plan has, by number.
         changed: about how many rows have changed of those that have.
         stored: the number of rows of the result if something holds them, else None.
+        states: how many groups the aggregates have whose groups are held, by number.
     """
-    evaluator = _CostEvaluator(plan, rows, changed, stored)
+    evaluator = _CostEvaluator(plan, rows, changed, stored, states)
     delta(plan, evaluator, changed.keys())
     return evaluator.cost
 
@@ -48,9 +57,11 @@ class _CostEvaluator:
         rows: Mapping[int, int],
         changed: Mapping[int, int],
         stored: int | None,
+        states: Mapping[int, int],
     ) -> None:
         self.cost = 0.0
         self._plan, self._rows, self._changed, self._stored = plan, rows, changed, stored
+        self._states = states
 
     def changes(self, node: int) -> Delta[float]:
         self.cost += self._changed[node]
@@ -75,6 +86,14 @@ class _CostEvaluator:
         del node
         return sum(rows for found in changes.values() for rows, _ in found)
 
+    def holds(self, node: int) -> bool:
+        return node in self._states
+
+    def accumulated(self, node: int, changes: Delta[float]) -> Delta[float]:
+        groups = min(sum(rows for rows, _ in changes), self._states[node])
+        self.cost += CUT_READ * self._states[node]
+        return [(groups, 1), (groups, -1)]
+
     def stored(self, keys: float) -> float | None:
         if self._stored is None:
             return None
@@ -91,4 +110,7 @@ class _CostEvaluator:
         )
 
     def _read(self, node: int) -> float:
-        return float(sum(self._rows[source] for source in self._plan.sources(node)))
+        if node in self._states:
+            return float(self._states[node])
+        children = self._plan.children(node)
+        return float(self._rows.get(node, 0)) + sum(self._read(child) for child in children)

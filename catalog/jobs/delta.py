@@ -14,6 +14,8 @@ as bags with signs. Of each step there are three kinds.
   than necessary do no harm.
 - Whole: Q is evaluated in both states.
 
+An aggregate whose groups a table holds adds the changes of its child to them.
+
 Sources: A. Gupta, I. S. Mumick, V. S. Subrahmanian, "Maintaining Views Incrementally", SIGMOD 1993,
 for the linear steps; T. Griffin, B. Kumar, "Algebraic Change Propagation for Semijoin and Outerjoin
 Queries", SIGMOD Record 27(3), 1998, for joins.
@@ -76,6 +78,15 @@ class Evaluator(Protocol[Rows, Keys]):
     def keys(self, node: int, changes: Mapping[int, Delta[Rows]]) -> Keys | None:
         """Return the keys of the changes of children, by place; None if there are no rows."""
 
+    def holds(self, node: int) -> bool:
+        """Whether a table holds the groups of a node, which is then an aggregate."""
+
+    def accumulated(self, node: int, changes: Delta[Rows]) -> Delta[Rows]:
+        """Return how an aggregate whose groups are held changes by the changes of its child.
+
+        They are held with these changes from then on.
+        """
+
     def stored(self, keys: Keys) -> Rows | None:
         """Return the rows of the result as they were, of the keys of the plan's top alone.
 
@@ -120,7 +131,7 @@ def delta(plan: QueryPlan, evaluator: Evaluator[Rows, Keys], changed: Set[int]) 
         changed: the numbers of the tables that have changed.
     """
     top = plan.top
-    if plan.nodes[top].kind in _KEYED and plan.nodes[top].keys:
+    if plan.nodes[top].kind in _KEYED and plan.nodes[top].keys and not evaluator.holds(top):
         (child,) = plan.children(top)
         changes = _delta(plan, evaluator, changed, child)
         keys = evaluator.keys(top, {0: changes}) if changes else None
@@ -145,6 +156,8 @@ def _delta(
         found = _delta(plan, evaluator, changed, child)
         if found:
             changes[place] = found
+    if changes and evaluator.holds(node):
+        return _net(plan, evaluator, node, evaluator.accumulated(node, changes[0]))
     parts: Delta[Rows] = []
     old: frozenset[int] = frozenset()
     ways = {place: way_of(plan.nodes[node], place) for place in changes}
@@ -159,9 +172,15 @@ def _delta(
         if keys is not None or not is_keyed:
             parts.append((evaluator.evaluated(node, old, node, keys), 1))
             parts.append((evaluator.evaluated(node, changed, node, keys), -1))
-            if not _is_last(plan, node):
-                parts = evaluator.net(parts)
+            parts = _net(plan, evaluator, node, parts)
     return parts
+
+
+def _net(
+    plan: QueryPlan, evaluator: Evaluator[Rows, Keys], node: int, parts: Delta[Rows]
+) -> Delta[Rows]:
+    """The same sum without rows that come and go, unless it is added up anyway."""
+    return evaluator.net(parts) if parts and not _is_last(plan, node) else parts
 
 
 def _is_last(plan: QueryPlan, node: int) -> bool:

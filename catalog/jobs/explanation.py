@@ -50,6 +50,8 @@ def _said(plan: QueryPlan, number: int, *, is_stored: bool) -> str:
     holds_rows = is_stored and number == plan.top
     if node.rounded is not None and not holds_rows:
         return f" [no rule: {node.rounded} depends on the order of rows]"
+    if node.state is not None:
+        return " [changed rows, and the groups that are kept with the job]"
     said = []
     for place in range(len(children)):
         match way_of(node, place):

@@ -58,11 +58,14 @@ class Followed:
         created: when each of them was created, ms since 1970: another table that takes the
             directory of one has another history.
         plan: a fingerprint of the query's plan, which also changes with the views that it reads.
+        states: the snapshot of the table with an aggregate's groups, by the aggregate's number in
+            the plan, of those that have one.
     """
 
     sources: Mapping[str, int]
     created: Mapping[str, int]
     plan: str
+    states: Mapping[int, int] = FrozenMap()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,7 @@ class Progress:
             "sources": dict(self.followed.sources),
             "created": dict(self.followed.created),
             "plan": self.followed.plan,
+            "states": {str(node): at for node, at in self.followed.states.items()},
             "commit": self.sink.commit,
             "rollback": self.sink.rollback,
         }
@@ -140,8 +144,10 @@ def job_file(location: str, job: str, name: str) -> str:
 def _from_json(item: Mapping[str, Any]) -> Progress:
     sources = FrozenMap({path: int(snapshot) for path, snapshot in item["sources"].items()})
     created = FrozenMap({path: int(time_ms) for path, time_ms in item.get("created", {}).items()})
+    states = FrozenMap({int(node): int(at) for node, at in item.get("states", {}).items()})
+    plan = str(item.get("plan", ""))
     return Progress(
         barrier=int(item["barrier"]),
-        followed=Followed(sources=sources, created=created, plan=str(item.get("plan", ""))),
+        followed=Followed(sources=sources, created=created, plan=plan, states=states),
         sink=SinkState(commit=int(item["commit"]), rollback=int(item["rollback"])),
     )

@@ -21,6 +21,8 @@ class QueryNode:
         keys: how many expressions of its children's rows say which rows of a child a row of its
             result depends on: grouping, partitioning or join keys; 0 if it depends on all.
         rounded: a function whose result may depend on the order of rows; None if there is none.
+        state: of an aggregate whose groups can be held in a table, the columns of the table, as
+            Spark writes them in JSON; the first one is the key.
     """
 
     kind: str
@@ -28,6 +30,7 @@ class QueryNode:
     source: int | None = None
     keys: int = 0
     rounded: str | None = None
+    state: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ _BARRIER: Final = "job.barrier"
 _PLAN: Final = "job.plan"
 _SOURCE: Final = "job.source."
 _CREATED: Final = "job.created."
+_STATE: Final = "job.state."
 
 
 def commit_properties(
@@ -29,6 +30,7 @@ def commit_properties(
     """
     found = {f"{_SOURCE}{path}": str(at) for path, at in followed.sources.items()}
     found |= {f"{_CREATED}{path}": str(at) for path, at in followed.created.items()}
+    found |= {f"{_STATE}{node}": str(at) for node, at in followed.states.items()}
     alone = {} if alone_until is None else {_ALONE: str(alone_until)}
     return {**found, **alone, _BARRIER: str(barrier), _PLAN: followed.plan}
 
@@ -83,6 +85,7 @@ def last_followed(snapshots: SnapshotStore, latest: Snapshot, job: str) -> Follo
         sources=_numbers(snapshot, _SOURCE),
         created=_numbers(snapshot, _CREATED),
         plan=snapshot.properties.get(_PLAN, ""),
+        states={int(node): at for node, at in _numbers(snapshot, _STATE).items()},
     )
 
 

@@ -157,9 +157,17 @@ def operator(kind: str, keys: int, inputs: list[Bag]) -> Bag:
 class BagEvaluator:
     """The rules' operations on bags."""
 
-    def __init__(self, tree: Tree, before: tuple[Bag, ...], after: tuple[Bag, ...]) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        before: tuple[Bag, ...],
+        after: tuple[Bag, ...],
+        *,
+        holds_groups: bool = False,
+    ) -> None:
         self.plan, self.trees = plan_of(tree)
         self.before, self.after = before, after
+        self.holds_groups = holds_groups
 
     def changes(self, node: int) -> Delta[Bag]:
         """What is in both states stands in both parts: rules must not depend on net changes."""
@@ -181,6 +189,25 @@ class BagEvaluator:
                 for place, bag in enumerate(inputs)
             ]
         return positive(operator(kind, number_of_keys, inputs))
+
+    def holds(self, node: int) -> bool:
+        return self.holds_groups and self.trees[node][0] == "Aggregate"
+
+    def accumulated(self, node: int, changes: Delta[Bag]) -> Delta[Bag]:
+        """What is known of a group is the number of its rows."""
+        (child,), has_groups = self.plan.children(node), bool(self.plan.nodes[node].keys)
+        sizes: Counter[int | None] = Counter()
+        for row, count in self.evaluated(child, set(range(len(self.plan.nodes)))).items():
+            sizes[row[0] if has_groups else None] += count
+        parts: Delta[Bag] = []
+        for sign in (-1, 1):
+            groups = {key: size for key, size in sizes.items() if size} if has_groups else {None: 0}
+            found = {key: sizes[key] for key in groups}
+            parts.append((Counter((key, size % 3) for key, size in found.items()), sign))
+            for bag, weight in changes if sign < 0 else []:
+                for row, count in bag.items():
+                    sizes[row[0] if has_groups else None] += weight * count
+        return parts
 
     def stored(self, keys: set[int | None]) -> Bag | None:
         """Of aggregates, whose key is the first value unless projections swap both."""
@@ -218,11 +245,11 @@ class BagEvaluator:
         return [(bag, sign) for bag, sign in signed if bag]
 
 
-@given(tree=TREES, before=TABLES, after=TABLES)
+@given(tree=TREES, before=TABLES, after=TABLES, holds_groups=st.booleans())
 def test_rules_give_the_difference(
-    tree: Tree, before: tuple[Bag, ...], after: tuple[Bag, ...]
+    tree: Tree, before: tuple[Bag, ...], after: tuple[Bag, ...], holds_groups: bool
 ) -> None:
-    evaluator = BagEvaluator(tree, before, after)
+    evaluator = BagEvaluator(tree, before, after, holds_groups=holds_groups)
     plan = evaluator.plan
     assert why_not_incremental(plan, is_stored=False) is None
     changed = {

@@ -151,7 +151,8 @@ object Requests {
       extends Change[Unit]
 
   /** A node of a plan; nodes are numbered from the root on, parents before children. */
-  case class QueryNode(kind: String, parent: Int, source: Option[Int], keys: Int, rounded: Option[String])
+  case class QueryNode(
+      kind: String, parent: Int, source: Option[Int], keys: Int, rounded: Option[String], state: Option[String])
       extends Record
 
   /** What the planner asks of an analysed query; `sources` are managed tables, of which it uses `columns`. */
@@ -201,7 +202,7 @@ object Requests {
 
   case class AskedScan(
       table: TableReference, columns: Seq[String], schema: String, predicates: Seq[JValue], limit: Option[Int],
-      options: Map[String, String], parallelism: Int) extends Record
+      options: Map[String, String], parallelism: Int, answeredRows: Int) extends Record
   case class PlanScan(scan: AskedScan) extends Request[Answers.PlannedRead]
   case class AggregateFunction(name: String, column: Option[Seq[String]] = None) extends Record
   case class ExactAggregates(table: TableReference, functions: Seq[AggregateFunction])

@@ -87,11 +87,13 @@ class ManagedScanBuilder(
       predicates.toSeq.map(Json.expression),
       limit,
       options.asCaseSensitiveMap.asScala.toMap,
-      SparkSession.active.leafNodeDefaultParallelism
+      SparkSession.active.leafNodeDefaultParallelism,
+      SQLConf.get.getConfString(ManagedScan.answeredRows, "0").toInt
     )
     // Planned now only if the planner may answer with rows: of a system table, or those that predicates on the key
     // select.
-    if (predicates.isEmpty && !reference.isSystemTable) new ManagedScan(asked, table, required, predicates)
+    if (predicates.isEmpty && !reference.isSystemTable && asked.answeredRows == 0)
+      new ManagedScan(asked, table, required, predicates)
     else PlannerProcess.ask(Requests.PlanScan(asked)) match {
       case rows: Answers.ArrowRows => new RowsScan(table, required, rows)
       case plan: Answers.PlannedScan => new ManagedScan(asked, table, required, predicates, Some(plan))
@@ -165,6 +167,9 @@ class ManagedScan(asked: Requests.AskedScan, table: String, override val readSch
 }
 
 object ManagedScan {
+
+  /** A setting of sessions whose queries over few rows should need no Spark job: how many are few. */
+  val answeredRows = "spark.table-store.answered-rows"
   def workerSplit(split: Answers.WorkerSplit): MergeSplit =
     MergeSplit(split.bucket, Base64.getDecoder.decode(split.payload), split.live)
 

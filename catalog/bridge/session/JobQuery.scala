@@ -31,6 +31,7 @@ import org.json4s.jackson.JsonMethods.compact
   * which has the catalog, the namespace and the settings of the definition and none of a user's temporary objects. */
 class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions: java.util.Map[String, String]) {
   private val session: classic.SparkSession = JobQuery.besides(user)
+  session.sessionState.conf.setConfString(ManagedScan.answeredRows, fewRows.toString)
   query.settings.foreach { case (key, value) => session.sessionState.conf.setConfString(key, value) }
   session.sessionState.catalogManager.setCurrentCatalog(query.currentCatalog)
   session.sessionState.catalogManager.setCurrentNamespace(query.currentNamespace.toArray)
@@ -58,6 +59,9 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
     if (select.output.size == found.size || found.contains(None)) select else Project(found.flatten, select)
   }
   private val plan: LogicalPlan = session.withActive(JobPlan.normal(analysed, session.sessionState.optimizer))
+
+  /** Of a table that are read without a Spark job. */
+  private def fewRows = 20000
   private val persisted = mutable.Buffer.empty[classic.DataFrame]
 
   /** The nodes of the plan by number, parents before children. */
@@ -80,8 +84,13 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
       }
       if (kind == "Source") sources += 1
       val own = Requests.QueryNode(
-        kind, parent, if (kind == "Source") Some(sources) else None, JobPlan.keys(node).headOption.fold(0)(_.size),
-        JobPlan.rounded(node).headOption)
+        kind,
+        parent,
+        if (kind == "Source") Some(sources) else None,
+        JobPlan.keys(node).headOption.fold(0)(_.size),
+        JobPlan.rounded(node).headOption,
+        AggregateState.of(node).map(_.columns.json)
+      )
       node.children.foldLeft(Seq(own))((before, child) => before ++ walk(child, number, number + before.size))
     }
     walk(plan, -1, 0)
@@ -126,13 +135,21 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
     * @param place which child `rows` stand for, the others being empty in a union; -1 for none
     * @param old versions of the tables that are read as they were, by number; 0 before the first
     * @param cut the number of a node below it of which only the rows of `keys` are wanted; -1 for none
+    * @param states the groups of aggregates below it whose rows need not be read, by number
     */
   def evaluated(node: Int, place: Int, rows: classic.DataFrame, old: java.util.Map[Int, String], cut: Int,
-      keys: classic.DataFrame): classic.DataFrame = {
+      keys: classic.DataFrame, states: java.util.Map[Int, classic.DataFrame]): classic.DataFrame = {
     var next = node - 1
     def rebuilt(part: LogicalPlan): LogicalPlan = {
       next += 1
       val number = next
+      val state = Option(states.get(number)).filter(_ => number != node || place < 0)
+      if (state.isDefined) {
+        part.children.foreach(_.foreach(_ => next += 1))
+        AggregateState.of(part).get.result(state.get.queryExecution.analyzed)
+      } else evaluatedHere(number, part)
+    }
+    def evaluatedHere(number: Int, part: LogicalPlan): LogicalPlan = {
       val children = part.children.zipWithIndex.map { case (child, at) =>
         if (number != node || place < 0 || !(at == place || part.isInstanceOf[Union])) rebuilt(child)
         else {
@@ -192,6 +209,58 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
     }
   }
 
+  /** The changed groups of an aggregate with state by the changes of its child, settled: see [[AggregateState.merged]].
+    * `state` has the groups as they were. */
+  def merged(node: Int, frames: java.util.List[classic.DataFrame], signs: java.util.List[Int], state: classic.DataFrame,
+      max: Int): classic.DataFrame = {
+    val aggregate = nodes(node)
+    val weight = AttributeReference("weight", IntegerType)()
+    val parts = frames.asScala.zip(signs.asScala).map { case (rows, sign) =>
+      val renamed = JobQuery.as(rows.queryExecution.analyzed, aggregate.children.head.output)
+      Project(renamed.output :+ Alias(Literal(sign), "weight")(exprId = weight.exprId), renamed)
+    }
+    val all = if (parts.size == 1) parts.head else Union(parts.toSeq)
+    val of = AggregateState.of(aggregate).get
+    val change = settled(frameOf(of.change(all, weight)), max)
+    if (isEmpty(change)) change
+    else {
+      val (changes, known) = (change.queryExecution.analyzed, state.queryExecution.analyzed)
+      val keys = JobQuery.local(
+        session, changes.output.take(1),
+        JobQuery.held(change).toSeq.flatMap(_.data.map(row => InternalRow(row.getUTF8String(0)))))
+      val near = JobQuery.listed(known, known.output.take(1), keys.queryExecution.analyzed)
+      settled(frameOf(of.merged(changes, near)), max)
+    }
+  }
+
+  /** The rows of changed groups to write to the table that holds them. */
+  def stateChange(node: Int, merged: classic.DataFrame, kind: String): classic.DataFrame = {
+    val of = AggregateState.of(nodes(node)).get
+    frameOf(of.written(of.rows(merged.queryExecution.analyzed, isAfter = true), kind))
+  }
+
+  /** The rows of all groups, of all rows of the aggregate's child. */
+  def state(node: Int, rows: classic.DataFrame): classic.DataFrame = {
+    val aggregate = nodes(node)
+    frameOf(AggregateState.of(aggregate).get.of(
+        JobQuery.as(rows.queryExecution.analyzed, aggregate.children.head.output)))
+  }
+
+  /** The result of an aggregate for the changed groups, after the change or before it, by position. */
+  def resultOf(node: Int, merged: classic.DataFrame, isAfter: Boolean): classic.DataFrame = {
+    val of = AggregateState.of(nodes(node)).get
+    byPosition(of.result(of.rows(merged.queryExecution.analyzed, isAfter)))
+  }
+
+  /** A table that is in no catalog; `description` is what the planner says of it. */
+  def table(name: String, description: String): classic.DataFrame = {
+    val relation = Requests.RelationReference(Requests.CatalogReference("", Map.empty, ""), Nil, name)
+    val table = ManagedTable(relation, new Answers.DescribedTable(Json.parse(description)))
+    frameOf(JobTables.pinned(DataSourceV2Relation.create(table, None, None)))
+  }
+
+  private def frameOf(plan: LogicalPlan): classic.DataFrame = session.withActive(classic.Dataset.ofRows(session, plan))
+
   /** Those rows of a result whose keys, of the plan's top, are among `keys`. */
   def withKeys(rows: classic.DataFrame, keys: classic.DataFrame): classic.DataFrame = {
     val plan = rows.queryExecution.analyzed
@@ -201,18 +270,24 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
   /** The same rows, held in the driver if they are at most `max`, else kept by Spark until [[release]]. */
   def settled(frame: classic.DataFrame, max: Int): classic.DataFrame = {
     val known = WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan)
-    val folded = classic.Dataset.ofRows(session, known)
-    folded.queryExecution.optimizedPlan match {
+    known match {
       case few: LocalRelation if few.data.size <= max => classic.Dataset.ofRows(session, few)
-      case _ =>
-        val first = folded.limit(max + 1).queryExecution
-        val rows = SQLExecution.withNewExecutionId(first, Some("changes"))(first.executedPlan.executeCollect())
-        if (rows.length <= max)
-          classic.Dataset.ofRows(session, LocalRelation(known.output, rows.toSeq))
-        else {
-          persisted += folded.persist()
-          folded
+      case _ => DriverQuery.rows(session, known, max) match {
+          case Some(rows) => JobQuery.local(session, known.output, rows)
+          case None => computed(known, max)
         }
+    }
+  }
+
+  /** The rows of a plan for which it takes a Spark job. */
+  private def computed(known: LogicalPlan, max: Int): classic.DataFrame = {
+    val folded = classic.Dataset.ofRows(session, known)
+    val first = folded.limit(max + 1).queryExecution
+    val rows = SQLExecution.withNewExecutionId(first, Some("changes"))(first.executedPlan.executeCollect())
+    if (rows.length <= max) JobQuery.local(session, known.output, rows.toSeq)
+    else {
+      persisted += folded.persist()
+      folded
     }
   }
 

@@ -29,6 +29,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(session => new StreamingStatements(session))
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
     extensions.injectPlannerStrategy(session => new MaterializedViews(session))
+    extensions.injectPlannerStrategy(_ => HeldRowsStrategy)
     extensions.injectPlannerStrategy(_ => SessionViewStrategy)
     extensions.injectPlannerStrategy(session => new CatalogListingStrategy(session))
   }

@@ -8,20 +8,25 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from table_store.catalog.jobs.delta import Delta, delta
+from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
 from table_store.catalog.planner.jobs.difference import CHANGE_TYPE
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.source_changes import SourceChange
 
 
 def query_delta(
-    query: JobQuery, changed: Sequence[SourceChange], before: DataFrame | None
+    query: JobQuery,
+    changed: Sequence[SourceChange],
+    before: DataFrame | None,
+    states: AggregateStates,
 ) -> Delta[DataFrame]:
     """The rows that come to the result of a query and go from it, columns by position.
 
-    `before` is the result as it was, if something holds it.
+    `before` is the result as it was, if something holds it; `states` hold groups of aggregates,
+    those of the new rows from then on.
     """
     found = changed_nodes(query, changed)
-    return delta(query.plan, _SparkEvaluator(query, found, before), found.keys())
+    return delta(query.plan, _SparkEvaluator(query, found, before, states), found.keys())
 
 
 def changed_nodes(query: JobQuery, changed: Sequence[SourceChange]) -> dict[int, SourceChange]:
@@ -45,12 +50,19 @@ class _SparkEvaluator:
     query: JobQuery
     changed: Mapping[int, SourceChange]
     before: DataFrame | None
+    states: AggregateStates
 
     def changes(self, node: int) -> Delta[DataFrame]:
         return self.changed[node].changed(self.query)
 
     def evaluated(self, node: int, old: Set[int], cut: int, keys: DataFrame | None) -> DataFrame:
-        return self.query.evaluated(node, self._versions(old), cut, keys)
+        return self.query.evaluated(node, self._versions(old), cut, keys, self._states(old))
+
+    def holds(self, node: int) -> bool:
+        return node in self.states.now
+
+    def accumulated(self, node: int, changes: Delta[DataFrame]) -> Delta[DataFrame]:
+        return self.states.accumulated(node, changes)
 
     def stored(self, keys: DataFrame) -> DataFrame | None:
         if self.before is None or not self.query.facts.kept_keys:
@@ -58,7 +70,7 @@ class _SparkEvaluator:
         return self.query.with_keys(self.before, keys)
 
     def replaced(self, node: int, place: int, rows: DataFrame, old: Set[int]) -> DataFrame:
-        return self.query.replaced(node, place, rows, self._versions(old))
+        return self.query.replaced(node, place, rows, self._versions(old), self._states(old))
 
     def keys(self, node: int, changes: Mapping[int, Delta[DataFrame]]) -> DataFrame | None:
         return self.query.keys(node, changes)
@@ -74,3 +86,6 @@ class _SparkEvaluator:
 
     def _versions(self, old: Set[int]) -> dict[int, int]:
         return {node: self.changed[node].old for node in old}
+
+    def _states(self, old: Set[int]) -> dict[int, DataFrame]:
+        return self.states.rows(old, self.changed.keys())

@@ -12,6 +12,7 @@ from table_store.catalog.errors import JobHistoryLostError, ViewKeyError, ViewRe
 from table_store.catalog.jobs.progress import Followed, Progress, write_progress
 from table_store.catalog.jobs.sink_commit import commit_properties
 from table_store.catalog.names.identifier import quoted, quoted_parts
+from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
 from table_store.catalog.planner.jobs.bag_difference import present_rows
 from table_store.catalog.planner.jobs.consumers import note_consumer
 from table_store.catalog.planner.jobs.delta import query_delta
@@ -27,13 +28,20 @@ from table_store.catalog.planner.jobs.keyed_difference import (
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.source_changes import why_not_readable
 from table_store.catalog.planner.jobs.standing import Standing
-from table_store.catalog.planner.jobs.step import Rule, Step, next_step, source_rows
+from table_store.catalog.planner.jobs.step import (
+    Rule,
+    Step,
+    next_step,
+    source_rows,
+    why_never_incremental,
+)
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
 from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.write_requests import raised_text, write_with
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.snapshot import Snapshot
+from table_store.storage.file_store.model.upkeep import RefreshPolicy
 from table_store.storage.options.table_options import COMMIT_IDENTIFIER, COMMIT_USER
 
 
@@ -82,20 +90,21 @@ def advance(
     standing = Standing.of(sink)
     check_definition(sink)
     followed = standing.followed()
-    step = next_step(sink, query, followed, is_full=is_full, sink_rows=standing.rows)
+    states = AggregateStates.of(sink, query, followed)
+    step = next_step(sink, query, followed, states, is_full=is_full, sink_rows=standing.rows)
     number = standing.next_barrier if barrier is None else barrier
     written, reached = Written(), standing.snapshot_id
     if step.rule is not Rule.NONE:
         if number <= standing.barrier:
             raise _conflict(standing)
         snapshot = standing.snapshot
-        written = write_changes(session, sink, query, snapshot, number, step, followed)
+        written = write_changes(session, states, snapshot, number, step, followed)
         check_definition(sink)
         found = standing.snapshot_after(number, is_changed=written.rows_changed > 0)
         if found is None:
             raise _conflict(standing)
         reached = found
-        _write_progress(standing, query, number, is_changed=written.rows_changed > 0)
+        _write_progress(standing, states, number, is_changed=written.rows_changed > 0)
     if sink.is_view:
         note_consumer(sink, query.sources)
     return Refreshed(
@@ -119,7 +128,9 @@ def planned_step(sink: Sink, query: JobQuery, *, is_full: bool) -> Step:
         NotIncrementalError: see `advance`.
     """
     standing = Standing.of(sink)
-    return next_step(sink, query, standing.followed(), is_full=is_full, sink_rows=standing.rows)
+    followed = standing.followed()
+    states = AggregateStates.of(sink, query, followed)
+    return next_step(sink, query, followed, states, is_full=is_full, sink_rows=standing.rows)
 
 
 def check_definition(sink: Sink) -> None:
@@ -135,12 +146,16 @@ def check_definition(sink: Sink) -> None:
         raise ViewRedefinedError(table=sink.name)
 
 
-def _write_progress(standing: Standing, query: JobQuery, barrier: int, *, is_changed: bool) -> None:
+def _write_progress(
+    standing: Standing, states: AggregateStates, barrier: int, *, is_changed: bool
+) -> None:
     sink, table = standing.sink, standing.sink.table
     # Not the last snapshot's state, for it may be that of another epoch, which came next.
     state = replace(standing.state, commit=barrier) if is_changed else standing.state
-    done = Progress(barrier=barrier, followed=query.followed, sink=state)
+    done = Progress(barrier=barrier, followed=states.followed, sink=state)
     write_progress(table.file_io, table.path, done, sink.job)
+    if states.before.keys() != states.now.keys():
+        states.forget_others()
 
 
 def _conflict(standing: Standing) -> CommitConflictError:
@@ -174,8 +189,7 @@ class _Changes:
 
 def write_changes(
     session: PlannerSession,
-    sink: Sink,
-    query: JobQuery,
+    states: AggregateStates,
     snapshot: Snapshot | None,
     barrier: int,
     step: Step,
@@ -189,19 +203,19 @@ def write_changes(
         CommitConflictError, ViewKeyError: see `advance`.
     """
     try:
-        found = _changed_rows(sink, query, snapshot, step, followed)
+        found = _changed_rows(states, snapshot, step, followed)
         if found is None:
             return Written()
-        changed = _written(session, sink, query, snapshot, barrier, found)
+        changed = _written(session, states, snapshot, barrier, found)
         return Written(changed, found.absent)
     except CapturedException as error:
         raised = raised_text(session, error, BAD_KEY)
         if raised is None:
             raise
         problem, key = key_problem(raised)
-        raise ViewKeyError(name=sink.name, problem=problem, key=key) from None
+        raise ViewKeyError(name=states.sink.name, problem=problem, key=key) from None
     finally:
-        query.release()
+        states.query.release()
 
 
 def recache(session: PlannerSession, sink: Sink) -> None:
@@ -210,47 +224,39 @@ def recache(session: PlannerSession, sink: Sink) -> None:
 
 
 def _changed_rows(
-    sink: Sink,
-    query: JobQuery,
-    snapshot: Snapshot | None,
-    step: Step,
-    followed: Followed | None,
+    states: AggregateStates, snapshot: Snapshot | None, step: Step, followed: Followed | None
 ) -> _Changes | None:
     """What brings the sink from a snapshot to the result; None if nothing is to be done."""
+    sink, query = states.sink, states.query
     if sink.is_shared:
-        return _changes_of_shared(sink, query, snapshot, step, followed)
+        return _changes_of_shared(states, snapshot, step, followed)
     names, key = sink.written, sink.schema.primary_key
     # It holds the result as it was, because nobody else writes it.
     before = None if snapshot is None else _rows_of(sink, query, snapshot)
     changed: DataFrame | None
     if step.rule is Rule.INCREMENTAL:
-        changed = _increment(sink, query, step, before)
+        changed = _increment(states, step, before)
         if changed is not None and key:
             changed = keyed_changes(changed, names, key, before, is_small=step.is_small)
     elif before is None:
-        new = query.rows()
+        new = _result(states)
         changed = keyed_inserts(new, names, key) if key else inserts(new, names)
     elif key:
-        changed = keyed_differences(query.rows(), before, names, key)
+        changed = keyed_differences(_result(states), before, names, key)
     else:
-        changed = changes([(query.rows(), 1), (before, -1)], names)
+        changed = changes([(_result(states), 1), (before, -1)], names)
     return None if changed is None else _Changes(rows=changed, depend_on_sink=True)
 
 
 def _changes_of_shared(
-    sink: Sink,
-    query: JobQuery,
-    snapshot: Snapshot | None,
-    step: Step,
-    followed: Followed | None,
+    states: AggregateStates, snapshot: Snapshot | None, step: Step, followed: Followed | None
 ) -> _Changes | None:
     """The same where others also write the sink: what they wrote does not count."""
+    sink, query = states.sink, states.query
     names, key = sink.written, sink.schema.primary_key
     is_increment = step.rule is Rule.INCREMENTAL
     changed = (
-        _increment(sink, query, step, None)
-        if is_increment
-        else _result_changes(sink, query, followed)
+        _increment(states, step, None) if is_increment else _result_changes(states, followed)
     )
     if changed is None:
         return None
@@ -278,13 +284,12 @@ def _changes_of_bag(query: JobQuery, changed: DataFrame, present: DataFrame) -> 
     return _Changes(rows=rows, depend_on_sink=True, absent=absent)
 
 
-def _increment(
-    sink: Sink, query: JobQuery, step: Step, before: DataFrame | None
-) -> DataFrame | None:
-    delta = query_delta(query, step.changes, before)
+def _increment(states: AggregateStates, step: Step, before: DataFrame | None) -> DataFrame | None:
+    query = states.query
+    delta = query_delta(query, step.changes, before, states)
     if not delta:
         return None
-    names = sink.written
+    names = states.sink.written
     return query.changes(delta, names) if step.is_small else changes(delta, names)
 
 
@@ -293,28 +298,39 @@ def _rows_of(sink: Sink, query: JobQuery, snapshot: Snapshot) -> DataFrame:
     return query.sql(f"SELECT {names} FROM {quoted_parts(sink.parts)} VERSION AS OF {snapshot.id}")
 
 
-def _result_changes(sink: Sink, query: JobQuery, followed: Followed | None) -> DataFrame:
+def _result(states: AggregateStates) -> DataFrame:
+    """The whole result, of groups that are held from then on if an increment is possible."""
+    sink, query = states.sink, states.query
+    is_full = sink.schema.upkeep.policy is RefreshPolicy.FULL
+    if is_full or why_never_incremental(sink, query) is not None:
+        return query.rows()
+    states.rebuild()
+    return query.evaluated(0, {}, states=states.rows()) if states.now else query.rows()
+
+
+def _result_changes(states: AggregateStates, followed: Followed | None) -> DataFrame:
     """The change of the whole result; all of it where nothing tells what it was."""
+    sink, query = states.sink, states.query
+    new = _result(states)
     if followed is None:
-        return inserts(query.rows(), sink.written)
+        return inserts(new, sink.written)
     gone = why_not_readable(query, followed)
     if gone is None:
-        return changes([(query.rows(), 1), (query.rows_at(followed.sources), -1)], sink.written)
+        return changes([(new, 1), (query.rows_at(followed.sources), -1)], sink.written)
     if not sink.schema.primary_key:
         raise JobHistoryLostError(sink=sink.name, reason=gone)
-    return inserts(query.rows(), sink.written)
+    return inserts(new, sink.written)
 
 
 def _written(
     session: PlannerSession,
-    sink: Sink,
-    query: JobQuery,
+    states: AggregateStates,
     snapshot: Snapshot | None,
     barrier: int,
     found: _Changes,
 ) -> int:
     """Commit the changes of the sink's rows; how many there are."""
-    rows = found.rows
+    sink, rows = states.sink, found.rows
     request = Write(
         table=TableReference(
             relation=sink.relation,
@@ -338,7 +354,7 @@ def _written(
     )
     is_alone = not (sink.is_view or sink.is_shared)
     alone_until = (0 if snapshot is None else snapshot.id) if is_alone else None
-    properties = commit_properties(barrier, query.followed, alone_until=alone_until)
+    properties = commit_properties(barrier, states.followed, alone_until=alone_until)
     changed = write_with(session, request, session.bridge.JobQuery.written(rows._jdf), properties)
     if changed and sink.staged is None:
         recache(session, sink)

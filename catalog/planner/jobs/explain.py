@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from table_store.catalog.jobs.explanation import as_tree, explained
+from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
 from table_store.catalog.planner.jobs.epoch import planned_step
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.refresh import analysed_query, views_below
@@ -46,8 +47,9 @@ def explain_refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> st
     if below:
         said.append(f"After: the refresh of {', '.join(sorted(below))}, which may change the rule")
     if step.rule is Rule.INCREMENTAL:
-        held = Standing.of(view).rows
-        increment, full = costs(view, query, step.changes, source_rows(query), held)
+        standing = Standing.of(view)
+        states = AggregateStates.of(view, query, standing.followed())
+        increment, full = costs(states, step.changes, source_rows(query), standing.rows)
         said.append(f"Rows read, about: {round(increment):,}, beside {round(full):,} of all")
     lines = _lines(query, is_stored=bool(query.facts.kept_keys))
     return "\n".join([*said, "Changes:", as_tree(query.plan, lines)])

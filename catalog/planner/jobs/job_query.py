@@ -54,6 +54,8 @@ _OF_THE_SESSION: Final = frozenset(
 AS_THEY_ARE: Final[Mapping[str, int]] = FrozenMap()
 """No snapshots of tables that are to be read at others than their last ones."""
 
+NO_STATES: Final[Mapping[int, DataFrame]] = FrozenMap()
+
 _HELD_ROWS_MAX: Final = 100_000
 """More changes or keys than these stay in Spark."""
 
@@ -157,19 +159,60 @@ class JobQuery:
         return QueryPlan(self.facts.nodes)
 
     def evaluated(
-        self, node: int, old: Mapping[int, int], cut: int = -1, keys: DataFrame | None = None
+        self,
+        node: int,
+        old: Mapping[int, int],
+        cut: int = -1,
+        keys: DataFrame | None = None,
+        states: Mapping[int, DataFrame] = NO_STATES,
     ) -> DataFrame:
         """A node's rows, cut to the keys of the node `cut` if there are any.
 
         `old` has the snapshots of the tables that are read as they were by number; 0 before the
-        first one.
+        first one. `states` has the groups of aggregates whose own tables need not be read.
         """
         at, by_key = (-1, None) if keys is None else (cut, keys._jdf)
-        return self._frame(self._jvm_query.evaluated(node, -1, None, _texts(old), at, by_key))
+        held = _frames(states)
+        return self._frame(self._jvm_query.evaluated(node, -1, None, _texts(old), at, by_key, held))
 
-    def replaced(self, node: int, place: int, rows: DataFrame, old: Mapping[int, int]) -> DataFrame:
+    def replaced(
+        self,
+        node: int,
+        place: int,
+        rows: DataFrame,
+        old: Mapping[int, int],
+        states: Mapping[int, DataFrame] = NO_STATES,
+    ) -> DataFrame:
         """A node's rows if `rows` stand for its child at `place`, those of a union alone."""
-        return self._frame(self._jvm_query.evaluated(node, place, rows._jdf, _texts(old), -1, None))
+        held = _frames(states)
+        return self._frame(
+            self._jvm_query.evaluated(node, place, rows._jdf, _texts(old), -1, None, held)
+        )
+
+    def merged(self, node: int, parts: Delta[DataFrame], state: DataFrame) -> DataFrame | None:
+        """The groups of an aggregate that change with its child, before and after, settled.
+
+        `state` has all groups as they were.
+        """
+        frames = [rows._jdf for rows, _ in parts]
+        signs = [sign for _, sign in parts]
+        return self._some(self._jvm_query.merged(node, frames, signs, state._jdf, _HELD_ROWS_MAX))
+
+    def state_change(self, node: int, merged: DataFrame, change_type: str) -> DataFrame:
+        """What writes the changed groups; the column `change_type` says how."""
+        return self._frame(self._jvm_query.stateChange(node, merged._jdf, change_type))
+
+    def state(self, node: int, rows: DataFrame) -> DataFrame:
+        """The groups of all rows of an aggregate's child."""
+        return self._frame(self._jvm_query.state(node, rows._jdf))
+
+    def result_of(self, node: int, merged: DataFrame, *, is_after: bool) -> DataFrame:
+        """The rows of an aggregate for changed groups, after the change or before it."""
+        return self._frame(self._jvm_query.resultOf(node, merged._jdf, is_after))
+
+    def table(self, name: str, description: str) -> DataFrame:
+        """The rows of a table that is in no catalog, by the JSON of a `DescribedTable`."""
+        return self._frame(self._jvm_query.table(name, description))
 
     def keys(self, node: int, changes: Mapping[int, Delta[DataFrame]]) -> DataFrame | None:
         """The keys of the changes of a node's children, by place, settled."""
@@ -205,6 +248,10 @@ class JobQuery:
     def sql(self, text: str) -> DataFrame:
         """The rows of another query, in the same session of Spark."""
         return self._frame(self._jvm_query.sql(text))
+
+
+def _frames(states: Mapping[int, DataFrame]) -> dict[int, Any]:
+    return {node: rows._jdf for node, rows in states.items()}
 
 
 def _texts(versions: Mapping[int, int]) -> dict[int, str]:

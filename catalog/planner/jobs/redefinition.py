@@ -18,6 +18,7 @@ from table_store.catalog.errors import (
     UnsupportedQueryError,
 )
 from table_store.catalog.jobs.progress import Progress, write_progress
+from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
 from table_store.catalog.planner.jobs.epoch import write_changes
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.refresh import analysed_query, refresh, views_below
@@ -51,12 +52,14 @@ def redefine(session: PlannerSession, view: Sink, stored: StoredQuery) -> None:
     standing = Standing.of(view)
     snapshot, barrier = standing.snapshot, standing.next_barrier
     step = Step(Rule.FULL, "the query is another one")
-    if not write_changes(session, view, query, snapshot, barrier, step).rows_changed:
+    states = AggregateStates.of(view, query, None)
+    if not write_changes(session, states, snapshot, barrier, step).rows_changed:
         _commit_nothing(view, barrier, 0 if snapshot is None else snapshot.id)
     change_schema(table, lambda old: replace(old, query=stored))
     state = replace(standing.state, commit=barrier)
-    done = Progress(barrier=barrier, followed=query.followed, sink=state)
+    done = Progress(barrier=barrier, followed=states.followed, sink=state)
     write_progress(table.file_io, table.path, done, view.job)
+    states.forget_others()
     if Standing.of(view).state != state:
         # A refresh of the old query came in between; see `epoch.check_definition`.
         refresh(session, replace(view, schema=table.schema), is_full=False)

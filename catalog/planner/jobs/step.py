@@ -11,6 +11,7 @@ from table_store.catalog.errors import NotIncrementalError
 from table_store.catalog.jobs.cost import full_cost, incremental_cost
 from table_store.catalog.jobs.delta import why_not_incremental
 from table_store.catalog.jobs.progress import Followed
+from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
 from table_store.catalog.planner.jobs.delta import changed_nodes
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.sink import Sink
@@ -59,6 +60,7 @@ def next_step(
     sink: Sink,
     query: JobQuery,
     followed: Followed | None,
+    states: AggregateStates,
     *,
     is_full: bool,
     sink_rows: int,
@@ -69,6 +71,7 @@ def next_step(
         sink: the table to bring up to date.
         query: its query.
         followed: what its rows are the result of; None if nothing tells.
+        states: the groups of aggregates that are held.
         is_full: whether the whole result was asked for.
         sink_rows: how many rows it has.
 
@@ -77,7 +80,7 @@ def next_step(
     """
     if is_full:
         return Step(Rule.FULL, "FULL was asked for")
-    step = _possible_step(sink, query, followed, sink_rows)
+    step = _possible_step(sink, query, followed, states, sink_rows)
     if step.rule is Rule.FULL and sink.schema.upkeep.policy is RefreshPolicy.INCREMENTAL_STRICT:
         raise NotIncrementalError(name=sink.name, reason=step.reason)
     return step
@@ -101,7 +104,13 @@ def source_rows(query: JobQuery) -> list[int]:
     return counts
 
 
-def _possible_step(sink: Sink, query: JobQuery, followed: Followed | None, sink_rows: int) -> Step:
+def _possible_step(
+    sink: Sink,
+    query: JobQuery,
+    followed: Followed | None,
+    states: AggregateStates,
+    sink_rows: int,
+) -> Step:
     policy = sink.schema.upkeep.policy
     if followed is None:
         return Step(Rule.FULL, "its rows are of no known barrier")
@@ -129,24 +138,23 @@ def _possible_step(sink: Sink, query: JobQuery, followed: Followed | None, sink_
     if reason is not None:
         return Step(Rule.FULL, reason)
     is_partial = any(change.is_partial for change in found)
-    if is_cost_counted and not is_partial and _is_dear(sink, query, found, sink_rows):
+    if is_cost_counted and not is_partial and _is_dear(states, found, sink_rows):
         return Step(Rule.FULL, "the result costs less than its change")
     names = sorted({change.source.relation.text for change in found})
     return Step(Rule.INCREMENTAL, f"changed: {', '.join(names)}", found)
 
 
-def _is_dear(sink: Sink, query: JobQuery, changed: Sequence[SourceChange], sink_rows: int) -> bool:
+def _is_dear(states: AggregateStates, changed: Sequence[SourceChange], sink_rows: int) -> bool:
     """Whether an increment would read more than the computation of the whole result does."""
-    counts = source_rows(query)
+    counts = source_rows(states.query)
     if sum(counts) <= _FEW_ROWS:
         return False
-    increment, full = costs(sink, query, changed, counts, sink_rows)
+    increment, full = costs(states, changed, counts, sink_rows)
     return increment > full
 
 
 def costs(
-    sink: Sink,
-    query: JobQuery,
+    states: AggregateStates,
     changed: Sequence[SourceChange],
     counts: Sequence[int],
     sink_rows: int,
@@ -155,11 +163,13 @@ def costs(
 
     `counts` are those of `source_rows`.
     """
+    query = states.query
     plan = query.plan
     rows = {n: counts[node.source] for n, node in enumerate(plan.nodes) if node.source is not None}
     changes = {node: change.rows for node, change in changed_nodes(query, changed).items()}
-    stored = sink_rows if _holds_result(sink, query) else None
-    increment = incremental_cost(plan, rows, changes, stored=stored)
+    stored = sink_rows if _holds_result(states.sink, query) else None
+    held = states.group_counts
+    increment = incremental_cost(plan, rows, changes, stored=stored, states=held)
     return increment, full_cost(plan, rows, stored=sink_rows)
 
 

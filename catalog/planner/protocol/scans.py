@@ -23,6 +23,7 @@ class AskedScan:
         limit: how many rows are enough.
         options: the options of this read.
         parallelism: how many tasks Spark runs at once.
+        answered_rows: up to how many rows should be the answer instead of the splits.
     """
 
     table: TableReference
@@ -32,6 +33,7 @@ class AskedScan:
     limit: int | None = None
     options: Mapping[str, str]
     parallelism: int = 1
+    answered_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

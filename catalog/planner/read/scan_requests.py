@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
+from typing import Final
+
+import pyarrow as pa
 
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.planner.names.managed_table import ROW_COLUMN
@@ -44,6 +47,10 @@ from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.table_options import SOURCE_SPLIT_TARGET_SIZE
 
+_READ_PER_ANSWERED: Final = 10
+_READ_BYTES_MAX: Final = 16 << 20
+"""Reading this much in the planner costs less than a Spark job."""
+
 
 def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | ArrowRows:
     """The splits of a scan: raw ones as files for Spark's reader, others for a Python worker.
@@ -77,6 +84,9 @@ def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | Arrow
     scan, pack_bytes = _with_split_sizes(scan, asked)
     by = bucketed_by(scan, asked.parallelism)
     plan = scan.plan()
+    few = _few_rows(scan, plan, asked)
+    if few is not None:
+        return arrow_answer(jvm_rows(few, columns_from_spark(asked.schema)))
     stored_columns = StoredColumns(opened.table, opened.schema, columns)
     is_readable = stored_columns.readable(plan.live)[plan.raw]
     others = raw_splits(plan.live.take(plan.raw[~is_readable]), scan.target_bytes)
@@ -106,6 +116,18 @@ def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | Arrow
         # Pickling the task costs as much as the rest of a small plan.
         task=python_task(task, asked.schema) if parts else None,
     )
+
+
+def _few_rows(scan: Scan, plan: ScanPlan, asked: AskedScan) -> pa.Table | None:
+    """The rows of a scan, if few are wanted and they are found by reading few."""
+    if not asked.answered_rows or not asked.columns:
+        return None
+    amounts = _amounts(plan)
+    rows_max = asked.answered_rows * (1 if scan.predicate is None else _READ_PER_ANSWERED)
+    if amounts["rows"] > rows_max or amounts["size_bytes"] > _READ_BYTES_MAX:
+        return None
+    found = scan.rows_of(plan)
+    return found if found.num_rows <= asked.answered_rows else None
 
 
 def _amounts(plan: ScanPlan) -> dict[str, int]:

@@ -42,7 +42,9 @@ class Scan:
 
     def splits(self) -> tuple[Split, ...]:
         """Return the plan as split objects."""
-        plan = self.plan()
+        return self._splits(self.plan())
+
+    def _splits(self, plan: ScanPlan) -> tuple[Split, ...]:
         return (*raw_splits(plan.live.take(plan.raw), self.target_bytes), *plan.merges)
 
     def lookup(self) -> KeyLookup | None:
@@ -65,8 +67,15 @@ class Scan:
         if lookup is not None and lookup.is_small and self.columns:
             yield from self.looked_up(lookup).to_batches()
             return
+        yield from self._read(self.plan())
+
+    def rows_of(self, plan: ScanPlan) -> pa.Table:
+        """Return the rows of a `plan` of this scan."""
+        return pa.Table.from_batches(list(self._read(plan)), schema=self.arrow_schema)
+
+    def _read(self, plan: ScanPlan) -> Iterator[pa.RecordBatch]:
         reader = self.reader()
-        for split in self.splits():
+        for split in self._splits(plan):
             found = reader.read(split, self.columns, self.predicate)
             yield from under_schema(found, self.arrow_schema)
 

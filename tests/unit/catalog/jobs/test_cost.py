@@ -54,3 +54,11 @@ def test_the_cheaper_way(
 ) -> None:
     increment = incremental_cost(plan, ROWS, changed, stored=stored)
     assert (increment < full_cost(plan, ROWS, stored=stored or 0)) == is_cheaper
+
+
+def test_groups_that_are_held_are_read_instead_of_tables() -> None:
+    held, none = (
+        incremental_cost(GROUPED_JOIN, ROWS, {FACTS: 1_000}, stored=None, states=states)
+        for states in ({0: 1_000}, {})
+    )
+    assert held < none / 10

@@ -1,0 +1,166 @@
+"""Goal: groups that are held give the same result as the rows, whatever becomes of their tables.
+
+Oracle: Spark's own run of the same query.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from table_store import open_table
+from table_store.storage.file_store.table import FileStoreTable
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session
+
+pytestmark = pytest.mark.spark
+
+QUERIES = {
+    "grouped": "SELECT g, h, count(*) AS n, count(i) AS c, sum(i) AS s, avg(l) AS a FROM t "
+    "GROUP BY g, h",
+    "exact": "SELECT g, sum(d) AS s, avg(d) AS a, sum(i) FILTER (WHERE l > 0) AS f, "
+    "count(i, d) AS c FROM t GROUP BY g",
+    "all_rows": "SELECT count(*) AS n, sum(l) AS s, avg(d) + sum(i) AS a FROM t",
+    "of_floats": "SELECT f, count(*) AS n FROM t GROUP BY f",
+    "having": "SELECT upper(h) AS u, sum(i) + 1 AS s FROM t GROUP BY upper(h) HAVING count(*) > 2",
+    "of_groups": "SELECT n, sum(s) AS s FROM (SELECT g, count(*) AS n, sum(i) AS s FROM t "
+    "GROUP BY g) GROUP BY n",
+    "joined": "SELECT t.id, o.s FROM t JOIN (SELECT g, sum(l) AS s FROM t GROUP BY g) AS o "
+    "ON t.g = o.g WHERE t.i > 2",
+    "outer_joined": "SELECT o.g, p.n FROM (SELECT g, count(*) AS n FROM t GROUP BY g) AS o "
+    "FULL JOIN (SELECT i, count(h) AS n FROM t GROUP BY i) AS p ON o.n = p.n",
+    "long_text": "SELECT repeat(h, 40) AS r, h, array(g, i) AS l, count(*) AS n FROM t "
+    "GROUP BY h, array(g, i)",
+}
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("states"), OWN_NAME) as session:
+        yield session
+
+
+@pytest.fixture
+def table(spark: SparkSession) -> str:
+    name = f"n{random.getrandbits(40)}"
+    spark.sql(f"CREATE NAMESPACE {name}")
+    spark.sql(f"USE {name}")
+    spark.sql(
+        "CREATE TABLE t (id BIGINT, g INT, h STRING, i INT, l BIGINT, d DECIMAL(12,3), f DOUBLE, "
+        "PRIMARY KEY (id))"
+    )
+    return name
+
+
+def rows(frame: DataFrame) -> Counter[str]:
+    return Counter(map(str, frame.collect()))
+
+
+def refresh(spark: SparkSession, view: str) -> str:
+    return str(spark.sql(f"REFRESH MATERIALIZED VIEW {view}").collect()[-1].rule)
+
+
+def change(spark: SparkSession, randomly: random.Random) -> None:
+    begin, count = randomly.randrange(40), randomly.randrange(1, 20)
+    match randomly.randrange(4):
+        case 0:
+            spark.sql(f"DELETE FROM t WHERE id >= {begin}")
+        case 1:
+            spark.sql(f"UPDATE t SET g = g + 1, i = NULL WHERE id % 7 = {begin % 7}")
+        case _:
+            spark.sql(
+                f"INSERT INTO t SELECT id, IF(id % 5 = 0, NULL, id % 3), "
+                f"IF(id % 4 = 0, NULL, concat('x', id % 3)), IF(id % 6 = 0, NULL, id % {count}), "
+                "(id % 3 - 1) * 1000000000000 + id, id * 7.125, "
+                "IF(id % 3 = 0, -0.0, IF(id % 3 = 1, 'NaN', 0.0)) "
+                f"FROM range({begin}, {begin + count})"
+            )
+
+
+def groups(spark: SparkSession, view: str) -> list[Path]:
+    """The directories of the tables with groups."""
+    path = spark.sql(f"DESCRIBE EXTENDED {view}").where("col_name = 'Location'").first()
+    assert path is not None
+    return sorted((Path(path.data_type.removeprefix("file:")) / "job" / "state").glob("*"))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_result_follows_from_the_groups(spark: SparkSession, table: str, seed: int) -> None:
+    randomly = random.Random(seed)
+    if seed:
+        change(spark, randomly)
+    for view, query in QUERIES.items():
+        spark.sql(f"CREATE MATERIALIZED VIEW {view} AS {query}")
+        assert groups(spark, view), view
+    for _ in range(4):
+        change(spark, randomly)
+        for view, query in QUERIES.items():
+            assert refresh(spark, view) != "full", view
+            assert rows(spark.table(view)) == rows(spark.sql(query)), view
+
+
+def test_few_changes_need_no_spark_job(spark: SparkSession, table: str) -> None:
+    spark.sql("INSERT INTO t SELECT id, id % 9, 'x', id, id, id, id FROM range(100000)")
+    spark.sql("CREATE MATERIALIZED VIEW v AS SELECT g, sum(i) AS s FROM t GROUP BY g")
+    spark.sql("CREATE MATERIALIZED VIEW w AS SELECT v.g, s.s FROM v JOIN v AS s ON v.g = s.g + 1")
+    spark.sql("UPDATE t SET i = 0 WHERE id < 4")
+    tracker = spark.sparkContext.statusTracker()
+    before = tracker.getJobIdsForGroup()
+    assert refresh(spark, "w") == "incremental"
+    assert tracker.getJobIdsForGroup() == before
+    assert rows(spark.table("w")) == rows(
+        spark.sql(
+            "WITH v AS (SELECT g, sum(i) AS s FROM t GROUP BY g) "
+            "SELECT v.g, s.s FROM v JOIN v AS s ON v.g = s.g + 1"
+        )
+    )
+
+
+@pytest.mark.parametrize("query", ["grouped", "all_rows", "of_groups"])
+def test_groups_of_an_epoch_that_died_are_taken_back(
+    spark: SparkSession, table: str, query: str
+) -> None:
+    randomly = random.Random(7)
+    change(spark, randomly)
+    spark.sql(f"CREATE MATERIALIZED VIEW v AS {QUERIES[query]}")
+    for _ in range(2):
+        for path in groups(spark, "v"):
+            state: FileStoreTable = open_table(str(path))
+            wrong = state.scan().to_arrow()
+            at = wrong.column_names.index("n")
+            state.upsert(
+                wrong.set_column(at, wrong.field(at), pa.array([99] * wrong.num_rows, pa.int64()))
+            )
+        change(spark, randomly)
+        refresh(spark, "v")
+        assert rows(spark.table("v")) == rows(spark.sql(QUERIES[query]))
+
+
+def test_groups_that_are_lost_are_computed_again(spark: SparkSession, table: str) -> None:
+    randomly = random.Random(3)
+    change(spark, randomly)
+    spark.sql(f"CREATE MATERIALIZED VIEW v AS {QUERIES['grouped']}")
+    for path in groups(spark, "v"):
+        shutil.rmtree(path)
+    spark.sql("INSERT INTO t (id, g) VALUES (100, 1)")
+    assert refresh(spark, "v") == "incremental"
+    assert rows(spark.table("v")) == rows(spark.sql(QUERIES["grouped"]))
+    spark.sql("REFRESH MATERIALIZED VIEW v FULL")
+    assert len(groups(spark, "v")) == 1
+
+
+def test_groups_of_another_query_go_with_it(spark: SparkSession, table: str) -> None:
+    spark.sql(f"CREATE MATERIALIZED VIEW v AS {QUERIES['of_groups']}")
+    before = groups(spark, "v")
+    assert len(before) == 2
+    spark.sql("ALTER MATERIALIZED VIEW v AS SELECT count(*) AS n, sum(l) AS s FROM t")
+    after = groups(spark, "v")
+    assert len(after) == 1
+    assert not set(after) & set(before)
