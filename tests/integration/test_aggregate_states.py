@@ -91,15 +91,13 @@ def groups(spark: SparkSession, view: str) -> list[Path]:
     return sorted((Path(path.data_type.removeprefix("file:")) / "job" / "state").glob("*"))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_result_follows_from_the_groups(spark: SparkSession, table: str, seed: int) -> None:
-    randomly = random.Random(seed)
-    if seed:
-        change(spark, randomly)
+def test_the_result_follows_from_the_groups(spark: SparkSession, table: str) -> None:
+    randomly = random.Random(1)
+    change(spark, randomly)
     for view, query in QUERIES.items():
         spark.sql(f"CREATE MATERIALIZED VIEW {view} AS {query}")
         assert groups(spark, view), view
-    for _ in range(4):
+    for _ in range(3):
         change(spark, randomly)
         for view, query in QUERIES.items():
             assert refresh(spark, view) != "full", view

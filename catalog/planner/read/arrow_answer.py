@@ -13,6 +13,8 @@ from table_store.catalog.planner.protocol.rows import ArrowRows
 
 _COMPRESSED_BYTES_MIN: Final = 1 << 16
 _STREAM_ROWS: Final = 1 << 16
+_READ_ROWS_MAX: Final = 200_000
+_READ_BYTES_MAX: Final = 16 << 20
 
 
 def arrow_answer(rows: pa.Table) -> ArrowRows:
@@ -44,3 +46,8 @@ def _stream(schema: pa.Schema, batch: pa.RecordBatch | None, *, is_compressed: b
         if batch is not None:
             stream.write_batch(batch)
     return base64.b64encode(sink.getvalue()).decode()
+
+
+def is_read_at_once(row_count: int, size_bytes: int) -> bool:
+    """Whether reading this much in the planner costs less than a Spark job and its workers."""
+    return row_count <= _READ_ROWS_MAX and size_bytes <= _READ_BYTES_MAX

@@ -13,7 +13,7 @@ from table_store.catalog.planner.protocol.handles import ChangelogHandle
 from table_store.catalog.planner.protocol.python_tasks import PythonTask
 from table_store.catalog.planner.protocol.rows import ArrowRows
 from table_store.catalog.planner.protocol.scans import AskedScan, PlannedScan, WorkerSplit
-from table_store.catalog.planner.read.arrow_answer import arrow_answer
+from table_store.catalog.planner.read.arrow_answer import arrow_answer, is_read_at_once
 from table_store.catalog.planner.read.jvm_schema import jvm_rows, jvm_schema
 from table_store.catalog.planner.read.read_options import read_options
 from table_store.catalog.planner.read.read_task import ReadTask
@@ -25,8 +25,7 @@ from table_store.storage.options.log_options import UNTRACKED_CHANGES
 from table_store.storage.options.table_options import SOURCE_SPLIT_TARGET_SIZE
 
 _ROWS_MAX: Final = 20_000
-_BYTES_MAX: Final = 4 << 20
-"""Reading this much in the planner costs less than a Spark job and its Python workers."""
+"""More changes are not worth sending to the driver."""
 
 
 def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan | ArrowRows:
@@ -53,10 +52,10 @@ def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan | Arr
     row_count = sum(file.row_count for file in files)
     size_bytes = sum(file.size_bytes for file in files)
     # Without predicates a stream may have asked, which needs splits.
-    is_small = row_count <= _ROWS_MAX and size_bytes <= _BYTES_MAX
-    if asked.predicates and asked.columns and is_small:
+    if asked.predicates and asked.columns and is_read_at_once(row_count, size_bytes):
         rows = scan.rows_of(splits)
-        return arrow_answer(jvm_rows(rows, columns_from_spark(asked.schema)))
+        if rows.num_rows <= _ROWS_MAX:
+            return arrow_answer(jvm_rows(rows, columns_from_spark(asked.schema)))
     return PlannedScan(
         snapshot=handle.range.last_id,
         splits=payloads(splits),

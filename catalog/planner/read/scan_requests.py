@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
-from typing import Final
 
 import pyarrow as pa
 
@@ -22,7 +21,7 @@ from table_store.catalog.planner.protocol.scans import (
     PlanScan,
     WorkerSplit,
 )
-from table_store.catalog.planner.read.arrow_answer import arrow_answer
+from table_store.catalog.planner.read.arrow_answer import arrow_answer, is_read_at_once
 from table_store.catalog.planner.read.bucketing import bucketed_by
 from table_store.catalog.planner.read.change_plan import plan_changes
 from table_store.catalog.planner.read.jvm_schema import jvm_rows, jvm_schema
@@ -46,10 +45,6 @@ from table_store.storage.file_store.scan.split import Split, SplitKind
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.table_options import SOURCE_SPLIT_TARGET_SIZE
-
-_READ_PER_ANSWERED: Final = 10
-_READ_BYTES_MAX: Final = 16 << 20
-"""Reading this much in the planner costs less than a Spark job."""
 
 
 def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | ArrowRows:
@@ -123,8 +118,9 @@ def _few_rows(scan: Scan, plan: ScanPlan, asked: AskedScan) -> pa.Table | None:
     if not asked.answered_rows or not asked.columns:
         return None
     amounts = _amounts(plan)
-    rows_max = asked.answered_rows * (1 if scan.predicate is None else _READ_PER_ANSWERED)
-    if amounts["rows"] > rows_max or amounts["size_bytes"] > _READ_BYTES_MAX:
+    if scan.predicate is None and amounts["rows"] > asked.answered_rows:
+        return None
+    if not is_read_at_once(amounts["rows"], amounts["size_bytes"]):
         return None
     found = scan.rows_of(plan)
     return found if found.num_rows <= asked.answered_rows else None
