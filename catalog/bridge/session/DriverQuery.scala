@@ -10,6 +10,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions.{Attribute, SubqueryExpression, UnsafeProjection}
+import org.apache.spark.sql.catalyst.optimizer.{ConvertToLocalRelation, ReplaceExpressions}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Statistics}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
 import org.apache.spark.sql.execution.{LeafExecNode, QueryExecution, SparkPlan}
@@ -19,6 +20,10 @@ import org.apache.spark.sql.internal.SQLConf
 /** Runs a query over few rows in the driver's own thread: Spark's plan for one partition, without a job, whose scheduling
   * takes longer than the rows do. */
 object DriverQuery {
+
+  /** A plan whose projections and filters of rows in the driver are computed; an analyzed one as well as an optimized
+    * one. */
+  def folded(plan: LogicalPlan): LogicalPlan = ConvertToLocalRelation(ReplaceExpressions(plan))
 
   /** The rows of an optimized plan; None if they are more than `max`, or it reads tables or needs an exchange of rows. */
   def rows(session: classic.SparkSession, optimized: LogicalPlan, max: Int): Option[Seq[InternalRow]] =

@@ -269,14 +269,21 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
 
   /** The same rows, held in the driver if they are at most `max`, else kept by Spark until [[release]]. */
   def settled(frame: classic.DataFrame, max: Int): classic.DataFrame = {
-    val known = WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan)
-    known match {
-      case few: LocalRelation if few.data.size <= max => classic.Dataset.ofRows(session, few)
-      case _ => DriverQuery.rows(session, known, max) match {
-          case Some(rows) => JobQuery.local(session, known.output, rows)
-          case None => computed(known, max)
+    frame.queryExecution.analyzed match {
+      case few: LocalRelation if few.data.size <= max => frame
+      case analyzed => DriverQuery.folded(analyzed) match {
+          case few: LocalRelation if few.data.size <= max => JobQuery.local(session, few.output, few.data)
+          case _ => evaluated(WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan), max)
         }
     }
+  }
+
+  private def evaluated(known: LogicalPlan, max: Int): classic.DataFrame = known match {
+    case few: LocalRelation if few.data.size <= max => JobQuery.local(session, few.output, few.data)
+    case _ => DriverQuery.rows(session, known, max) match {
+        case Some(rows) => JobQuery.local(session, known.output, rows)
+        case None => computed(known, max)
+      }
   }
 
   /** The rows of a plan for which it takes a Spark job. */
@@ -289,6 +296,12 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
       persisted += folded.persist()
       folded
     }
+  }
+
+  /** The rows of a settled frame that have a text in its last column, without it. */
+  def having(frame: classic.DataFrame, kind: String): classic.DataFrame = {
+    val plan = frame.queryExecution.analyzed
+    frameOf(DriverQuery.folded(Project(plan.output.init, Filter(EqualTo(plan.output.last, Literal(kind)), plan))))
   }
 
   /** Whether a settled frame has no rows. */
@@ -374,7 +387,11 @@ object JobQuery {
 
   /** What writes the rows of a frame. */
   def written(frame: classic.DataFrame): WriteQuery =
-    new WriteQuery(frame.sparkSession, frame.queryExecution.optimizedPlan)
+    new WriteQuery(frame.sparkSession,
+      DriverQuery.folded(frame.queryExecution.analyzed) match {
+        case known: LocalRelation => known
+        case _ => frame.queryExecution.optimizedPlan
+      })
 
   /** Lets cached plans over a table read its new rows. */
   def recache(session: classic.SparkSession, name: java.util.List[String]): Unit =

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame
 
 from table_store.catalog.jobs.delta import Delta, delta
 from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
-from table_store.catalog.planner.jobs.difference import CHANGE_TYPE
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.source_changes import SourceChange
 
@@ -76,13 +75,7 @@ class _SparkEvaluator:
         return self.query.keys(node, changes)
 
     def net(self, delta: Delta[DataFrame]) -> Delta[DataFrame]:
-        rows = self.query.changes(delta, delta[0][0].columns)
-        if rows is None:
-            return []
-        signed = (("insert", 1), ("delete", -1))
-        return [
-            (rows.where(rows[CHANGE_TYPE] == kind).drop(CHANGE_TYPE), sign) for kind, sign in signed
-        ]
+        return self.query.signed(self.query.changes(delta, delta[0][0].columns))
 
     def _versions(self, old: Set[int]) -> dict[int, int]:
         return {node: self.changed[node].old for node in old}

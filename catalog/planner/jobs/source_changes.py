@@ -76,13 +76,7 @@ class SourceChange:
                 "WHERE _change_type IN ('insert', 'delete')"
             )
         )
-        if rows is None:
-            return []
-        signed = (("insert", 1), ("delete", -1))
-        return [
-            (rows.where(rows["_change_type"] == kind).drop("_change_type"), sign)
-            for kind, sign in signed
-        ]
+        return query.signed(rows)
 
 
 def replaced_source(query: JobQuery, followed: Followed) -> str | None:

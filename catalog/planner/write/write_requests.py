@@ -47,6 +47,7 @@ from table_store.catalog.planner.write.write_task import (
     WorkerError,
     WriteTask,
     messages_of,
+    write_changes,
     write_rows,
 )
 from table_store.catalog.tables.write_options import CommitName, WriteOptions
@@ -147,11 +148,17 @@ def _written_rows(
     query: Any,
 ) -> tuple[CommitMessage, ...]:
     is_delta = request.mode is WriteMode.DELTA
-    is_plain = not is_delta and request.table.table_handle.change_type_column is None
-    if is_plain and all(field.generated is None for field in opened.schema.fields):
-        known = query.rows(_LOCAL_ROWS_MAX)
-        if known is not None:
-            return write_rows(context, known, opened.schema.column_names)
+    names, handle = opened.schema.column_names, request.table.table_handle
+    if not is_delta and all(field.generated is None for field in opened.schema.fields):
+        change_type = handle.change_type_column
+        if change_type is None:
+            known = query.rows(_LOCAL_ROWS_MAX)
+            if known is not None:
+                return write_rows(context, known, names)
+        elif request.mode is WriteMode.APPEND and handle.written == (*names, change_type):
+            known = query.rows(_LOCAL_ROWS_MAX)
+            if known is not None:
+                return write_changes(context, known, names, _CHANGE_TYPES)
     try:
         planned = _planned_rows(session, opened, request, query)
         rows = planned.frame

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.types import StructType
 
+from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.planner.process.worker_process import begin_task
 from table_store.catalog.planner.protocol.failure import Failure
 from table_store.catalog.planner.protocol.json_form import from_json, to_json
@@ -71,6 +74,30 @@ def write_rows(
         for batch in batches:
             rows = batch.rename_columns(list(columns))
             write_batch(writer, rows, are_deletes=are_deletes)
+        return writer.prepare_commit()
+
+
+def write_changes(
+    context: WriterContext, stream: bytes, columns: Sequence[str], kinds: Mapping[str, int]
+) -> tuple[CommitMessage, ...]:
+    """Write the rows of an Arrow stream, whose last column says what to do with each.
+
+    `columns` are the names of the others, all of the table's; `kinds` has the `KIND` of each text
+    in the last column, in lower case.
+
+    Raises:
+        ChangeTypeError: a text is none of them, or NULL.
+    """
+    known, values = pa.array(kinds, pa.string()), np.array(list(kinds.values()), np.int8)
+    with pa.ipc.open_stream(stream) as batches, TableWriter(context) as writer:
+        for batch in batches:
+            told = batch.column(len(columns))
+            found = pc.index_in(pc.utf8_lower(told), known)
+            if found.null_count:
+                wrong = told.filter(found.is_null())[0].as_py()
+                raise ChangeTypeError(value="NULL" if wrong is None else wrong)
+            rows = batch.select(range(len(columns))).rename_columns(list(columns))
+            writer.write(rows, kinds=values[found.to_numpy(zero_copy_only=False)])
         return writer.prepare_commit()
 
 
