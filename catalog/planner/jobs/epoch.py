@@ -255,9 +255,7 @@ def _changes_of_shared(
     sink, query = states.sink, states.query
     names, key = sink.written, sink.schema.primary_key
     is_increment = step.rule is Rule.INCREMENTAL
-    changed = (
-        _increment(states, step, None) if is_increment else _result_changes(states, followed)
-    )
+    changed = _increment(states, step, None) if is_increment else _result_changes(states, followed)
     if changed is None:
         return None
     if key:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from table_store.catalog.errors import JobHistoryLostError
 from table_store.catalog.jobs.progress import Followed, Progress, SinkState, read_progress
@@ -99,4 +99,6 @@ class Standing:
     def is_current(self, query: JobQuery) -> bool:
         """Whether the sink has the result over the snapshots with which a query was analysed."""
         followed = self.followed()
-        return followed is not None and query.always_changes is None and query.followed == followed
+        if followed is None or query.always_changes is not None:
+            return False
+        return followed == replace(query.followed, states=followed.states)
