@@ -43,3 +43,12 @@ def test_what_has_no_rule_says_so() -> None:
     shown = explained(QueryPlan(nodes), {2: "t"}, is_stored=True)
     assert shown[0] == "GlobalLimit [no rule]"
     assert shown[1].startswith("Aggregate [no rule: stddev depends on the order of rows")
+
+
+def test_groups_that_can_be_held_are_read() -> None:
+    nodes = [
+        QueryNode(kind="Aggregate", parent=-1, keys=1, state='{"type":"struct","fields":[]}'),
+        QueryNode(kind="Source", parent=0, source=0),
+    ]
+    shown = explained(QueryPlan(nodes), {1: "t"}, is_stored=True)
+    assert shown[0] == "Aggregate [changed rows, and the groups that are kept with the job]"

@@ -24,6 +24,7 @@ PROGRESS = Progress(
         sources={"/w/default.db/a": 7, "/w/default.db/ü": 0},
         created={"/w/default.db/a": 1_770_000_000_000, "/w/default.db/ü": 5},
         plan="5e1f",
+        states={3: 12, 0: 0},
     ),
     sink=SinkState(commit=1_780_000_000_000, rollback=3),
 )

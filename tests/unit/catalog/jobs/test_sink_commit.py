@@ -29,7 +29,8 @@ def commit_of_job(table: MetadataTable, barrier: int, at: int) -> None:
         commit_user=JOB,
         commit_identifier=barrier,
         properties=commit_properties(
-            barrier, Followed(sources={SOURCE: at}, created={SOURCE: 7}, plan="p")
+            barrier,
+            Followed(sources={SOURCE: at}, created={SOURCE: 7}, plan="p", states={2: at + 1}),
         ),
     )
 
@@ -42,7 +43,9 @@ def followed(table: MetadataTable) -> Mapping[str, int] | None:
     latest = table.snapshots.latest()
     assert latest is not None
     found = last_followed(table.snapshots, latest, JOB)
-    assert found is None or (found.plan, found.created) == ("p", {SOURCE: 7})
+    if found is not None:
+        assert (found.plan, found.created) == ("p", {SOURCE: 7})
+        assert found.states == {2: found.sources[SOURCE] + 1}
     return None if found is None else found.sources
 
 
