@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.Cross
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.WITH_EXPRESSION
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType, MapType}
 
@@ -34,7 +35,9 @@ object JobPlan {
       ReplaceDistinctWithAggregate
     )
     def step(plan: LogicalPlan): LogicalPlan = rules.foldLeft(plan)((before, rule) => rule(before))
-    val begun = RewriteWithExpression(optimizer.FinishAnalysis(InlineCTE(alwaysInline = true)(analysed)))
+    val finished = optimizer.FinishAnalysis(InlineCTE(alwaysInline = true)(analysed))
+    // It splits every aggregate in two.
+    val begun = if (finished.containsPattern(WITH_EXPRESSION)) RewriteWithExpression(finished) else finished
     val steps = Iterator.iterate(begun)(step).take(maxDepth)
     val plain = steps.sliding(2).collectFirst { case Seq(before, after) if before.fastEquals(after) => after }
     PullOutGroupingExpressions(BrokenTies(unsorted(plain.getOrElse(analysed))))

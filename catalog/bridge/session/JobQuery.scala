@@ -56,7 +56,8 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
     val found = query.columns.zipWithIndex.map { case (name, at) =>
       select.output.filter(column => isSame(column.name, name)).lift(query.columns.take(at).count(isSame(_, name)))
     }
-    if (select.output.size == found.size || found.contains(None)) select else Project(found.flatten, select)
+    if (found.isEmpty || select.output.size == found.size || found.contains(None)) select
+    else Project(found.flatten, select)
   }
   private val plan: LogicalPlan = session.withActive(JobPlan.normal(analysed, session.sessionState.optimizer))
 

@@ -69,7 +69,7 @@ class AggregateStates:
     def of(cls, sink: Sink, query: JobQuery, followed: Followed | None) -> AggregateStates:
         """Find the tables that belong to a sink's rows; costs two small files for each."""
         states = cls(sink, query, FrozenMap())
-        if followed is not None and followed.plan == query.facts.plan:
+        if followed is not None and followed.plan == query.meaning:
             states.before = {n: at for n, at in followed.states.items() if states._is_there(n, at)}
             states.now = dict(states.before)
         return states
@@ -159,7 +159,7 @@ class AggregateStates:
         return at > 0 or table.latest_snapshot() is None
 
     def _path(self, node: int) -> str:
-        told = (self.sink.job, self.query.facts.plan, node, self.query.plan.nodes[node].state)
+        told = (self.sink.job, self.query.meaning, node, self.query.plan.nodes[node].state)
         name = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
         return f"{self.sink.table.path}/{_DIRECTORY}/{name}"
 
