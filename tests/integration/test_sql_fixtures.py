@@ -113,7 +113,8 @@ def test_what_we_call_ours_spark_refuses(parser: Any, rule: str) -> None:
 
 
 def test_commands_are_refused_but_for_describe(parser: Any) -> None:
-    taken = [case for case in load_cases("commands") if parses(parser, case.sql)]
+    ours = [case for case in load_cases("commands") if case.expected != "None"]
+    taken = [case for case in ours if parses(parser, case.sql)]
     assert [case.title for case in taken if "DescribeExtended" not in case.expected] == []
 
 
