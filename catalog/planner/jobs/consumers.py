@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
 from table_store.catalog.planner.jobs.sink import Sink
@@ -19,7 +20,9 @@ from table_store.storage.kernel.errors import (
 from table_store.storage.log_store.logged_table import open_logged
 
 _VIEW = "view:"
-_GONE = (MissingFileError, NotFoundError)
+_GONE: Final = (MissingFileError, NotFoundError)
+UNREADABLE: Final = (*_GONE, CorruptFileError, FormatVersionError)
+"""What a table's own files raise that are lost, damaged or of a later version."""
 
 _log = logging.getLogger(__name__)
 
@@ -65,6 +68,8 @@ def forget_consumer(name: str, sources: Iterable[str]) -> None:
             open_logged(path).consumers.remove(f"{_VIEW}{name}")
         except _GONE:
             continue
+        except (CorruptFileError, FormatVersionError) as error:
+            _log.warning("%s keeps what it kept for %s: %s", path, name, error)
 
 
 def consumer_id(sink: Sink) -> str:
@@ -78,7 +83,7 @@ def dependents(locations: Iterable[str]) -> list[Dependent]:
     for location in locations:
         try:
             consumers = open_logged(location).consumers.known()
-        except (*_GONE, CorruptFileError, FormatVersionError) as error:
+        except UNREADABLE as error:
             _log.warning("what stands on %s is not known: %s", location, error)
             continue
         for consumer in consumers:
@@ -98,9 +103,12 @@ def _dependent(location: str, consumer: Consumer) -> Dependent | None:
         table = open_logged(consumer.sink)
         if is_view and table.schema.query is None:
             return None
+        progress = read_progress(table.file_io, table.path, job)
     except _GONE:
         return None
-    progress = read_progress(table.file_io, table.path, job)
+    except (CorruptFileError, FormatVersionError) as error:
+        _log.warning("whether %s stands on %s is not known: %s", consumer.id, location, error)
+        return None
     if progress is None or location not in progress.followed.sources:
         return None
     name = consumer.id.removeprefix(_VIEW) if is_view else consumer.id.split(":")[1]

@@ -14,7 +14,12 @@ from table_store.catalog.errors import DependentsError
 from table_store.catalog.jobs.progress import read_progress
 from table_store.catalog.names.identifier import quoted_parts
 from table_store.catalog.names.name_record import NameRecord, RelationKind, TableTarget
-from table_store.catalog.planner.jobs.consumers import Dependent, dependents, forget_consumer
+from table_store.catalog.planner.jobs.consumers import (
+    UNREADABLE,
+    Dependent,
+    dependents,
+    forget_consumer,
+)
 from table_store.catalog.planner.jobs.job_registry import listed_jobs, suspend_job
 from table_store.catalog.planner.jobs.redefinition import change_schema
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
@@ -88,9 +93,17 @@ def running(session: PlannerSession, found: Sequence[Dependent]) -> list[Depende
 
 
 def release_sources(name: str, location: str) -> None:
-    """Let the sources of a view that gets another name, or none, forget it."""
-    table = open_logged(location)
-    progress = None if table.schema.query is None else read_progress(table.file_io, table.path)
+    """Let the sources of a view that gets another name, or none, forget it.
+
+    What is damaged can be dropped: its sources then keep what they kept for it, and a warning is
+    logged.
+    """
+    try:
+        table = open_logged(location)
+        progress = None if table.schema.query is None else read_progress(table.file_io, table.path)
+    except UNREADABLE as error:
+        _log.warning("what %s stands on is not known: %s", name, error)
+        return
     if progress is not None:
         forget_consumer(name, progress.followed.sources)
 

@@ -48,12 +48,14 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
     Raises:
         DependentsError: one could not go on, and the statement does not say what becomes of it.
     """
-    changes = [change_from_spark(change) for change in request.changes]
-    structural = [change for change in changes if isinstance(change, STRUCTURAL)]
     found = _record(session, request.relation)
-    if found is None or not structural:
+    if found is None:
         return table_requests.alter_table(session, request)
     access, record = found
+    changes = [change_from_spark(change) for change in request.changes]
+    structural = [change for change in changes if isinstance(change, STRUCTURAL)]
+    if not structural:
+        return table_requests.alter_table(session, request)
     location = access.warehouse.location(record)
     before = open_logged(location).schema
     after = changed_schema(
