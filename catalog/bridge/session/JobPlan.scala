@@ -19,8 +19,10 @@ import org.apache.spark.sql.types.{DataType, DoubleType, FloatType, MapType}
 /** An analysed query in the few operators for which there are rules of change.
   *
   * Spark's own rules turn views, EXISTS, IN, correlated subqueries, DISTINCT, INTERSECT and EXCEPT into joins and
-  * aggregates. What is added: a scalar subquery without outer columns becomes a join with its one row, and rows that an
-  * ORDER BY leaves tied are ordered by all of their columns, so that the same rows give the same result at each time.
+  * aggregates, and put the conditions of a WHERE into the joins that they belong to, so that a join knows its keys and
+  * pairs no rows that do not belong together. What is added: a scalar subquery without outer columns becomes a join
+  * with its one row, and rows that an ORDER BY leaves tied are ordered by all of their columns, so that the same rows
+  * give the same result at each time.
   */
 object JobPlan {
   def normal(analysed: LogicalPlan, optimizer: Optimizer): LogicalPlan = {
@@ -34,13 +36,16 @@ object JobPlan {
       RewriteIntersectAll,
       ReplaceDistinctWithAggregate
     )
-    def step(plan: LogicalPlan): LogicalPlan = rules.foldLeft(plan)((before, rule) => rule(before))
     val finished = optimizer.FinishAnalysis(InlineCTE(alwaysInline = true)(analysed))
     // It splits every aggregate in two.
     val begun = if (finished.containsPattern(WITH_EXPRESSION)) RewriteWithExpression(finished) else finished
-    val steps = Iterator.iterate(begun)(step).take(maxDepth)
-    val plain = steps.sliding(2).collectFirst { case Seq(before, after) if before.fastEquals(after) => after }
-    PullOutGroupingExpressions(BrokenTies(unsorted(plain.getOrElse(analysed))))
+    val plain = fixed(begun, rules).getOrElse(analysed)
+    val joined = fixed(unsorted(plain), Seq(ReorderJoin, PushDownPredicates)).getOrElse(plain)
+    PullOutGroupingExpressions(BrokenTies(joined))
+  }
+  private def fixed(plan: LogicalPlan, rules: Seq[Rule[LogicalPlan]]): Option[LogicalPlan] = {
+    val steps = Iterator.iterate(plan)(rules.foldLeft(_)((before, rule) => rule(before))).take(maxDepth)
+    steps.sliding(2).collectFirst { case Seq(before, after) if before.fastEquals(after) => after }
   }
 
   /** Without the sorts that no LIMIT is above: rows of a table have no order. */
