@@ -7,22 +7,16 @@ told how each follows its tables.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 
-import duckdb
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
-from table_store import TableDescriptor, open_table
-from table_store.storage.file_store.table import FileStoreTable
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session
+from tests.integration.twin_tables import TwinTables
 from tests.servers.tpc_queries import queries, tpcds_tables
 from tests.servers.tpch_data import KEYS, TpchData
 
@@ -44,81 +38,25 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
-class Tpch:
-    """The tables, which plain Python writes, and their copies in DuckDB."""
-
-    def __init__(self, warehouse: str) -> None:
-        self._data = TpchData(SCALE)
-        self.duck = duckdb.connect()
-        self._rows = self._data.tables()
-        self._tables = {name: self._stored(warehouse, name) for name in self._rows}
-        for name, rows in self._rows.items():
-            self._tables[name].upsert(rows)
-            self.duck.register(name, rows)
-
-    def refresh(self) -> None:
-        """RF1 inserts orders with new keys between the old ones, RF2 deletes old ones."""
-        new = np.arange(CHANGED) * 40 + 2
-        gone = pa.array(np.arange(CHANGED) * 388 + 1, pa.int64())
-        for name, more in self._data.orders(new).items():
-            table, rows, key = self._tables[name], self._rows[name], KEYS[name]
-            deleted = pc.is_in(rows[key[0]], gone)
-            table.upsert(more)
-            table.delete(rows.filter(deleted).select(key))
-            self._rows[name] = pa.concat_tables([rows.filter(pc.invert(deleted)), more])
-            self.duck.register(name, self._rows[name])
-
-    def _stored(self, warehouse: str, name: str) -> FileStoreTable:
-        descriptor = TableDescriptor.for_managed()
-        for field in self._rows[name].schema:
-            kind = {"int64": "BIGINT", "int32": "INT", "date32[day]": "DATE"}
-            spelled = "DECIMAL(15, 2)" if pa.types.is_decimal(field.type) else "STRING"
-            descriptor = descriptor.column(field.name, kind.get(str(field.type), spelled))
-        return descriptor.primary_key(*KEYS[name]).create_in(warehouse, name)
-
-
-def rounded(rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    """In an order in which rows of both engines can be compared; they divide differently."""
-    numbers = [
-        tuple(float(v) if isinstance(v, (Decimal, float)) else v for v in row) for row in rows
-    ]
-    return sorted(numbers, key=lambda row: tuple(_place(value) for value in row))
-
-
-def _place(value: object) -> str:
-    return f"{value:.6e}" if isinstance(value, float) else str(value)
-
-
-def is_same(one: object, other: object) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-6)
-    return one == other
-
-
-def assert_view_is(path: str, expected: list[tuple[object, ...]], name: str) -> None:
-    found = [tuple(row.values()) for row in open_table(path).scan().to_arrow().to_pylist()]
-    ours, theirs = rounded(found), rounded(expected)
-    assert len(ours) == len(theirs), name
-    for our_row, their_row in zip(ours, theirs, strict=True):
-        assert all(map(is_same, our_row, their_row)), (name, our_row, their_row)
-
-
 def test_tpch_views_follow_the_refresh_functions(spark: SparkSession) -> None:
-    warehouse = str(spark.conf.get("spark.sql.warehouse.dir"))
-    tpch = Tpch(warehouse)
-    paths = {}
+    twins, data = TwinTables(spark), TpchData(SCALE)
+    for table, rows in data.tables().items():
+        twins.create(table, rows, *KEYS[table])
     for name, query in queries("tpch").items():
         spark.sql(f"CREATE MATERIALIZED VIEW {name} REFRESH POLICY INCREMENTAL AS {query}")
-        paths[name] = f"{warehouse}/default.db/{name}"
-        assert_view_is(paths[name], tpch.duck.execute(query).fetchall(), name)
-    tpch.refresh()
+        twins.assert_view_is(name, query)
+    # RF1 inserts orders with new keys between the old ones, RF2 deletes old ones.
+    for table, rows in data.orders(np.arange(CHANGED) * 40 + 2).items():
+        twins.insert(table, rows)
+        key, last = KEYS[table][0], 388 * CHANGED
+        twins.run(f"DELETE FROM {table} WHERE {key} % 388 = 1 AND {key} < {last}")
     has_changed = 0
     for name, query in queries("tpch").items():
         (done,) = spark.sql(f"REFRESH MATERIALIZED VIEW {name}").collect()
         is_limited = " limit " in f" {query.lower()} ".replace("\n", " ")
         rules = {"none"} if name in OF_FIXED_TABLES else {"incremental"}
         assert done.rule in (rules | {"full"} if is_limited else rules), (name, done)
-        assert_view_is(paths[name], tpch.duck.execute(query).fetchall(), name)
+        twins.assert_view_is(name, query)
         has_changed += done.rows_changed > 0
     assert has_changed >= 10
 
