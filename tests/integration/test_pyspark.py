@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession, is_remote
 from pyspark.sql import functions as sf
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, jobs
 from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG
 from tests.integration.spark_session import connect_session, spark_session
 
@@ -275,6 +275,34 @@ def test_temporary_tables_end_with_their_session(spark: SparkSession) -> None:
     while len(list(folders.iterdir())) > before and time.monotonic() < until:
         time.sleep(0.1)
     assert len(list(folders.iterdir())) == before
+
+
+def test_jobs(spark: SparkSession) -> None:
+    """A client of Connect asks for those of its server."""
+    spark.sql("CREATE TABLE of_jobs (k INT, v INT)")
+    spark.sql("CREATE TABLE job_sums (k INT NOT NULL, s BIGINT, PRIMARY KEY (k) NOT ENFORCED)")
+    spark.sql("INSERT INTO of_jobs VALUES (1, 10), (1, 5), (2, 7)")
+    settings = {"execution.runtime-mode": "streaming", "execution.checkpointing.interval": "1 h"}
+    for key, value in settings.items():
+        spark.sql(f"SET '{key}' = '{value}'")
+    try:
+        statement = "INSERT INTO job_sums SELECT k, sum(v) FROM of_jobs GROUP BY k"
+        job = spark.sql(statement).collect()[0].job
+    finally:
+        for key in settings:
+            spark.sql(f"RESET '{key}'")
+    (listed,) = [one for one in jobs.list_jobs(spark) if one.job == job]
+    assert listed.is_running
+    assert listed.sink.endswith("default.job_sums")
+    assert listed.sink in jobs.flush(spark, "job_sums")
+    assert rows(spark.table("job_sums")) == [(1, 15), (2, 7)]
+    spark.sql("INSERT INTO of_jobs VALUES (2, 1)")
+    ended = jobs.stop_job(spark, job, drain=True)
+    assert (ended.state, ended.rule, ended.error) == ("FINISHED", "incremental", None)
+    assert [one.state for one in jobs.await_jobs(spark, job, timeout_s=0)] == ["FINISHED"]
+    assert rows(spark.table("job_sums")) == [(1, 15), (2, 8)]
+    with pytest.raises(PySparkException, match="no job"):
+        jobs.stop_job(spark, "nobody")
 
 
 def test_errors(spark: SparkSession) -> None:
