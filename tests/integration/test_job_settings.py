@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from table_store import jobs
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session
+from tests.integration.streaming_mode import streaming
 
 pytestmark = pytest.mark.spark
 
@@ -69,10 +70,9 @@ def test_epochs_at_once_and_their_pool(spark: SparkSession) -> None:
         spark.sql(f"CREATE TABLE sink{at} (n BIGINT)")
         inserts += f"INSERT INTO sink{at} SELECT count(*) FROM numbers AS a JOIN numbers AS b "
         inserts += f"ON a.v * {at + 1} % 7 < b.v % 1000;"
-    keys = {"execution.runtime-mode": "streaming", "execution.checkpointing.interval": "100 ms"}
-    for key, value in keys.items():
-        spark.sql(f"SET '{key}' = '{value}'")
-    ids = [row.job for row in spark.sql(f"EXECUTE STATEMENT SET BEGIN {inserts} END").collect()]
+    with streaming(spark):
+        started = spark.sql(f"EXECUTE STATEMENT SET BEGIN {inserts} END").collect()
+    ids = [row.job for row in started]
     jobs.flush(spark)
     assert {jobs.stop_job(spark, job).rule for job in ids} == {"full"}
     spans = epochs(spark, ids)

@@ -15,10 +15,9 @@ from pyspark.sql import Row, SparkSession
 
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session, unlogged_errors
+from tests.integration.streaming_mode import streaming
 
 pytestmark = pytest.mark.spark
-
-SETTINGS = {"execution.runtime-mode": "streaming", "execution.checkpointing.interval": "100 ms"}
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +56,8 @@ def refused(spark: SparkSession, statement: str) -> PySparkException:
 
 def insert(spark: SparkSession, statement: str) -> str:
     """The id of the job that an INSERT starts."""
-    for key, value in SETTINGS.items():
-        spark.sql(f"SET '{key}' = '{value}'")
-    try:
+    with streaming(spark):
         return str(spark.sql(statement).collect()[0].job)
-    finally:
-        for key in SETTINGS:
-            spark.sql(f"RESET '{key}'")
 
 
 def drained(spark: SparkSession, job: str) -> Row:
@@ -291,15 +285,10 @@ def test_a_bounded_scan_has_an_end(spark: SparkSession) -> None:
     spark.sql("INSERT INTO s VALUES (1), (2)")
     spark.sql("CREATE TABLE sink (k INT)")
     bounded = "FROM s WITH ('scan.bounded.mode' = 'latest')"
-    for key, value in SETTINGS.items():
-        spark.sql(f"SET '{key}' = '{value}'")
-    try:
+    with streaming(spark):
         assert rows(spark, f"SELECT k {bounded}") == Counter(["(1,)", "(2,)"])
         assert "scan.bounded.mode" in str(refused(spark, "SELECT k FROM s"))
         spark.sql(f"INSERT INTO sink SELECT k {bounded}")
-    finally:
-        for key in SETTINGS:
-            spark.sql(f"RESET '{key}'")
     assert rows(spark, "SELECT * FROM sink") == Counter(["(1,)", "(2,)"])
     assert not any(job.state == "RUNNING" for job in spark.sql("SHOW JOBS").collect())
 

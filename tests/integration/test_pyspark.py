@@ -17,6 +17,7 @@ from pyspark.sql import functions as sf
 from table_store import TableDescriptor, jobs
 from tests.integration.catalog_conf import OWN_NAME, SESSION_CATALOG
 from tests.integration.spark_session import connect_session, spark_session
+from tests.integration.streaming_mode import streaming
 
 pytestmark = [
     pytest.mark.spark,
@@ -282,15 +283,9 @@ def test_jobs(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE of_jobs (k INT, v INT)")
     spark.sql("CREATE TABLE job_sums (k INT NOT NULL, s BIGINT, PRIMARY KEY (k) NOT ENFORCED)")
     spark.sql("INSERT INTO of_jobs VALUES (1, 10), (1, 5), (2, 7)")
-    settings = {"execution.runtime-mode": "streaming", "execution.checkpointing.interval": "1 h"}
-    for key, value in settings.items():
-        spark.sql(f"SET '{key}' = '{value}'")
-    try:
+    with streaming(spark, "1 h"):
         statement = "INSERT INTO job_sums SELECT k, sum(v) FROM of_jobs GROUP BY k"
         job = spark.sql(statement).collect()[0].job
-    finally:
-        for key in settings:
-            spark.sql(f"RESET '{key}'")
     (listed,) = [one for one in jobs.list_jobs(spark) if one.job == job]
     assert listed.is_running
     assert listed.sink.endswith("default.job_sums")

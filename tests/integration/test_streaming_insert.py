@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
@@ -28,10 +27,9 @@ from table_store.storage.file_store.table import FileStoreTable
 from tests.fakes.counting_ids import CountingIds
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session, unlogged_errors
+from tests.integration.streaming_mode import INTERVAL, MODE, streaming
 
 pytestmark = pytest.mark.spark
-
-MODE, INTERVAL = "execution.runtime-mode", "execution.checkpointing.interval"
 
 
 @pytest.fixture(scope="module")
@@ -46,18 +44,6 @@ def no_jobs(spark: SparkSession) -> Iterator[None]:
     for job in spark.sql("SHOW JOBS").collect():
         if job.state == "RUNNING":
             spark.sql(f"STOP JOB '{job.job}'")
-
-
-@contextmanager
-def streaming(spark: SparkSession, **settings: str) -> Iterator[None]:
-    keys = {MODE: "streaming", INTERVAL: "100 ms", **settings}
-    for key, value in keys.items():
-        spark.sql(f"SET '{key}' = '{value}'")
-    try:
-        yield
-    finally:
-        for key in keys:
-            spark.sql(f"RESET '{key}'")
 
 
 def insert(spark: SparkSession, statement: str, name: str = "") -> str:
@@ -284,7 +270,7 @@ def make_chain(spark: SparkSession, name: str, interval: str) -> dict[str, str]:
     columns = "k INT NOT NULL, off BIGINT, n BIGINT, PRIMARY KEY (k)"
     spark.sql(f"CREATE TABLE {name}_high ({columns})")
     spark.sql(f"INSERT INTO {name}_root VALUES (1)")
-    with streaming(spark, **{INTERVAL: interval}):
+    with streaming(spark, interval):
         high, low = spark.sql(CHAIN.format(name)).collect()
     return {"high": high.job, "low": low.job}
 
