@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -177,12 +179,8 @@ def _leaf(bounds: Bounds, predicate: Predicate) -> Outcomes:
         case Comparison():
             return _comparison(bounds, predicate)
         case In():
-            may_be_true = np.zeros_like(everywhere)
-            for value in predicate.values:
-                may_be_true |= _comparison(
-                    bounds, Comparison(predicate.column, "=", value)
-                ).may_be_true
-            return Outcomes(may_be_true, bounds.some_value, bounds.some_null)
+            some_within = _some_within(bounds, predicate) & bounds.some_value
+            return Outcomes(some_within, bounds.some_value, bounds.some_null)
         case StartsWith() if pa.types.is_string(bounds.low.type):
             prefix = predicate.prefix
             cut = pc.utf8_slice_codeunits(bounds.low, 0, len(prefix)) if prefix else bounds.low
@@ -190,6 +188,32 @@ def _leaf(bounds: Bounds, predicate: Predicate) -> Outcomes:
             below = _or_unknown(pc.greater_equal(bounds.high, prefix))
             return Outcomes(above & below & bounds.some_value, bounds.some_value, bounds.some_null)
     return Outcomes(everywhere, everywhere, everywhere)
+
+
+def _some_within(bounds: Bounds, predicate: In) -> Mask:
+    """Where more values are up to the upper bound than are below the lower one."""
+    known = _mask(pc.and_(bounds.low.is_valid(), bounds.high.is_valid()))
+    if any(value != value for value in predicate.values):
+        return np.ones_like(known)  # Arrow compares NaN otherwise than Spark
+    try:
+        values = pa.chunked_array([pa.array(predicate.values, bounds.low.type)]).drop_null()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return np.ones_like(known)
+    wanted = np.unique(_ordered(values))
+    below = np.searchsorted(wanted, _ordered(bounds.low.filter(known)))
+    up_to = np.searchsorted(wanted, _ordered(bounds.high.filter(known)), side="right")
+    within = ~known
+    within[known] = up_to > below
+    return within
+
+
+def _ordered(values: pa.ChunkedArray) -> npt.NDArray[Any]:
+    """The values, none of them NULL, in a form in which NumPy orders them as Arrow does."""
+    kind = values.type
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        values = values.cast(pa.int64() if pa.types.is_timestamp(kind) else pa.int32())
+    found: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return found
 
 
 def _comparison(bounds: Bounds, predicate: Comparison) -> Outcomes:
