@@ -74,13 +74,13 @@ class _CostEvaluator:
         self.cost += rows if keys is None else share * rows
         return rows if keys is None else min(rows, keys)
 
-    def replaced(self, node: int, place: int, rows: float, old: Set[int]) -> float:
+    def replaced(self, node: int, place: int, changes: Delta[float], old: Set[int]) -> Delta[float]:
         del old
         children = self._plan.children(node)
         if self._plan.nodes[node].kind != "Union":
             others = sum(self._read(child) for child in children if child != children[place])
             self.cost += CUT_READ * others
-        return rows
+        return changes
 
     def keys(self, node: int, changes: Mapping[int, Delta[float]]) -> float | None:
         del node

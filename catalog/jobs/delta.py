@@ -72,8 +72,11 @@ class Evaluator(Protocol[Rows, Keys]):
         `old` has the tables that are read as they were; others are read as they are.
         """
 
-    def replaced(self, node: int, place: int, rows: Rows, old: Set[int]) -> Rows:
-        """Return a node's rows if `rows` stand for one of its children, those of a union alone."""
+    def replaced(self, node: int, place: int, changes: Delta[Rows], old: Set[int]) -> Delta[Rows]:
+        """Return a node's rows if each of `changes` stands for one of its children.
+
+        Of a union they are those of this child alone.
+        """
 
     def keys(self, node: int, changes: Mapping[int, Delta[Rows]]) -> Keys | None:
         """Return the keys of the changes of children, by place; None if there are no rows."""
@@ -162,8 +165,7 @@ def _delta(
     old: frozenset[int] = frozenset()
     ways = {place: way_of(plan.nodes[node], place) for place in changes}
     for place in [place for place, way in ways.items() if way is Way.LINEAR]:
-        for rows, sign in changes[place]:
-            parts.append((evaluator.replaced(node, place, rows, old), sign))
+        parts += evaluator.replaced(node, place, changes[place], old)
         old |= plan.sources(children[place]) & changed
     rest = {place: changes[place] for place, way in ways.items() if way is not Way.LINEAR}
     if rest:

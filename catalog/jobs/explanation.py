@@ -26,10 +26,15 @@ def explained(plan: QueryPlan, tables: Mapping[int, str], *, is_stored: bool) ->
 
 
 def as_tree(plan: QueryPlan, lines: Sequence[str]) -> str:
-    """Return the lines of a plan's nodes with children below and to the right of their parents."""
+    """Return the lines of a plan's nodes with children below and to the right of their parents.
+
+    Projections, which say nothing and are many, are left out.
+    """
     shown: list[str] = []
 
     def add(node: int, first: str, rest: str) -> None:
+        while plan.nodes[node].kind == "Project":
+            (node,) = plan.children(node)
         shown.append(first + lines[node])
         children = plan.children(node)
         for child in children:

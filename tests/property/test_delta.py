@@ -218,7 +218,10 @@ class BagEvaluator:
         before = self.evaluated(0, set(range(len(self.plan.nodes))))
         return Counter({row: n for row, n in before.items() if row[at] in keys})
 
-    def replaced(self, node: int, place: int, rows: Bag, old: Set[int]) -> Bag:
+    def replaced(self, node: int, place: int, changes: Delta[Bag], old: Set[int]) -> Delta[Bag]:
+        return [(self._replaced(node, place, rows, old), sign) for rows, sign in changes]
+
+    def _replaced(self, node: int, place: int, rows: Bag, old: Set[int]) -> Bag:
         kind, keys, *_ = self.trees[node]
         inputs = [
             rows if at == place else Counter() if kind == "Union" else self.evaluated(child, old)

@@ -1,8 +1,17 @@
 package org.apache.spark.sql.tablestore
 
+import java.util
 import java.util.Optional
 
-import org.apache.spark.sql.connector.catalog.{Changelog, ChangelogContext, ChangelogRange, Column}
+import org.apache.spark.sql.connector.catalog.{
+  Changelog,
+  ChangelogContext,
+  ChangelogRange,
+  Column,
+  SupportsRead,
+  Table,
+  TableCapability
+}
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.{structTypeToV2Columns, v2ColumnsToStructType}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -19,6 +28,14 @@ class ManagedChangelog(relation: Requests.RelationReference, definition: Answers
   override def representsUpdateAsDeleteAndInsert(): Boolean = false
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
     new ManagedScanBuilder(reference, name, v2ColumnsToStructType(columns), options)
+}
+
+/** Changes as a table, for queries that nobody has written in SQL. */
+case class ChangesTable(changes: ManagedChangelog) extends Table with SupportsRead {
+  override def name(): String = changes.name
+  override def columns(): Array[Column] = changes.columns
+  override def capabilities(): util.Set[TableCapability] = util.Set.of(TableCapability.BATCH_READ)
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = changes.newScanBuilder(options)
 }
 
 object ManagedChangelog {

@@ -4,6 +4,7 @@ import java.util.{Base64, OptionalLong}
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.commons.lang3.StringUtils
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.catalyst.InternalRow
@@ -133,7 +134,7 @@ class ManagedScan(asked: Requests.AskedScan, table: String, override val readSch
     else
       s"TableStoreScan $table [${readSchema.fieldNames.mkString(", ")}] snapshot ${plan.snapshot.getOrElse("-")}, " +
         s"${raw.length} raw and ${splits.size} merge splits, ${plan.files} files, " +
-        s"filters [${predicates.mkString(", ")}]"
+        s"filters [${predicates.map(one => StringUtils.abbreviate(one.toString, 200)).mkString(", ")}]"
   override def toBatch: Batch = this
   override def supportedCustomMetrics(): Array[CustomMetric] = ReadCounts.metrics
   override def estimateStatistics(): Statistics = new Statistics {

@@ -1,12 +1,13 @@
 package org.apache.spark.sql.tablestore
 
+import java.math.{BigDecimal => JavaDecimal, BigInteger}
 import java.security.MessageDigest
 import java.util.Base64
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodegenFallback, ExprCode}
 import org.apache.spark.sql.catalyst.plans.LeftOuter
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, JoinHint, LogicalPlan, Project}
 import org.apache.spark.sql.types._
@@ -75,7 +76,8 @@ class AggregateState private (aggregate: Aggregate, calls: Seq[AggregateState.Li
     val column = columns.fieldNames.zip(state.output).toMap
     def value(expression: Expression): Expression = expression match {
       case call: AggregateExpression => calls.zipWithIndex.collectFirst {
-          case (linear, at) if linear.call.semanticEquals(call) => linear.result(column(s"c$at"), column.get(s"s$at"))
+          case (linear, at) if linear.call.semanticEquals(call) =>
+            linear.result(column(s"c$at"), linear.sums(at).map(column))
         }.get
       case other => aggregate.groupingExpressions.zip(groups).collectFirst {
           case (group, field) if group.semanticEquals(other) => column(field.name)
@@ -140,20 +142,19 @@ object AggregateState {
   /** A number of each group; `function` gives it of the rows that satisfy a condition, NULL for 0. */
   private case class Amount(name: String, dataType: DataType, function: Expression => AggregateFunction)
 
-  /** A call of a function whose `result` follows from a count of rows without NULL among `counted` and, if `summand` is
-    * there, a sum. */
-  private case class Linear(call: AggregateExpression, counted: Seq[Expression], summand: Option[Expression] = None)(
-      val result: (Expression, Option[Expression]) => Expression) {
+  /** A call of a function whose `result` follows from a count of rows without NULL among `counted` and sums. */
+  private case class Linear(call: AggregateExpression, counted: Seq[Expression], summands: Seq[Expression] = Nil)(
+      val result: (Expression, Seq[Expression]) => Expression) {
+    def sums(at: Int): Seq[String] = summands.indices.map(part => if (part == 0) s"s$at" else s"s${at}_$part")
     def amounts(at: Int): Seq[Amount] = {
       val isThere = counted.filter(_.nullable).map(IsNotNull(_): Expression)
       def wanted(condition: Expression): Expression = (condition +: call.filter.toSeq).reduce(And)
       val count =
         Amount(s"c$at", LongType, condition => Count(If((wanted(condition) +: isThere).reduce(And), one, none)))
-      val sum = summand.map { value =>
+      count +: sums(at).zip(summands).map { case (name, value) =>
         val nothing = Literal(null, value.dataType)
-        Amount(s"s$at", total(value.dataType), condition => Sum(If(wanted(condition), value, nothing), exact))
+        Amount(name, total(value.dataType), condition => Sum(If(wanted(condition), value, nothing), exact))
       }
-      count +: sum.toSeq
     }
   }
   private object Linear {
@@ -161,20 +162,36 @@ object AggregateState {
       case _ if call.isDistinct => None
       case Count(values) => Some(Linear(call, values)((count, _) => count))
       case sum @ Sum(Exact(value), context) if context.evalMode != EvalMode.TRY =>
-        Some(Linear(call, Seq(sum.child), Some(value))((count, total) =>
+        Some(Linear(call, Seq(sum.child), Seq(value))((count, totals) =>
             If(EqualTo(count, Literal(0L)), Literal(null, sum.dataType),
-              Cast(total.get, sum.dataType, None, context.evalMode))))
+              Cast(totals.head, sum.dataType, None, context.evalMode))))
+      case sum @ Sum(Wide(parts), context) if context.evalMode != EvalMode.TRY =>
+        val isNull = context.evalMode != EvalMode.ANSI
+        Some(Linear(call, Seq(sum.child), parts)((count, totals) =>
+            If(
+              EqualTo(count, Literal(0L)),
+              Literal(null, sum.dataType),
+              CheckOverflowInSum(joined(totals, sum.dataType), sum.dataType.asInstanceOf[DecimalType], isNull,
+                sum.origin.context)
+            )))
       case average @ Average(Exact(value), mode) if mode != EvalMode.TRY =>
         // Spark adds LONG values up as DOUBLE, which does not overflow.
         val wide = if (value.dataType == LongType) Cast(value, DecimalType(20, 0)) else value
-        val buffer = average.aggBufferAttributes
-        Some(Linear(call, Seq(value), Some(wide))((count, total) =>
-            average.evaluateExpression.transform {
-              case part: Attribute if part.exprId == buffer.head.exprId => Cast(total.get, part.dataType)
-              case part: Attribute if part.exprId == buffer.last.exprId => count
-            }))
+        Some(Linear(call, Seq(value), Seq(wide))((count, totals) =>
+            evaluated(average, count, kind => Cast(totals.head, kind))))
+      case average @ Average(value @ Wide(parts), mode) if mode != EvalMode.TRY =>
+        Some(Linear(call, Seq(value), parts)((count, totals) => evaluated(average, count, joined(totals, _))))
       case _ => None
     }
+    private def evaluated(average: Average, count: Expression, total: DataType => Expression): Expression = {
+      val buffer = average.aggBufferAttributes
+      average.evaluateExpression.transform {
+        case part: Attribute if part.exprId == buffer.head.exprId => total(part.dataType)
+        case part: Attribute if part.exprId == buffer.last.exprId => count
+      }
+    }
+    private def joined(totals: Seq[Expression], dataType: DataType): Expression =
+      JoinedDecimal(totals.head, totals.last, dataType.asInstanceOf[DecimalType])
   }
 
   /** A value whose sum is exact. */
@@ -182,6 +199,15 @@ object AggregateState {
     def unapply(value: Expression): Option[Expression] = value.dataType match {
       case _: IntegralType => Some(value)
       case DecimalType.Fixed(precision, _) if precision + 10 <= totalPrecision => Some(value)
+      case _ => None
+    }
+  }
+
+  /** A decimal of which a sum may have more digits than a decimal: its upper half and its lower one. */
+  private object Wide {
+    def unapply(value: Expression): Option[Seq[Expression]] = value.dataType match {
+      case DecimalType.Fixed(precision, _) if precision + 10 > totalPrecision =>
+        Some(Seq(HalfDecimal(value, isUpper = true), HalfDecimal(value, isUpper = false)))
       case _ => None
     }
   }
@@ -209,4 +235,39 @@ case class GroupKey(children: Seq[Expression]) extends Expression with CodegenFa
   }
   private def bytesMax = 63 // one less than a digest has
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): GroupKey = copy(newChildren)
+}
+
+/** The upper or the lower 19 digits of a decimal's unscaled value, with its sign. */
+case class HalfDecimal(child: Expression, isUpper: Boolean) extends UnaryExpression {
+  override def nullIntolerant: Boolean = true
+  override def dataType: DataType = DecimalType(HalfDecimal.digits, 0)
+  private def scale = child.dataType.asInstanceOf[DecimalType].scale
+  override protected def nullSafeEval(value: Any): Any = HalfDecimal.half(value.asInstanceOf[Decimal], scale, isUpper)
+  override protected def doGenCode(context: CodegenContext, code: ExprCode): ExprCode =
+    defineCodeGen(context, code, value => s"org.apache.spark.sql.tablestore.HalfDecimal.half($value, $scale, $isUpper)")
+  override protected def withNewChildInternal(newChild: Expression): HalfDecimal = copy(newChild)
+}
+
+object HalfDecimal {
+  val digits = 19
+  val base: BigInteger = BigInteger.TEN.pow(digits)
+
+  def half(value: Decimal, scale: Int, isUpper: Boolean): Decimal = {
+    val unscaled = value.toJavaBigDecimal.setScale(scale).unscaledValue
+    Decimal(new JavaDecimal(if (isUpper) unscaled.divide(base) else unscaled.remainder(base)), digits, 0)
+  }
+}
+
+/** The decimal of two sums of halves; NULL if it has more digits than the type. */
+case class JoinedDecimal(left: Expression, right: Expression, dataType: DecimalType) extends BinaryExpression
+    with CodegenFallback {
+  override def nullable: Boolean = true
+  override def nullIntolerant: Boolean = true
+  override protected def nullSafeEval(upper: Any, lower: Any): Any = {
+    def unscaled(half: Any): BigInteger = half.asInstanceOf[Decimal].toJavaBigDecimal.unscaledValue
+    val whole = new JavaDecimal(unscaled(upper).multiply(HalfDecimal.base).add(unscaled(lower)), dataType.scale)
+    if (whole.precision > dataType.precision) null else Decimal(whole, dataType.precision, dataType.scale)
+  }
+  override protected def withNewChildrenInternal(newLeft: Expression, newRight: Expression): JoinedDecimal =
+    copy(newLeft, newRight)
 }

@@ -41,7 +41,8 @@ object JobPlan {
     val begun = if (finished.containsPattern(WITH_EXPRESSION)) RewriteWithExpression(finished) else finished
     val plain = fixed(begun, rules).getOrElse(analysed)
     val joined = fixed(unsorted(plain), Seq(ReorderJoin, PushDownPredicates)).getOrElse(plain)
-    PullOutGroupingExpressions(BrokenTies(joined))
+    val ordered = PullOutGroupingExpressions(BrokenTies(joined))
+    fixed(ordered, Seq(ColumnPruning, RemoveNoopOperators)).getOrElse(ordered)
   }
   private def fixed(plan: LogicalPlan, rules: Seq[Rule[LogicalPlan]]): Option[LogicalPlan] = {
     val steps = Iterator.iterate(plan)(rules.foldLeft(_)((before, rule) => rule(before))).take(maxDepth)

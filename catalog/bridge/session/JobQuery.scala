@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{
   AppendData,
   Filter,
@@ -24,12 +24,18 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.command.ViewHelper
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 import org.json4s.jackson.JsonMethods.compact
 
 /** The query of a materialized view or an INSERT for the planner, analysed as Spark does it anywhere: in its own session,
-  * which has the catalog, the namespace and the settings of the definition and none of a user's temporary objects. */
-class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions: java.util.Map[String, String]) {
+  * which has the catalog, the namespace and the settings of the definition and none of a user's temporary objects.
+  *
+  * @param heldMax
+  *   most changes or keys that are held in the driver
+  */
+class JobQuery(
+    user: classic.SparkSession, query: Requests.StoredQuery, versions: java.util.Map[String, String], heldMax: Int) {
   private val session: classic.SparkSession = JobQuery.besides(user)
   session.sessionState.conf.setConfString(ManagedScan.answeredRows, fewRows.toString)
   query.settings.foreach { case (key, value) => session.sessionState.conf.setConfString(key, value) }
@@ -152,7 +158,10 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
     }
     def evaluatedHere(number: Int, part: LogicalPlan): LogicalPlan = {
       val children = part.children.zipWithIndex.map { case (child, at) =>
-        if (number != node || place < 0 || !(at == place || part.isInstanceOf[Union])) rebuilt(child)
+        if (number == cut) {
+          child.foreach(_ => next += 1)
+          nearKeys(number, at, keys.queryExecution.analyzed, old, states)
+        } else if (number != node || place < 0 || !(at == place || part.isInstanceOf[Union])) rebuilt(child)
         else {
           child.foreach(_ => next += 1)
           if (at == place) JobQuery.as(rows.queryExecution.analyzed, child.output) else LocalRelation(child.output, Nil)
@@ -161,33 +170,119 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
       (part, Option(old.get(number))) match {
         case (relation: DataSourceV2Relation, Some(version)) => JobTables.pinned(JobTables.at(relation, version))
         case (JobTables.Pinned(pinned), _) => pinned
-        case _ if number == cut =>
-          part.withNewChildren(
-            children.zip(JobPlan.keys(part)).map { case (child, by) => JobQuery.cut(child, by, keys) })
         case _ => part.withNewChildren(children)
       }
     }
     byPosition(rebuilt(nodes(node)))
   }
 
-  /** The keys of rows of a node's children, each once; `places` has the child that each of `frames` stands for. */
-  def keysOf(node: Int, places: java.util.List[Int], frames: java.util.List[classic.DataFrame], max: Int)
-      : classic.DataFrame = {
-    val found = places.asScala.zip(frames.asScala).map { case (place, rows) =>
-      val renamed = JobQuery.as(rows.queryExecution.analyzed, nodes(node).children(place).output)
-      val keys = JobPlan.keys(nodes(node))(place).zipWithIndex.map { case (key, at) => Alias(key, s"c$at")() }
-      settled(classic.Dataset.ofRows(session, Project(keys, renamed)), max)
+  /** The rows of a join's other child that rows in the place of its child may meet, settled; null if those rows are not
+    * held. `old` and `states` are those of [[evaluated]]. */
+  def beside(node: Int, place: Int, frames: java.util.List[classic.DataFrame], old: java.util.Map[Int, String],
+      states: java.util.Map[Int, classic.DataFrame]): classic.DataFrame = {
+    val rows = frames.asScala.map(settled)
+    if (rows.exists(JobQuery.held(_).isEmpty)) null
+    else {
+      val columns = nodes(node).children(place).output
+      val keys = rows.map(frame => keysIn(JobQuery.as(frame.queryExecution.analyzed, columns), node, place))
+      val other = 1 - place
+      val wanted = JobQuery.listed(JobPlan.keys(nodes(node))(other), union(keys.toSeq).queryExecution.analyzed)
+      settled(frameOf(reduced(child(node, other), wanted, old, states)))
     }
+  }
+
+  /** About how many rows each table has, by number; 0 if it is not known. */
+  private var tableRows = Map.empty[Int, Long]
+  def know(rows: java.util.Map[Int, String]): Unit = tableRows = rows.asScala.view.mapValues(_.toLong).toMap
+  private def hasMany(number: Int): Boolean =
+    (number until number + nodes(number).collect { case node => node }.size).map(tableRows.getOrElse(_,
+        0L)).sum > fewRows
+
+  /** A node's rows, without most of those that do not satisfy conditions that come from few keys. Of a join, the side
+    * with the conditions says which rows of the other side are looked at. */
+  private def reduced(number: Int, conditions: Seq[Expression], old: java.util.Map[Int, String],
+      states: java.util.Map[Int, classic.DataFrame]): LogicalPlan = {
+    def below(at: Int, wanted: Seq[Expression]) = reduced(child(number, at), wanted, old, states)
+    nodes(number) match {
+      case _ if conditions.isEmpty || states.containsKey(number) => whole(number, conditions, old, states)
+      case project @ Project(columns, _) if columns.forall(_.deterministic) =>
+        val known = columns.collect { case alias: Alias => alias.toAttribute -> alias.child }
+        val values = AttributeMap(known)
+        project.copy(child = below(0,
+          conditions.map(_.transform { case column: Attribute =>
+            values.getOrElse(column, column)
+          })))
+      case filter @ Filter(condition, _) if condition.deterministic => filter.copy(child = below(0, conditions))
+      case join @ Join(_, _, Inner, _, _) if JobPlan.keys(join).nonEmpty && hasMany(number) =>
+        val sides = join.children.map(side => conditions.filter(_.references.subsetOf(side.outputSet)))
+        val from = sides.indexWhere(_.nonEmpty)
+        if (sides.map(_.size).sum < conditions.size || from < 0) whole(number, conditions, old, states)
+        else {
+          val begun = settled(frameOf(below(from, sides(from))))
+          val rows = JobQuery.as(begun.queryExecution.analyzed, join.children(from).output)
+          val keys = keysIn(rows, number, from)
+          val other = 1 - from
+          val wanted = sides(other) ++ JobQuery.listed(JobPlan.keys(join)(other), keys.queryExecution.analyzed)
+          val met = settled(frameOf(below(other, wanted)))
+          val found = JobQuery.as(met.queryExecution.analyzed, join.children(other).output)
+          join.withNewChildren(if (from == 0) Seq(rows, found) else Seq(found, rows))
+        }
+      case _ => whole(number, conditions, old, states)
+    }
+  }
+
+  /** The rows of a node's child whose keys are among `keys`, NULL being a key. */
+  private def nearKeys(number: Int, place: Int, keys: LogicalPlan, old: java.util.Map[Int, String],
+      states: java.util.Map[Int, classic.DataFrame]): LogicalPlan = {
+    val by = JobPlan.keys(nodes(number))(place)
+    JobQuery.cut(reduced(child(number, place), JobQuery.listed(by, keys), old, states), by, keys)
+  }
+
+  private def whole(number: Int, conditions: Seq[Expression], old: java.util.Map[Int, String],
+      states: java.util.Map[Int, classic.DataFrame]): LogicalPlan = {
+    val rows = evaluated(number, -1, null, old, -1, null, states).queryExecution.analyzed
+    conditions.foldLeft(JobQuery.as(rows, nodes(number).output): LogicalPlan)((kept, one) => Filter(one, kept))
+  }
+
+  /** The number of a node's child. */
+  private def child(number: Int, place: Int): Int =
+    number + 1 + nodes(number).children.take(place).map(_.collect { case node => node }.size).sum
+
+  /** The keys of rows that stand for a child of a node, settled. */
+  private def keysIn(rows: LogicalPlan, node: Int, place: Int): classic.DataFrame = {
+    val keys = JobPlan.keys(nodes(node))(place).zipWithIndex.map { case (key, at) => Alias(key, s"c$at")() }
+    settled(frameOf(Project(keys, rows)))
+  }
+
+  /** The different rows of settled frames. */
+  private def union(found: Seq[classic.DataFrame]): classic.DataFrame = {
     val known = found.map(JobQuery.held)
-    if (known.contains(None)) settled(found.reduce(_ union _).distinct(), max)
-    else JobQuery.local(session, known.head.get.output, known.flatten.flatMap(JobQuery.binary).distinct.toSeq)
+    if (known.contains(None)) settled(found.reduce(_ union _).distinct())
+    else JobQuery.local(session, known.head.get.output, known.flatten.flatMap(JobQuery.binary).distinct)
+  }
+
+  /** A join's rows if `rows` stand for its child at `place` and `beside` for the other one, settled. */
+  def joined(node: Int, place: Int, rows: classic.DataFrame, beside: classic.DataFrame): classic.DataFrame = {
+    val join = nodes(node)
+    val children = Seq(rows, beside).zip(Seq(place, 1 - place)).sortBy(_._2).map { case (frame, at) =>
+      JobQuery.as(frame.queryExecution.analyzed, join.children(at).output)
+    }
+    settled(byPosition(join.withNewChildren(children)))
+  }
+
+  /** The keys of rows of a node's children, each once; `places` has the child that each of `frames` stands for. */
+  def keysOf(node: Int, places: java.util.List[Int], frames: java.util.List[classic.DataFrame]): classic.DataFrame = {
+    val found = places.asScala.zip(frames.asScala).map { case (place, rows) =>
+      keysIn(JobQuery.as(rows.queryExecution.analyzed, nodes(node).children(place).output), node, place)
+    }
+    union(found.toSeq)
   }
 
   /** The sum of bags, each of which adds its rows (1) or takes them away (-1), as [[difference.py]] describes it; null
     * if it takes Spark to add them up. */
   def changes(frames: java.util.List[classic.DataFrame], signs: java.util.List[Int], names: java.util.List[String],
-      kind: String, max: Int): classic.DataFrame = {
-    val found = frames.asScala.map(settled(_, max))
+      kind: String): classic.DataFrame = {
+    val found = frames.asScala.map(settled)
     val known = found.flatMap(JobQuery.held)
     if (known.size < found.size || known.exists(_.output.exists(column => !JobQuery.isBinary(column.dataType)))) null
     else {
@@ -212,8 +307,8 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
 
   /** The changed groups of an aggregate with state by the changes of its child, settled: see [[AggregateState.merged]].
     * `state` has the groups as they were. */
-  def merged(node: Int, frames: java.util.List[classic.DataFrame], signs: java.util.List[Int], state: classic.DataFrame,
-      max: Int): classic.DataFrame = {
+  def merged(node: Int, frames: java.util.List[classic.DataFrame], signs: java.util.List[Int], state: classic.DataFrame)
+      : classic.DataFrame = {
     val aggregate = nodes(node)
     val weight = AttributeReference("weight", IntegerType)()
     val parts = frames.asScala.zip(signs.asScala).map { case (rows, sign) =>
@@ -222,7 +317,7 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
     }
     val all = if (parts.size == 1) parts.head else Union(parts.toSeq)
     val of = AggregateState.of(aggregate).get
-    val change = settled(frameOf(of.change(all, weight)), max)
+    val change = settled(frameOf(of.change(all, weight)))
     if (isEmpty(change)) change
     else {
       val (changes, known) = (change.queryExecution.analyzed, state.queryExecution.analyzed)
@@ -230,7 +325,7 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
         session, changes.output.take(1),
         JobQuery.held(change).toSeq.flatMap(_.data.map(row => InternalRow(row.getUTF8String(0)))))
       val near = JobQuery.listed(known, known.output.take(1), keys.queryExecution.analyzed)
-      settled(frameOf(of.merged(changes, near)), max)
+      settled(frameOf(of.merged(changes, near)))
     }
   }
 
@@ -260,39 +355,59 @@ class JobQuery(user: classic.SparkSession, query: Requests.StoredQuery, versions
     frameOf(JobTables.pinned(DataSourceV2Relation.create(table, None, None)))
   }
 
+  /** The changes of a table; `description` is what the planner says of them. */
+  def tableChanges(description: String, options: java.util.Map[String, String]): classic.DataFrame = {
+    val relation = Requests.RelationReference(Requests.CatalogReference("", Map.empty, ""), Nil, "")
+    val changelog = new ManagedChangelog(relation, new Answers.Changelog(Json.parse(description)))
+    frameOf(DataSourceV2Relation.create(
+        ChangesTable(changelog), None, None, new CaseInsensitiveStringMap(options)))
+  }
+
+  /** What [[share]] holds; null if there is nothing under the key. */
+  def shared(key: String): classic.DataFrame =
+    SharedChanges.get(key).fold[classic.DataFrame](null)(rows => classic.Dataset.ofRows(session, rows))
+
+  /** Holds settled changes for other jobs, if they are in the driver. */
+  def share(key: String, frame: classic.DataFrame): Unit =
+    DriverQuery.folded(frame.queryExecution.analyzed) match {
+      case rows: LocalRelation => SharedChanges.put(key, rows)
+      case _ =>
+    }
+
   private def frameOf(plan: LogicalPlan): classic.DataFrame = session.withActive(classic.Dataset.ofRows(session, plan))
 
   /** Those rows of a result whose keys, of the plan's top, are among `keys`. */
   def withKeys(rows: classic.DataFrame, keys: classic.DataFrame): classic.DataFrame = {
     val plan = rows.queryExecution.analyzed
-    classic.Dataset.ofRows(session, JobQuery.cut(plan, JobPlan.keptKeys(this.plan).map(plan.output), keys))
+    val (by, known) = (JobPlan.keptKeys(this.plan).map(plan.output), keys.queryExecution.analyzed)
+    frameOf(JobQuery.cut(JobQuery.listed(plan, by, known), by, known))
   }
 
-  /** The same rows, held in the driver if they are at most `max`, else kept by Spark until [[release]]. */
-  def settled(frame: classic.DataFrame, max: Int): classic.DataFrame = {
+  /** The same rows, held in the driver if they are at most [[heldMax]], else kept by Spark until [[release]]. */
+  def settled(frame: classic.DataFrame): classic.DataFrame = {
     frame.queryExecution.analyzed match {
-      case few: LocalRelation if few.data.size <= max => frame
+      case few: LocalRelation if few.data.size <= heldMax => frame
       case analyzed => DriverQuery.folded(analyzed) match {
-          case few: LocalRelation if few.data.size <= max => JobQuery.local(session, few.output, few.data)
-          case _ => evaluated(WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan), max)
+          case few: LocalRelation if few.data.size <= heldMax => JobQuery.local(session, few.output, few.data)
+          case _ => evaluated(WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan))
         }
     }
   }
 
-  private def evaluated(known: LogicalPlan, max: Int): classic.DataFrame = known match {
-    case few: LocalRelation if few.data.size <= max => JobQuery.local(session, few.output, few.data)
-    case _ => DriverQuery.rows(session, known, max) match {
+  private def evaluated(known: LogicalPlan): classic.DataFrame = known match {
+    case few: LocalRelation if few.data.size <= heldMax => JobQuery.local(session, few.output, few.data)
+    case _ => DriverQuery.rows(session, known, heldMax) match {
         case Some(rows) => JobQuery.local(session, known.output, rows)
-        case None => computed(known, max)
+        case None => computed(known)
       }
   }
 
   /** The rows of a plan for which it takes a Spark job. */
-  private def computed(known: LogicalPlan, max: Int): classic.DataFrame = {
+  private def computed(known: LogicalPlan): classic.DataFrame = {
     val folded = classic.Dataset.ofRows(session, known)
-    val first = folded.limit(max + 1).queryExecution
+    val first = folded.limit(heldMax + 1).queryExecution
     val rows = SQLExecution.withNewExecutionId(first, Some("changes"))(first.executedPlan.executeCollect())
-    if (rows.length <= max) JobQuery.local(session, known.output, rows.toSeq)
+    if (rows.length <= heldMax) JobQuery.local(session, known.output, rows.toSeq)
     else {
       persisted += folded.persist()
       folded
@@ -322,11 +437,11 @@ object JobQuery {
 
   /** `versions` has those of tables, by directory, that are read as they were then. */
   def of(session: classic.SparkSession, text: String, catalog: String, namespace: java.util.List[String],
-      settings: java.util.Map[String, String], columns: java.util.List[String], versions: java.util.Map[String, String])
-      : JobQuery = {
+      settings: java.util.Map[String, String], columns: java.util.List[String], versions: java.util.Map[String, String],
+      heldMax: Int): JobQuery = {
     val query =
       Requests.StoredQuery(text, catalog, namespace.asScala.toSeq, settings.asScala.toMap, columns.asScala.toSeq)
-    session.withActive(new JobQuery(session, query, versions))
+    session.withActive(new JobQuery(session, query, versions, heldMax))
   }
 
   /** Settings that change what a query means: stored even where they have their defaults. */
@@ -422,25 +537,27 @@ object JobQuery {
     rows)
 
   /** The rows of a node whose `by` are among `keys`, NULL being a key. */
-  private def cut(node: LogicalPlan, by: Seq[Expression], keys: classic.DataFrame): LogicalPlan = {
-    val plan = keys.queryExecution.analyzed
-    val fresh = plan.output.map(column => Alias(column, "k")())
+  private def cut(node: LogicalPlan, by: Seq[Expression], keys: LogicalPlan): LogicalPlan = {
+    val fresh = keys.output.map(column => Alias(column, "k")())
     val same = by.zip(fresh).map { case (key, one) => EqualNullSafe(key, one.toAttribute): Expression }
-    Join(listed(node, by, plan), Project(fresh, plan), LeftSemi, Some(same.reduce(And)), JoinHint.NONE)
+    Join(node, Project(fresh, keys), LeftSemi, Some(same.reduce(And)), JoinHint.NONE)
   }
 
   /** The rows of a node without most of those whose `by` are not among few `keys`: what tables can look up. */
-  private def listed(node: LogicalPlan, by: Seq[Expression], keys: LogicalPlan): LogicalPlan = keys match {
-    case LocalRelation(output, data, false, _) if data.nonEmpty && data.size <= listedMax =>
-      val conditions = by.zipWithIndex.filter { case (key, _) => isListable(key.dataType) }.map { case (key, at) =>
-        val values = data.map(_.get(at, output(at).dataType)).distinct
-        val known = In(key, values.filter(_ != null).map(Literal(_, key.dataType))): Expression
+  private def listed(node: LogicalPlan, by: Seq[Expression], keys: LogicalPlan): LogicalPlan =
+    listed(by, keys).foldLeft(node)((rows, condition) => Filter(condition, rows))
+
+  /** What holds of all rows whose `by` are among few `keys`, and of few others. */
+  private def listed(by: Seq[Expression], keys: LogicalPlan): Seq[Expression] = keys match {
+    case LocalRelation(output, data, false, _) if data.size <= listedMax =>
+      by.zipWithIndex.filter { case (key, _) => isListable(key.dataType) }.map { case (key, at) =>
+        val values = data.map(_.get(at, output(at).dataType)).toSet
+        val known = InSet(key, values - null): Expression
         if (values.contains(null)) Or(known, IsNull(key)) else known
       }
-      conditions.foldLeft(node)((rows, condition) => Filter(condition, rows))
-    case _ => node
+    case _ => Nil
   }
-  private val listedMax = 1000
+  private val listedMax = 10000
   private def isListable(dataType: DataType): Boolean = dataType match {
     case text: StringType => text == StringType
     case _: IntegralType | DateType | TimestampType | _: DecimalType => true

@@ -29,7 +29,7 @@ from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.write_requests import write_with
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.schema import new_schema
-from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import MissingFileError, NotFoundError
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -98,8 +98,9 @@ class AggregateStates:
         if merged is None:
             return []
         table = self._table(node)
-        self._take_back(table, self.before[node])
-        self._write(node, table, query.state_change(node, merged, CHANGE_TYPE), WriteMode.APPEND)
+        base = self._take_back(table, self.before[node])
+        rows = query.state_change(node, merged, CHANGE_TYPE)
+        self._write(node, table, base, rows, WriteMode.APPEND)
         return [
             (query.result_of(node, merged, is_after=True), 1),
             (query.result_of(node, merged, is_after=False), -1),
@@ -118,9 +119,9 @@ class AggregateStates:
                 continue
             (child,) = plan.children(node)
             rows = self.query.evaluated(child, {}, states=self.rows())
-            self._write(
-                node, self._created(node), self.query.state(node, rows), WriteMode.OVERWRITE
-            )
+            table = self._created(node)
+            base = table.latest_snapshot()
+            self._write(node, table, base, self.query.state(node, rows), WriteMode.OVERWRITE)
 
     def rows(
         self, old: Set[int] = frozenset(), changed: Set[int] = frozenset()
@@ -183,12 +184,18 @@ class AggregateStates:
         replace(self.sink.table, path=self._path(node)).schema_store.publish(schema)
         return self._table(node)
 
-    def _take_back(self, table: FileStoreTable, snapshot_id: int) -> None:
-        """Take back what an epoch wrote whose sink did not follow."""
+    def _take_back(self, table: FileStoreTable, snapshot_id: int) -> Snapshot | None:
+        """Take back what an epoch wrote whose sink did not follow; return the snapshot without it.
+
+        What another epoch that is under way writes after that snapshot is a conflict.
+        """
         latest, snapshots = table.latest_snapshot(), table.snapshot_store
         later = range(snapshot_id + 1, 1 if latest is None else latest.id + 1)
         if any(snapshots.get(at).commit_kind is not CommitKind.COMPACT for at in later):
-            table.committer().rollback(snapshot_id, commit_user=self.sink.job)
+            # By another user each time: a user's statement takes effect once.
+            user = table.ids.unique()
+            return table.committer().rollback(snapshot_id, commit_user=user).snapshot
+        return latest
 
     def _rows(self, node: int, snapshot_id: int) -> DataFrame:
         table = self._table(node)
@@ -203,8 +210,14 @@ class AggregateStates:
         )
         return self.query.table(self._name(node), json.dumps(to_json(described)))
 
-    def _write(self, node: int, table: FileStoreTable, rows: DataFrame, mode: WriteMode) -> None:
-        latest = table.latest_snapshot()
+    def _write(
+        self,
+        node: int,
+        table: FileStoreTable,
+        latest: Snapshot | None,
+        rows: DataFrame,
+        mode: WriteMode,
+    ) -> None:
         handle = TableHandle(
             path=table.path,
             schema_id=table.schema.id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Final
 
 from pyspark.sql import DataFrame
 
@@ -11,6 +12,9 @@ from table_store.catalog.jobs.delta import Delta, delta
 from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.source_changes import SourceChange
+
+_FEW_ROWS: Final = 20_000
+"""Of a join's other side, which is then read whole."""
 
 
 def query_delta(
@@ -25,7 +29,9 @@ def query_delta(
     those of the new rows from then on.
     """
     found = changed_nodes(query, changed)
-    return delta(query.plan, _SparkEvaluator(query, found, before, states), found.keys())
+    rows = query.table_rows
+    query.know_rows(rows)
+    return delta(query.plan, _SparkEvaluator(query, found, before, states, rows), found.keys())
 
 
 def changed_nodes(query: JobQuery, changed: Sequence[SourceChange]) -> dict[int, SourceChange]:
@@ -44,12 +50,16 @@ def changed_nodes(query: JobQuery, changed: Sequence[SourceChange]) -> dict[int,
 
 @dataclass(frozen=True, slots=True)
 class _SparkEvaluator:
-    """The rules' bags as frames, their keys as frames of few rows where possible."""
+    """The rules' bags as frames, their keys as frames of few rows where possible.
+
+    `rows` has about how many rows each table has, by its number in the plan.
+    """
 
     query: JobQuery
     changed: Mapping[int, SourceChange]
     before: DataFrame | None
     states: AggregateStates
+    rows: Mapping[int, int]
 
     def changes(self, node: int) -> Delta[DataFrame]:
         return self.changed[node].changed(self.query)
@@ -68,8 +78,30 @@ class _SparkEvaluator:
             return None
         return self.query.with_keys(self.before, keys)
 
-    def replaced(self, node: int, place: int, rows: DataFrame, old: Set[int]) -> DataFrame:
-        return self.query.replaced(node, place, rows, self._versions(old), self._states(old))
+    def replaced(
+        self, node: int, place: int, changes: Delta[DataFrame], old: Set[int]
+    ) -> Delta[DataFrame]:
+        versions, states = self._versions(old), self._states(old)
+        beside = None
+        if self._is_beside_many(node, place):
+            beside = self.query.beside(node, place, changes, versions, states)
+        found = []
+        for rows, sign in changes:
+            if beside is None:
+                found.append((self.query.replaced(node, place, rows, versions, states), sign))
+                continue
+            joined = self.query.joined(node, place, rows, beside)
+            if joined is not None:
+                found.append((joined, sign))
+        return found
+
+    def _is_beside_many(self, node: int, place: int) -> bool:
+        """Whether it is a join with keys whose other child has many rows."""
+        plan = self.query.plan
+        if not (plan.nodes[node].kind.startswith("Join") and plan.nodes[node].keys):
+            return False
+        other = plan.children(node)[1 - place]
+        return sum(self.rows[source] for source in plan.sources(other)) > _FEW_ROWS
 
     def keys(self, node: int, changes: Mapping[int, Delta[DataFrame]]) -> DataFrame | None:
         return self.query.keys(node, changes)

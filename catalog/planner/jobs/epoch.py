@@ -17,7 +17,7 @@ from table_store.catalog.planner.jobs.bag_difference import present_rows
 from table_store.catalog.planner.jobs.consumers import note_consumer
 from table_store.catalog.planner.jobs.delta import query_delta
 from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes, inserts
-from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.jobs.job_query import JobQuery, changes_key
 from table_store.catalog.planner.jobs.keyed_difference import (
     BAD_KEY,
     key_problem,
@@ -32,13 +32,13 @@ from table_store.catalog.planner.jobs.step import (
     Rule,
     Step,
     next_step,
-    source_rows,
     why_never_incremental,
 )
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
 from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.write_requests import raised_text, write_with
+from table_store.storage.file_store.changes import change_labels
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.model.upkeep import RefreshPolicy
@@ -96,14 +96,16 @@ def advance(
     written, reached = Written(), standing.snapshot_id
     if step.rule is not Rule.NONE:
         if number <= standing.barrier:
-            raise _conflict(standing)
+            raise _conflict(sink, standing.snapshot)
         snapshot = standing.snapshot
         written = write_changes(session, states, snapshot, number, step, followed)
         check_definition(sink)
         found = standing.snapshot_after(number, is_changed=written.rows_changed > 0)
         if found is None:
-            raise _conflict(standing)
+            raise _conflict(sink, standing.snapshot)
         reached = found
+        if written.net is not None and snapshot is not None:
+            _hand_on(states, snapshot.id, reached, written.net)
         _write_progress(standing, states, number, is_changed=written.rows_changed > 0)
     if sink.is_view:
         note_consumer(sink, query.sources)
@@ -112,7 +114,7 @@ def advance(
         barrier=number,
         rule=step.rule.value,
         reason=step.reason,
-        rows_read=sum(source_rows(query)) if step.rule is Rule.FULL else step.row_count,
+        rows_read=sum(query.source_rows) if step.rule is Rule.FULL else step.row_count,
         rows_changed=written.rows_changed,
         rows_absent=written.rows_absent,
         left_out=tuple(c.source.relation.text for c in step.changes if c.is_partial),
@@ -158,10 +160,17 @@ def _write_progress(
         states.forget_others()
 
 
-def _conflict(standing: Standing) -> CommitConflictError:
+def _hand_on(states: AggregateStates, old: int, new: int, net: DataFrame) -> None:
+    """Let the jobs that follow the sink have its changes without reading them."""
+    table = states.sink.table
+    key = changes_key(table.path, table.created_ms, old, new, is_partial=False)
+    states.query.share(key, net.toDF(*states.sink.written, change_labels.CHANGE_TYPE))
+
+
+def _conflict(sink: Sink, snapshot: Snapshot | None) -> CommitConflictError:
     return CommitConflictError(
-        table=standing.sink.name,
-        snapshot_id=standing.snapshot_id or None,
+        table=sink.name,
+        snapshot_id=None if snapshot is None else snapshot.id,
         operation="REFRESH",
         reason="another refresh has brought it to a later barrier",
     )
@@ -169,10 +178,14 @@ def _conflict(standing: Standing) -> CommitConflictError:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How many changes of the sink's rows were committed, and how many deletes found no row."""
+    """How many changes of the sink's rows were committed, and how many deletes found no row.
+
+    `net` has the rows that came and those that went, if the driver holds them.
+    """
 
     rows_changed: int = 0
     rows_absent: int = 0
+    net: DataFrame | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +198,7 @@ class _Changes:
     rows: DataFrame
     depend_on_sink: bool
     absent: int = 0
+    net: DataFrame | None = None
 
 
 def write_changes(
@@ -207,7 +221,9 @@ def write_changes(
         if found is None:
             return Written()
         changed = _written(session, states, snapshot, barrier, found)
-        return Written(changed, found.absent)
+        if changed is None:
+            raise _conflict(states.sink, snapshot)
+        return Written(changed, found.absent, found.net)
     except CapturedException as error:
         raised = raised_text(session, error, BAD_KEY)
         if raised is None:
@@ -234,8 +250,10 @@ def _changed_rows(
     # It holds the result as it was, because nobody else writes it.
     before = None if snapshot is None else _rows_of(sink, query, snapshot)
     changed: DataFrame | None
+    net = None
     if step.rule is Rule.INCREMENTAL:
         changed = _increment(states, step, before)
+        net = changed if step.is_small else None
         if changed is not None and key:
             changed = keyed_changes(changed, names, key, before, is_small=step.is_small)
     elif before is None:
@@ -245,7 +263,7 @@ def _changed_rows(
         changed = keyed_differences(_result(states), before, names, key)
     else:
         changed = changes([(_result(states), 1), (before, -1)], names)
-    return None if changed is None else _Changes(rows=changed, depend_on_sink=True)
+    return None if changed is None else _Changes(rows=changed, depend_on_sink=True, net=net)
 
 
 def _changes_of_shared(
@@ -326,8 +344,8 @@ def _written(
     snapshot: Snapshot | None,
     barrier: int,
     found: _Changes,
-) -> int:
-    """Commit the changes of the sink's rows; how many there are."""
+) -> int | None:
+    """Commit the changes of the sink's rows; how many there are, None if others were faster."""
     sink, rows = states.sink, found.rows
     request = Write(
         table=TableReference(

@@ -9,7 +9,7 @@ from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.refresh import analysed_query, views_below
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.standing import Standing
-from table_store.catalog.planner.jobs.step import Rule, costs, source_rows
+from table_store.catalog.planner.jobs.step import Rule, costs
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.materialized_views import (
     ExplainedNode,
@@ -49,7 +49,7 @@ def explain_refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> st
     if step.rule is Rule.INCREMENTAL:
         standing = Standing.of(view)
         states = AggregateStates.of(view, query, standing.followed())
-        increment, full = costs(states, step.changes, source_rows(query), standing.rows)
+        increment, full = costs(states, step.changes, standing.rows)
         said.append(f"Rows read, about: {round(increment):,}, beside {round(full):,} of all")
     lines = _lines(query, is_stored=bool(query.facts.kept_keys))
     return "\n".join([*said, "Changes:", as_tree(query.plan, lines)])

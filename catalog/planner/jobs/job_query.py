@@ -108,6 +108,7 @@ class JobQuery:
             dict(query.settings),
             list(query.columns),
             {path: str(snapshot) for path, snapshot in snapshots.items()},
+            _HELD_ROWS_MAX,
         )
         facts = from_json(QueryFacts, json.loads(analysed.facts()))
         _check(facts)
@@ -126,6 +127,26 @@ class JobQuery:
             handle = source.table_handle
             found[handle.path] = max(found.get(handle.path, 0), handle.snapshot_id or 0)
         return found
+
+    @property
+    def source_rows(self) -> list[int]:
+        """About how many rows each of its sources has."""
+        counts = []
+        for source in self.facts.sources:
+            handle = source.table_handle
+            snapshots, at = open_logged(handle.path).snapshot_store, handle.snapshot_id
+            counts.append(0 if at is None else snapshots.get(at).total_record_count)
+        return counts
+
+    @property
+    def table_rows(self) -> dict[int, int]:
+        """About how many rows each table of the plan has, by number."""
+        counts, nodes = self.source_rows, self.plan.nodes
+        return {n: counts[node.source] for n, node in enumerate(nodes) if node.source is not None}
+
+    def know_rows(self, rows: Mapping[int, int]) -> None:
+        """Let rows be read by keys where tables, by number, have many."""
+        self._jvm_query.know({node: str(count) for node, count in rows.items()})
 
     def used_fields(self, number: int) -> list[Field]:
         """The columns that the query uses of the source of a number."""
@@ -189,6 +210,30 @@ class JobQuery:
             self._jvm_query.evaluated(node, place, rows._jdf, _texts(old), -1, None, held)
         )
 
+    def beside(
+        self,
+        node: int,
+        place: int,
+        changes: Delta[DataFrame],
+        old: Mapping[int, int],
+        states: Mapping[int, DataFrame] = NO_STATES,
+    ) -> DataFrame | None:
+        """The rows of a join's other child that changes of the one at `place` may meet, settled.
+
+        None if the changes are not held in the driver.
+        """
+        frames = [rows._jdf for rows, _ in changes]
+        found = self._jvm_query.beside(node, place, frames, _texts(old), _frames(states))
+        return None if found is None else self._frame(found)
+
+    def joined(self, node: int, place: int, rows: DataFrame, beside: DataFrame) -> DataFrame | None:
+        """A join's rows if `rows` stand for its child at `place` and `beside` for the other one.
+
+        Settled; None if there are none.
+        """
+        found = self._jvm_query.joined(node, place, rows._jdf, beside._jdf)
+        return self._some(found)
+
     def merged(self, node: int, parts: Delta[DataFrame], state: DataFrame) -> DataFrame | None:
         """The groups of an aggregate that change with its child, before and after, settled.
 
@@ -196,7 +241,7 @@ class JobQuery:
         """
         frames = [rows._jdf for rows, _ in parts]
         signs = [sign for _, sign in parts]
-        return self._some(self._jvm_query.merged(node, frames, signs, state._jdf, _HELD_ROWS_MAX))
+        return self._some(self._jvm_query.merged(node, frames, signs, state._jdf))
 
     def state_change(self, node: int, merged: DataFrame, change_type: str) -> DataFrame:
         """What writes the changed groups; the column `change_type` says how."""
@@ -214,17 +259,30 @@ class JobQuery:
         """The rows of a table that is in no catalog, by the JSON of a `DescribedTable`."""
         return self._frame(self._jvm_query.table(name, description))
 
+    def table_changes(self, description: str, options: Mapping[str, str]) -> DataFrame:
+        """The changes of a table by the JSON of a `Changelog`, read with some options."""
+        return self._frame(self._jvm_query.tableChanges(description, dict(options)))
+
+    def shared(self, key: str) -> DataFrame | None:
+        """Changes that `share` holds under a key; the kind of a change is the last column."""
+        found = self._jvm_query.shared(key)
+        return None if found is None else self._frame(found)
+
+    def share(self, key: str, changes: DataFrame) -> None:
+        """Hold settled changes for whoever follows the same table next, if they are few."""
+        self._jvm_query.share(key, changes._jdf)
+
     def keys(self, node: int, changes: Mapping[int, Delta[DataFrame]]) -> DataFrame | None:
         """The keys of the changes of a node's children, by place, settled."""
         parts = [(place, rows._jdf) for place, found in changes.items() for rows, _ in found]
         places, frames = map(list, zip(*parts, strict=True))
-        return self._some(self._jvm_query.keysOf(node, places, frames, _HELD_ROWS_MAX))
+        return self._some(self._jvm_query.keysOf(node, places, frames))
 
     def changes(self, parts: Delta[DataFrame], names: Sequence[str]) -> DataFrame | None:
         """The sum of bags as `difference.changes` gives it, settled."""
         frames = [rows._jdf for rows, _ in parts]
         signs = [sign for _, sign in parts]
-        known = self._jvm_query.changes(frames, signs, list(names), CHANGE_TYPE, _HELD_ROWS_MAX)
+        known = self._jvm_query.changes(frames, signs, list(names), CHANGE_TYPE)
         return self.settled(changes(parts, names)) if known is None else self._some(known)
 
     def with_keys(self, rows: DataFrame, keys: DataFrame) -> DataFrame:
@@ -233,7 +291,7 @@ class JobQuery:
 
     def settled(self, frame: DataFrame) -> DataFrame | None:
         """The same rows, which are not computed again until `release`; None if there are none."""
-        return self._some(self._jvm_query.settled(frame._jdf, _HELD_ROWS_MAX))
+        return self._some(self._jvm_query.settled(frame._jdf))
 
     def signed(self, changes: DataFrame | None) -> Delta[DataFrame]:
         """Settled rows as bags of what comes and what goes: ``insert`` or ``delete`` is last."""
@@ -258,6 +316,11 @@ class JobQuery:
     def sql(self, text: str) -> DataFrame:
         """The rows of another query, in the same session of Spark."""
         return self._frame(self._jvm_query.sql(text))
+
+
+def changes_key(path: str, created_ms: int, old: int, new: int, *, is_partial: bool) -> str:
+    """What names the changes of a table, by its directory, from a snapshot to another one."""
+    return f"{path} {created_ms} {old} {new}{' tracked' if is_partial else ''}"
 
 
 def _frames(states: Mapping[int, DataFrame]) -> dict[int, Any]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pyspark.sql import DataFrame
 
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
-from table_store.catalog.names.identifier import quoted, quoted_parts
-from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.names.identifier import quoted
+from table_store.catalog.planner.jobs.job_query import JobQuery, changes_key
+from table_store.catalog.planner.names.changelog import describe_changes
 from table_store.catalog.planner.protocol.handles import TableReference
+from table_store.catalog.planner.protocol.json_form import to_json
+from table_store.storage.file_store.changes.change_labels import CHANGE_TYPE
 from table_store.storage.file_store.changes.change_range import ChangeBound
+from table_store.storage.file_store.changes.change_scan import ChangeScan
 from table_store.storage.file_store.changes.change_split import ChangeMode, Deduplication
 from table_store.storage.file_store.model.errors import (
     ChangesNotAvailableError,
@@ -24,6 +29,7 @@ from table_store.storage.file_store.model.errors import (
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.options.log_options import UNTRACKED_CHANGES
 
 CHANGED_SHARE_MAX: Final = 0.25
 """Above this share of a table's rows the whole result costs less than its change."""
@@ -33,7 +39,6 @@ ROWS_ALWAYS: Final = 10_000
 
 ANOTHER_PLAN: Final = "the query, or a view in it, has another meaning by now"
 
-_SKIP: Final = ", 'untracked-changes' = 'skip'"
 _NOT_KEPT: Final = (
     ChangesNotAvailableError,
     InvalidChangeRangeError,
@@ -48,35 +53,52 @@ class SourceChange:
 
     Attributes:
         source: the table.
-        columns: SQL for each of them over the table's changes.
+        columns: SQL for each of them over those that are read; NULL for others.
+        read: names of the columns that the query uses.
+        scan: reads the changes.
         old: the snapshot up to which a view has followed; 0 before the first one.
         new: the snapshot up to which it is to follow.
         rows: about how many rows have been written between both.
-        is_partial: whether commits without change tracking are left out.
     """
 
     source: TableReference
     columns: tuple[str, ...]
+    read: frozenset[str]
+    scan: ChangeScan
     old: int
     new: int
     rows: int
-    is_partial: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether commits without change tracking are left out."""
+        return self.scan.skips_untracked
 
     def changed(self, query: JobQuery) -> Delta[DataFrame]:
-        """The rows that came and the rows that went, with the table's columns."""
-        relation = self.source.relation
-        name = quoted_parts((relation.catalog.name, *relation.namespace, relation.name))
-        begin = f"{self.old} EXCLUSIVE" if self.old else "1"
-        columns = ", ".join(self.columns)
-        rows = query.settled(
-            query.sql(
-                f"SELECT {columns}, _change_type FROM {name} "
-                f"CHANGES FROM VERSION {begin} TO VERSION {self.new} "
-                f"WITH ('deduplicationMode' = 'netChanges'{_SKIP if self.is_partial else ''}) "
-                "WHERE _change_type IN ('insert', 'delete')"
-            )
-        )
-        return query.signed(rows)
+        """The rows that came and the rows that went, with the table's columns.
+
+        Few of them are held for other jobs that follow the table.
+        """
+        path = self.source.table_handle.path
+        key = changes_key(path, query.created[path], self.old, self.new, is_partial=self.is_partial)
+        rows = query.shared(key)
+        if rows is None or not self.read.issubset(rows.columns):
+            # Where two jobs read different columns, a third may read others.
+            names = self.read if rows is None else frozenset(self.scan.schema.column_names)
+            rows = query.settled(self._changes(query, names))
+            if rows is None:
+                return []
+            query.share(key, rows)
+        return query.signed(rows.selectExpr(*self.columns, CHANGE_TYPE))
+
+    def _changes(self, query: JobQuery, names: frozenset[str]) -> DataFrame:
+        in_order = [name for name in self.scan.schema.column_names if name in names]
+        scan = replace(self.scan, columns=(*in_order, CHANGE_TYPE))
+        name = f"{self.source.relation.text} CHANGES"
+        described = describe_changes(scan, name=name, path=self.source.table_handle.path)
+        options = {UNTRACKED_CHANGES.key: "skip"} if self.is_partial else {}
+        changes = query.table_changes(json.dumps(to_json(described)), options)
+        return changes.where(f"{CHANGE_TYPE} IN ('insert', 'delete')")
 
 
 def replaced_source(query: JobQuery, followed: Followed) -> str | None:
@@ -105,29 +127,28 @@ def source_changes(
         number = next(n for n, s in enumerate(query.facts.sources) if s.table_handle.path == path)
         source = query.facts.sources[number]
         name, table = source.relation.text, open_logged(path)
-        mode = ChangeMode(deduplication=Deduplication.NET_CHANGES)
-        is_partial = False
+        mode = ChangeMode(deduplication=Deduplication.NET_CHANGES, compares_read_columns=True)
         try:
             after = table.snapshot_store.get(new)
             before = table.snapshot_store.get(old) if old else None
-            first = ChangeBound(version=old, is_inclusive=False) if old else None
-            last = ChangeBound(version=new)
+            first = ChangeBound(version=old or 1, is_inclusive=not old)
+            scan = table.changes(first, ChangeBound(version=new), mode=mode)
             try:
-                table.changes(first, last, mode=mode).splits()
+                scan.splits()
             except UntrackedChangesError:
                 if not skips_untracked:
                     raise
-                is_partial = True
-                table.changes(first, last, mode=mode, skips_untracked=True).splits()
+                scan = replace(scan, skips_untracked=True)
+                scan.splits()
         except _NOT_KEPT:
             return f"the changes of {name} since its snapshot {old} are no longer kept"
         except UntrackedChangesError:
             return f"{name} was changed without change tracking"
-        columns = _columns(query, number, table.schema_store.get(after.schema_id))
+        columns = _columns(query, path, scan.schema)
         if isinstance(columns, str):
             return f"{columns} of {name} is another one by now"
         rows = after.next_sequence - (1 if before is None else before.next_sequence)
-        is_large = not is_partial and rows > max(
+        is_large = not scan.skips_untracked and rows > max(
             ROWS_ALWAYS, CHANGED_SHARE_MAX * after.total_record_count
         )
         if is_cost_counted and is_large:
@@ -135,34 +156,37 @@ def source_changes(
         found.append(
             SourceChange(
                 source=source,
-                columns=columns,
+                columns=tuple(columns),
+                read=frozenset(name for name in columns.values() if name is not None),
+                scan=scan,
                 old=old,
                 new=new,
                 rows=rows,
-                is_partial=is_partial,
             )
         )
     return found
 
 
-def _columns(query: JobQuery, number: int, after: TableSchema) -> tuple[str, ...] | str:
+def _columns(query: JobQuery, path: str, after: TableSchema) -> dict[str, str | None] | str:
     """SQL for the columns of a source as the query sees it, over changes read under `after`.
 
-    The table may have been altered since its last commit. A column that the query uses and that
-    was not there then, or with another type, is returned alone.
+    Each stands beside the name of the column that it needs: None if the query does not use it. The
+    table may have been altered since its last commit. A column that the query uses and that was not
+    there then, or with another type, is returned alone.
     """
-    handle = query.facts.sources[number].table_handle
-    used = {field.id for field in query.used_fields(number)}
-    columns = []
-    for field in open_logged(handle.path).schema_store.get(handle.schema_id).fields:
+    numbers = [n for n, s in enumerate(query.facts.sources) if s.table_handle.path == path]
+    schema_id = query.facts.sources[numbers[0]].table_handle.schema_id
+    used = {field.id for number in numbers for field in query.used_fields(number)}
+    columns: dict[str, str | None] = {}
+    for field in open_logged(path).schema_store.get(schema_id).fields:
         then = after.field_with_id(field.id)
-        if then is not None and then.type == field.type:
-            columns.append(f"{quoted(then.name)} AS {quoted(field.name)}")
-        elif field.id in used:
-            return f"column {field.name}"
+        if field.id not in used:
+            columns[f"CAST(NULL AS {field.type.sql_name()}) AS {quoted(field.name)}"] = None
+        elif then is not None and then.type == field.type:
+            columns[f"{quoted(then.name)} AS {quoted(field.name)}"] = then.name
         else:
-            columns.append(f"CAST(NULL AS {field.type.sql_name()}) AS {quoted(field.name)}")
-    return tuple(columns)
+            return f"column {field.name}"
+    return columns
 
 
 def why_not_readable(query: JobQuery, followed: Followed) -> str | None:

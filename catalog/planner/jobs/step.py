@@ -22,7 +22,6 @@ from table_store.catalog.planner.jobs.source_changes import (
     source_changes,
 )
 from table_store.storage.file_store.model.upkeep import RefreshPolicy
-from table_store.storage.log_store.logged_table import open_logged
 
 _FEW_ROWS: Final = 20_000
 """With so few changes of tables, those of the result are worth holding in the driver; tables of so
@@ -93,17 +92,6 @@ def why_never_incremental(sink: Sink, query: JobQuery) -> str | None:
     return why_not_incremental(query.plan, is_stored=_holds_result(sink, query))
 
 
-def source_rows(query: JobQuery) -> list[int]:
-    """About how many rows each of the query's sources has."""
-    counts = []
-    for source in query.facts.sources:
-        handle = source.table_handle
-        snapshots = open_logged(handle.path).snapshot_store
-        at = handle.snapshot_id
-        counts.append(0 if at is None else snapshots.get(at).total_record_count)
-    return counts
-
-
 def _possible_step(
     sink: Sink,
     query: JobQuery,
@@ -146,26 +134,21 @@ def _possible_step(
 
 def _is_dear(states: AggregateStates, changed: Sequence[SourceChange], sink_rows: int) -> bool:
     """Whether an increment would read more than the computation of the whole result does."""
-    counts = source_rows(states.query)
-    if sum(counts) <= _FEW_ROWS:
+    if sum(states.query.source_rows) <= _FEW_ROWS:
         return False
-    increment, full = costs(states, changed, counts, sink_rows)
+    increment, full = costs(states, changed, sink_rows)
     return increment > full
 
 
 def costs(
     states: AggregateStates,
     changed: Sequence[SourceChange],
-    counts: Sequence[int],
     sink_rows: int,
 ) -> tuple[float, float]:
-    """About how many rows an increment and the computation of the whole result read.
-
-    `counts` are those of `source_rows`.
-    """
+    """About how many rows an increment and the computation of the whole result read."""
     query = states.query
     plan = query.plan
-    rows = {n: counts[node.source] for n, node in enumerate(plan.nodes) if node.source is not None}
+    rows = query.table_rows
     changes = {node: change.rows for node, change in changed_nodes(query, changed).items()}
     stored = sink_rows if _holds_result(states.sink, query) else None
     held = states.group_counts

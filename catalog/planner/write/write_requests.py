@@ -83,18 +83,21 @@ def write(session: PlannerSession, request: Write, data: Any) -> int:
 
     `data` is the JVM's `WriteQuery`. Returns the number of rows written.
     """
-    return write_with(session, request, data, commit_properties(request.stream))
+    return write_with(session, request, data, commit_properties(request.stream)) or 0
 
 
 def write_with(
     session: PlannerSession, request: Write, data: Any, properties: Mapping[str, str]
-) -> int:
-    """The same; `properties` are those of the snapshot."""
+) -> int | None:
+    """The same with `properties` of the snapshot.
+
+    None if the commit's user has made it already, or a later one: then nothing is written.
+    """
     opened = opened_table(request.table)
     options = stream_write_options(request.options, request.stream)
     named = options.commit
     if named and opened.table.committer().has_committed(named.user, named.identifier):
-        return 0
+        return None
     condition = replace_condition(opened.schema, request.predicates)
     context = replace(opened.table.writer_context(opened.schema), condition=condition)
     messages = _written(session, opened, context, request, data)

@@ -40,12 +40,14 @@ class ChangeMode:
     With `computes_updates` a key that has another row after a commit gives `update_preimage` and
     `update_postimage`, else `delete` and `insert`. A table without key always gives `delete` and
     `insert`, because nobody knows which row became which. `retractions` is for readers that do
-    not look at the kind of a change: `ignore` leaves deletes and preimages out.
+    not look at the kind of a change: `ignore` leaves deletes and preimages out. With
+    `compares_read_columns` a row that differs only in columns that nobody reads has not changed.
     """
 
     deduplication: Deduplication = Deduplication.DROP_CARRYOVERS
     computes_updates: bool = False
     retractions: Retractions = Retractions.EMIT
+    compares_read_columns: bool = False
 
 
 class StepKind(StrEnum):

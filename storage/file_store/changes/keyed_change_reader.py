@@ -75,8 +75,8 @@ class KeyedChangeReader:
         names = self.schema.column_names
         is_plain = [step.kind for step in split.steps] == [StepKind.PLAIN]
         compares = self.mode.computes_updates or (self.mode.deduplication is not Deduplication.NONE)
-        if is_plain or not compares:
-            # Rows are not compared with each other, so no other columns are read.
+        if is_plain or not compares or self.mode.compares_read_columns:
+            # Rows are not compared with each other in other columns, so these are not read.
             names = tuple(n for n in names if n in needed or n in self.schema.primary_key)
         terms = [t for t in (of_key, split.keys.to_predicate(self.schema)) if t is not None]
         if self.mode.deduplication is Deduplication.NET_CHANGES:
