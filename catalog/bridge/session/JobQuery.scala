@@ -176,8 +176,9 @@ class JobQuery(
     byPosition(rebuilt(nodes(node)))
   }
 
-  /** The rows of a join's other child that rows in the place of its child may meet, settled; null if those rows are not
-    * held. `old` and `states` are those of [[evaluated]]. */
+  /** The rows of a join's other child that rows in the place of its child may meet, in the driver if they are few; null
+    * if those rows are not held, or no table can be asked for their keys. `old` and `states` are those of
+    * [[evaluated]]. */
   def beside(node: Int, place: Int, frames: java.util.List[classic.DataFrame], old: java.util.Map[Int, String],
       states: java.util.Map[Int, classic.DataFrame]): classic.DataFrame = {
     val rows = frames.asScala.map(settled)
@@ -187,8 +188,12 @@ class JobQuery(
       val keys = rows.map(frame => keysIn(JobQuery.as(frame.queryExecution.analyzed, columns), node, place))
       val other = 1 - place
       val wanted = JobQuery.listed(JobPlan.keys(nodes(node))(other), union(keys.toSeq).queryExecution.analyzed)
-      settled(frameOf(reduced(child(node, other), wanted, old, states)))
+      if (wanted.isEmpty) null else near(reduced(child(node, other), wanted, old, states))
     }
+  }
+  private def near(rows: LogicalPlan): classic.DataFrame = {
+    val frame = frameOf(rows)
+    inDriver(frame).getOrElse(frame)
   }
 
   /** About how many rows each table has, by number; 0 if it is not known. */
@@ -218,12 +223,13 @@ class JobQuery(
         val from = sides.indexWhere(_.nonEmpty)
         if (sides.map(_.size).sum < conditions.size || from < 0) whole(number, conditions, old, states)
         else {
-          val begun = settled(frameOf(below(from, sides(from))))
+          val begun = near(below(from, sides(from)))
           val rows = JobQuery.as(begun.queryExecution.analyzed, join.children(from).output)
-          val keys = keysIn(rows, number, from)
           val other = 1 - from
-          val wanted = sides(other) ++ JobQuery.listed(JobPlan.keys(join)(other), keys.queryExecution.analyzed)
-          val met = settled(frameOf(below(other, wanted)))
+          val keys = JobQuery.held(begun).map(_ => keysIn(rows, number, from).queryExecution.analyzed)
+          val listed = keys.toSeq.flatMap(JobQuery.listed(JobPlan.keys(join)(other), _))
+          val wanted = sides(other) ++ listed
+          val met = if (listed.isEmpty) frameOf(below(other, wanted)) else near(below(other, wanted))
           val found = JobQuery.as(met.queryExecution.analyzed, join.children(other).output)
           join.withNewChildren(if (from == 0) Seq(rows, found) else Seq(found, rows))
         }
@@ -384,34 +390,31 @@ class JobQuery(
   }
 
   /** The same rows, held in the driver if they are at most [[heldMax]], else kept by Spark until [[release]]. */
-  def settled(frame: classic.DataFrame): classic.DataFrame = {
-    frame.queryExecution.analyzed match {
-      case few: LocalRelation if few.data.size <= heldMax => frame
-      case analyzed => DriverQuery.folded(analyzed) match {
-          case few: LocalRelation if few.data.size <= heldMax => JobQuery.local(session, few.output, few.data)
-          case _ => evaluated(WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan))
-        }
-    }
+  def settled(frame: classic.DataFrame): classic.DataFrame = inDriver(frame).getOrElse {
+    val kept = frameOf(WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan))
+    persisted += kept.persist()
+    kept
   }
 
-  private def evaluated(known: LogicalPlan): classic.DataFrame = known match {
-    case few: LocalRelation if few.data.size <= heldMax => JobQuery.local(session, few.output, few.data)
-    case _ => DriverQuery.rows(session, known, heldMax) match {
-        case Some(rows) => JobQuery.local(session, known.output, rows)
-        case None => computed(known)
+  /** The same rows in the driver; None if they are more than [[heldMax]]. */
+  private def inDriver(frame: classic.DataFrame): Option[classic.DataFrame] = frame.queryExecution.analyzed match {
+    case few: LocalRelation if few.data.size <= heldMax => Some(frame)
+    case analyzed => DriverQuery.folded(analyzed) match {
+        case few: LocalRelation if few.data.size <= heldMax => Some(JobQuery.local(session, few.output, few.data))
+        case _ => evaluated(WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan))
       }
   }
+  private def evaluated(known: LogicalPlan): Option[classic.DataFrame] = known match {
+    case few: LocalRelation if few.data.size <= heldMax => Some(JobQuery.local(session, few.output, few.data))
+    case _ => DriverQuery.rows(session, known, heldMax).orElse(computed(known))
+        .map(JobQuery.local(session, known.output, _))
+  }
 
-  /** The rows of a plan for which it takes a Spark job. */
-  private def computed(known: LogicalPlan): classic.DataFrame = {
-    val folded = classic.Dataset.ofRows(session, known)
-    val first = folded.limit(heldMax + 1).queryExecution
+  /** The rows of a plan for which it takes a Spark job; None if they are more than [[heldMax]]. */
+  private def computed(known: LogicalPlan): Option[Seq[InternalRow]] = {
+    val first = classic.Dataset.ofRows(session, known).limit(heldMax + 1).queryExecution
     val rows = SQLExecution.withNewExecutionId(first, Some("changes"))(first.executedPlan.executeCollect())
-    if (rows.length <= heldMax) JobQuery.local(session, known.output, rows.toSeq)
-    else {
-      persisted += folded.persist()
-      folded
-    }
+    if (rows.length <= heldMax) Some(rows.toSeq) else None
   }
 
   /** The rows of a settled frame that have a text in its last column, without it. */
