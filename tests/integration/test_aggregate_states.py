@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import random
 import shutil
+import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from threading import Event, Thread
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from table_store import open_table
+from table_store.catalog.jobs.progress import JOB_OF_VIEW
+from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session
@@ -145,6 +150,39 @@ def test_groups_of_an_epoch_that_died_are_taken_back(
     spark.sql("UPDATE t SET i = id, l = -id, d = d + 1")
     assert refresh(spark, "v") == "incremental"
     assert rows(spark.table("v")) == rows(spark.sql(QUERIES[query]))
+
+
+def test_groups_are_written_whatever_the_job_commits_to_them_meanwhile(
+    spark: SparkSession, table: str
+) -> None:
+    """Two epochs of a view that are under way at once name their commits by the same user."""
+    change(spark, random.Random(5))
+    spark.sql(f"CREATE MATERIALIZED VIEW v AS {QUERIES['grouped']}")
+    (path,) = groups(spark, "v")
+    committer, stop = open_table(str(path)).committer(), Event()
+
+    def commit_nothing() -> None:
+        for number in count(round(time.time() * 1000) + 1_000_000):
+            if stop.wait(0.1):
+                return
+            committer.commit(
+                (),
+                kind=CommitKind.APPEND,
+                commit_user=JOB_OF_VIEW,
+                commit_identifier=number,
+                allow_empty=True,
+            )
+
+    thread = Thread(target=commit_nothing)
+    thread.start()
+    try:
+        for number in range(3):
+            spark.sql(f"INSERT INTO t (id, g, l, d) VALUES ({100 + number}, 1, 7, 2.5)")
+            assert refresh(spark, "v") == "incremental"
+            assert rows(spark.table("v")) == rows(spark.sql(QUERIES["grouped"]))
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_groups_that_are_lost_are_computed_again(spark: SparkSession, table: str) -> None:

@@ -37,8 +37,6 @@ from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.table_options import (
     BUCKET,
     CHANGE_TRACKING,
-    COMMIT_IDENTIFIER,
-    COMMIT_USER,
 )
 
 _DIRECTORY: Final = "job/state"
@@ -225,31 +223,18 @@ class AggregateStates:
             written=tuple(rows.columns),
             change_type_column=CHANGE_TYPE if CHANGE_TYPE in rows.columns else None,
         )
-        known = 0 if latest is None else latest.commit_identifiers.get(self.sink.job, 0)
-        number = max(table.clock.now_ms(), known + 1)
+        # By a user of its own: what another epoch of the job commits meanwhile is a conflict.
         request = Write(
             table=TableReference(relation=self.sink.relation, handle=handle),
             mode=mode,
-            options={COMMIT_USER.key: self.sink.job, COMMIT_IDENTIFIER.key: str(number)},
+            options={},
             # With a command, a commit of others since the snapshot is a conflict.
             command="REFRESH",
         )
         session = self.query.session
-        write_with(session, request, session.bridge.JobQuery.written(rows._jdf), {})
-        self.now[node] = _committed(table, number, handle.snapshot_id or 0)
+        done = write_with(session, request, session.bridge.JobQuery.written(rows._jdf), {})
+        new = latest if done.snapshot is None else done.snapshot
+        self.now[node] = 0 if new is None else new.id
 
     def _name(self, node: int) -> str:
         return f"groups of {self.sink.name} ({node})"
-
-
-def _committed(table: FileStoreTable, number: int, before: int) -> int:
-    """The snapshot of a commit of this process, which compactions may follow.
-
-    It is the one before if the commit has changed nothing; 0 if there is none.
-    """
-    latest, snapshots = table.latest_snapshot(), table.snapshot_store
-    last = before if latest is None else latest.id
-    return next(
-        (at for at in range(last, before, -1) if snapshots.get(at).commit_identifier == number),
-        before,
-    )

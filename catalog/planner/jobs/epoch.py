@@ -9,7 +9,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import JobHistoryLostError, ViewKeyError, ViewRedefinedError
-from table_store.catalog.jobs.progress import Followed, Progress, write_progress
+from table_store.catalog.jobs.progress import Followed, Progress, SinkState, write_progress
 from table_store.catalog.jobs.sink_commit import commit_properties
 from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
@@ -37,7 +37,7 @@ from table_store.catalog.planner.jobs.step import (
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
 from table_store.catalog.planner.protocol.writes import Write, WriteMode
-from table_store.catalog.planner.write.write_requests import raised_text, write_with
+from table_store.catalog.planner.write.write_requests import WriteResult, raised_text, write_with
 from table_store.storage.file_store.changes import change_labels
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.snapshot import Snapshot
@@ -100,13 +100,13 @@ def advance(
         snapshot = standing.snapshot
         written = write_changes(session, states, snapshot, number, step, followed)
         check_definition(sink)
-        found = standing.snapshot_after(number, is_changed=written.rows_changed > 0)
-        if found is None:
+        if written.snapshot is None and not standing.is_last():
             raise _conflict(sink, standing.snapshot)
-        reached = found
-        if written.net is not None and snapshot is not None:
-            _hand_on(states, snapshot.id, reached, written.net)
-        _write_progress(standing, states, number, is_changed=written.rows_changed > 0)
+        if written.snapshot is not None:
+            reached = written.snapshot.id
+            if written.net is not None and snapshot is not None:
+                _hand_on(states, snapshot.id, reached, written.net)
+        _write_progress(standing, states, number, is_changed=written.snapshot is not None)
     if sink.is_view:
         note_consumer(sink, query.sources)
     return Refreshed(
@@ -180,11 +180,13 @@ def _conflict(sink: Sink, snapshot: Snapshot | None) -> CommitConflictError:
 class Written:
     """How many changes of the sink's rows were committed, and how many deletes found no row.
 
-    `net` has the rows that came and those that went, if the driver holds them.
+    `snapshot` is the commit's; None if nothing was to be committed. `net` has the rows that came
+    and those that went, if the driver holds them.
     """
 
     rows_changed: int = 0
     rows_absent: int = 0
+    snapshot: Snapshot | None = None
     net: DataFrame | None = None
 
 
@@ -220,10 +222,11 @@ def write_changes(
         found = _changed_rows(states, snapshot, step, followed)
         if found is None:
             return Written()
-        changed = _written(session, states, snapshot, barrier, found)
-        if changed is None:
+        done = _written(session, states, snapshot, barrier, found)
+        committer = states.sink.table.committer()
+        if done.snapshot is None and committer.has_committed(states.sink.job, barrier):
             raise _conflict(states.sink, snapshot)
-        return Written(changed, found.absent, found.net)
+        return Written(done.rows, found.absent, done.snapshot, found.net)
     except CapturedException as error:
         raised = raised_text(session, error, BAD_KEY)
         if raised is None:
@@ -344,8 +347,8 @@ def _written(
     snapshot: Snapshot | None,
     barrier: int,
     found: _Changes,
-) -> int | None:
-    """Commit the changes of the sink's rows; how many there are, None if others were faster."""
+) -> WriteResult:
+    """Commit the changes of the sink's rows, unless another epoch of the job was faster."""
     sink, rows = states.sink, found.rows
     request = Write(
         table=TableReference(
@@ -371,7 +374,13 @@ def _written(
     is_alone = not (sink.is_view or sink.is_shared)
     alone_until = (0 if snapshot is None else snapshot.id) if is_alone else None
     properties = commit_properties(barrier, states.followed, alone_until=alone_until)
-    changed = write_with(session, request, session.bridge.JobQuery.written(rows._jdf), properties)
-    if changed and sink.staged is None:
+    done = write_with(
+        session,
+        request,
+        session.bridge.JobQuery.written(rows._jdf),
+        properties,
+        previous_identifier=SinkState.of(snapshot, sink.job).commit,
+    )
+    if done.snapshot is not None and sink.staged is None:
         recache(session, sink)
-    return changed
+    return done

@@ -70,4 +70,4 @@ def replace_rows(session: PlannerSession, request: ReplaceRows, data: Any) -> in
         # With a command, a commit of others since the snapshot is a conflict.
         command="REFRESH",
     )
-    return write_with(session, write, session.bridge.JobQuery.written(rows._jdf), {}) or 0
+    return write_with(session, write, session.bridge.JobQuery.written(rows._jdf), {}).rows

@@ -43,21 +43,9 @@ class Standing:
         """The id of its snapshot; 0 for none."""
         return 0 if self.snapshot is None else self.snapshot.id
 
-    def snapshot_after(self, barrier: int, *, is_changed: bool) -> int | None:
-        """The sink's last snapshot with the rows of a barrier, to which an epoch has brought it.
-
-        None if another epoch of the job has been faster: a commit whose identifier is not above
-        the job's last one is taken for done. `is_changed` says that there was something to commit.
-        Costs one small file, and one for each commit since.
-        """
-        snapshots = self.sink.table.snapshot_store
-        found = self.sink.table.latest_snapshot()
-        while found is not None and found.commit_identifiers.get(self.sink.job, 0) > barrier:
-            found = snapshots.get(found.id - 1) if found.id > 1 else None
-        state = SinkState.of(found, self.sink.job)
-        if state.commit != (barrier if is_changed else self.state.commit):
-            return None
-        return 0 if found is None else found.id
+    def is_last(self) -> bool:
+        """Whether the job has committed nothing since; costs one small file."""
+        return SinkState.of(self.sink.table.latest_snapshot(), self.sink.job) == self.state
 
     @property
     def rows(self) -> int:

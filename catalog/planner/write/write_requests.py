@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -51,10 +51,11 @@ from table_store.catalog.planner.write.write_task import (
     write_rows,
 )
 from table_store.catalog.tables.write_options import CommitName, WriteOptions
+from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.model.errors import DuplicateKeyError
 from table_store.storage.file_store.model.scope import WHOLE_TABLE, Scope, partitions_of
-from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind
+from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
 from table_store.storage.file_store.write.table_writer import WriterContext
 from table_store.storage.file_store.write.unpublished_files import commit_or_delete, delete_files
 from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
@@ -83,28 +84,49 @@ def write(session: PlannerSession, request: Write, data: Any) -> int:
 
     `data` is the JVM's `WriteQuery`. Returns the number of rows written.
     """
-    return write_with(session, request, data, commit_properties(request.stream)) or 0
+    return write_with(session, request, data, commit_properties(request.stream)).rows
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """How many rows were written, and the snapshot that has them.
+
+    There is none without rows, nor if the commit's user had made this commit before, or a later
+    one.
+    """
+
+    rows: int
+    snapshot: Snapshot | None
 
 
 def write_with(
-    session: PlannerSession, request: Write, data: Any, properties: Mapping[str, str]
-) -> int | None:
-    """The same with `properties` of the snapshot.
-
-    None if the commit's user has made it already, or a later one: then nothing is written.
-    """
+    session: PlannerSession,
+    request: Write,
+    data: Any,
+    properties: Mapping[str, str],
+    *,
+    previous_identifier: int | None = None,
+) -> WriteResult:
+    """The same with `properties` of the snapshot; for `previous_identifier` see `TableCommit`."""
     opened = opened_table(request.table)
     options = stream_write_options(request.options, request.stream)
     named = options.commit
     if named and opened.table.committer().has_committed(named.user, named.identifier):
-        return None
+        return WriteResult(0, None)
     condition = replace_condition(opened.schema, request.predicates)
     context = replace(opened.table.writer_context(opened.schema), condition=condition)
     messages = _written(session, opened, context, request, data)
-    _commit(opened, context, request, messages, options, properties)
+    commit = partial(
+        opened.table.committer().commit,
+        properties=properties,
+        previous_identifier=previous_identifier,
+    )
+    outcome = _commit(opened, context, request, messages, options, commit)
     compact_after_write(session, opened, messages, is_stream=request.stream is not None)
     EXPIRY.after_commit(opened.table, opened.schema)
-    return sum(file.row_count for message in messages for file in message.added)
+    rows = sum(file.row_count for message in messages for file in message.added)
+    is_new = isinstance(outcome, Committed) and not outcome.repeated
+    return WriteResult(rows, outcome.snapshot if is_new else None)
 
 
 def raised_text(session: PlannerSession, error: CapturedException, prefix: str) -> str | None:
@@ -255,8 +277,8 @@ def _commit(
     request: Write,
     messages: tuple[CommitMessage, ...],
     options: WriteOptions,
-    properties: Mapping[str, str],
-) -> None:
+    commit: Callable[..., Committed | NoChange],
+) -> Committed | NoChange:
     mode, command, is_stream = request.mode, request.command, request.stream is not None
     read = opened.snapshot_id or 0
     named = options.commit or CommitName(
@@ -273,7 +295,7 @@ def _commit(
         if opened.schema.partition_keys:
             overwrite = _touched(messages)
     publish = partial(
-        opened.table.committer().commit,
+        commit,
         messages,
         kind=CommitKind.APPEND if overwrite is None else CommitKind.OVERWRITE,
         commit_user=named.user,
@@ -287,9 +309,8 @@ def _commit(
         track_changes=options.is_tracked,
         operation="STREAM" if is_stream else command or _OPERATIONS[mode],
         expected_schema_id=opened.schema.id,
-        properties=properties,
     )
-    commit_or_delete(context, messages, publish)
+    return commit_or_delete(context, messages, publish)
 
 
 def _touched(messages: tuple[CommitMessage, ...]) -> Scope:

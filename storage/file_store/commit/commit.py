@@ -97,6 +97,7 @@ class TableCommit:
         kind: CommitKind,
         commit_user: str,
         commit_identifier: int = BATCH_IDENTIFIER,
+        previous_identifier: int | None = None,
         read_snapshot_id: int | None = None,
         read_scope: Scope | None = None,
         overwrite: Scope | None = None,
@@ -119,6 +120,8 @@ class TableCommit:
                 are then absolute.
             commit_user: who commits.
             commit_identifier: names the commit among those of the user; see above.
+            previous_identifier: of the user's commit that this one builds on; 0: it is the first.
+                Another one since is a conflict. None: it builds on none.
             read_snapshot_id: the snapshot the statement read (0: the empty table). Any later
                 commit that changed rows in `read_scope` (default: the whole table; for an
                 overwrite: what it replaces) is a conflict. None: nothing was read.
@@ -146,6 +149,7 @@ class TableCommit:
                 kind=kind,
                 commit_user=commit_user,
                 commit_identifier=commit_identifier,
+                previous_identifier=previous_identifier,
                 read_snapshot_id=read_snapshot_id,
                 read_scope=read_scope,
                 overwrite=overwrite,

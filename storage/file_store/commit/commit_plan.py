@@ -43,6 +43,7 @@ class Changes:
     kind: CommitKind
     commit_user: str
     commit_identifier: int
+    previous_identifier: int | None = None
     read_snapshot_id: int | None = None
     read_scope: Scope | None = None
     overwrite: Scope | None = None
@@ -60,6 +61,10 @@ class Changes:
             self.commit_user,
             self.commit_identifier,
         )
+
+    def last_identifier(self, base: Snapshot | None) -> int:
+        """Return that of the user's last commit up to a snapshot; 0 if there is none."""
+        return 0 if base is None else base.commit_identifiers.get(self.commit_user, 0)
 
     def are_tracked(self, schema: TableSchema) -> bool:
         """Return whether readers of changes shall see the commit."""
@@ -109,6 +114,8 @@ class CommitPlanner:
             CorruptFileError: metadata of the table is damaged.
             MissingFileError: metadata of the table is gone.
         """
+        if changes.previous_identifier not in (None, changes.last_identifier(base)):
+            return Conflict(reason="the same user has committed meanwhile", snapshot=base)
         if changes.expected_schema_id not in (None, schema.id):
             return Conflict(
                 reason=f"the table's schema changed from {changes.expected_schema_id} to "

@@ -104,6 +104,28 @@ def test_the_same_identifier_commits_once(table: MetadataTable) -> None:
     assert table.names() == {"a", "other"}
 
 
+def test_what_builds_on_a_commit_of_the_user_follows_no_other(table: MetadataTable) -> None:
+    def advance(name: str, previous: int, identifier: int) -> Committed | NoChange:
+        return table.commit.commit(
+            add(make_file(name, partition=P1)),
+            kind=CommitKind.APPEND,
+            commit_user="job",
+            commit_identifier=identifier,
+            previous_identifier=previous,
+        )
+
+    advance("a", 0, 5)
+    append(table, "others")
+    advance("b", 5, 7)
+    for previous in (0, 5, 6):
+        with pytest.raises(CommitConflictError, match="the same user has committed meanwhile"):
+            advance("c", previous, 8)
+    repeated = advance("b", 5, 7)
+    assert isinstance(repeated, Committed)
+    assert repeated.repeated
+    assert table.names() == {"a", "b", "others"}
+
+
 def test_a_repeated_batch_statement_is_found_in_the_history(table: MetadataTable) -> None:
     first = append(table, "a")
     append(table, "b")
