@@ -183,7 +183,7 @@ class Ledger:
     def get(self, number: int) -> Barrier | None:
         """Return the barrier of a number; None if there is none, or it is no longer kept.
 
-        Costs a list and about ten reads.
+        Costs two lists and about ten reads. A record that counts for nothing, see above, is none.
 
         Raises:
             CorruptFileError: a record is damaged.
@@ -195,7 +195,7 @@ class Ledger:
             middle = (low + high) // 2
             barrier = self._read(positions[middle])
             if barrier is not None and barrier.number == number:
-                return barrier
+                return barrier if self._is_in_chain(barrier, self._positions()) else None
             # One that is gone by now was one of the oldest.
             if barrier is None or barrier.number < number:
                 low = middle + 1
