@@ -82,13 +82,14 @@ def compact_after_write(
 ) -> None:
     """Compact the buckets just written where one of the three triggers asks for it.
 
-    A table without key is compacted only after a stream's write, because streams keep adding
-    small files. The rows are committed already, so an error here must not fail the statement,
+    A table without key is compacted only after writes of streams and jobs, which keep adding
+    small files, and after deletes, which each read has to find the rows of. The rows are committed already, so an error here must not fail the statement,
     which the user would run again. The next write tries to compact again.
     """
     settings = StorageSettings.of(opened.schema)
     has_key = bool(opened.schema.primary_key)
-    if settings.is_write_only or not written or not (has_key or is_stream):
+    deletes = any(file.delete_count for message in written for file in message.added)
+    if settings.is_write_only or not written or not (has_key or is_stream or deletes):
         return
     scope = Scope(
         partitions=tuple(dict.fromkeys(message.partition for message in written)),

@@ -122,7 +122,7 @@ def write_with(
         previous_identifier=previous_identifier,
     )
     outcome = _commit(opened, context, request, messages, options, commit)
-    compact_after_write(session, opened, messages, is_stream=request.stream is not None)
+    compact_after_write(session, opened, messages, is_stream=named is not None)
     EXPIRY.after_commit(opened.table, opened.schema)
     rows = sum(file.row_count for message in messages for file in message.added)
     is_new = isinstance(outcome, Committed) and not outcome.repeated

@@ -101,8 +101,11 @@ def pick_compaction(levels: Levels, options: PickerOptions) -> CompactionUnit | 
 def pick_small_files(levels: Levels, options: PickerOptions) -> CompactionUnit | None:
     """Return what to compact now in a bucket without key, or None.
 
-    A read of it does not merge, so it may have more runs, and rows are rewritten less often.
+    Without deletes a read of it does not merge, so it may have more runs, and rows are rewritten
+    less often.
     """
+    if any(file.delete_count for run in levels.runs for file in run.run.files):
+        return pick_compaction(levels, options)
     trigger = options.run_count_trigger * SMALL_FILES_FACTOR
     return pick_compaction(levels, replace(options, run_count_trigger=trigger))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from table_store import TableDescriptor
 from table_store.catalog.planner.names.opened_table import OpenedTable
 from table_store.catalog.planner.write.maintenance import compact_after_write
 from table_store.storage.file_io.local_file_io import LocalFileIO
@@ -40,3 +41,20 @@ def test_any_failing_operation(table: FileStoreTable, caplog: pytest.LogCaptureF
         compact_after_write(SESSION, opened, written, is_stream=False)
         failures += "after a write failed" in caplog.text
     assert failures > 3
+
+
+@pytest.mark.parametrize("deletes", [False, True])
+def test_a_table_without_key_is_compacted_after_deletes(tmp_path: Path, *, deletes: bool) -> None:
+    table = TableDescriptor.for_managed().column("id", "BIGINT").create_in(str(tmp_path), "t")
+    for number in range(6):
+        table.append(pa.table({"id": [number]}))
+    with table.writer() as writer:
+        (writer.delete if deletes else writer.write)(pa.table({"id": [3]}))
+        written = writer.prepare_commit()
+    table.commit(written)
+    opened = OpenedTable(table=table, schema=table.schema, snapshot_id=None, name="t")
+    compact_after_write(SESSION, opened, written, is_stream=False)
+    live = table.live_files(table.latest_snapshot(), table.schema)
+    assert live.file_count == (1 if deletes else 7)
+    left = [0, 1, 2, 4, 5] if deletes else [0, 1, 2, 3, 3, 4, 5]
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == left

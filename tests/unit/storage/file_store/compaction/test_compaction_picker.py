@@ -298,3 +298,13 @@ def test_small_files() -> None:
     assert pick_small_files(levels([(0, 1)] * 19), OPTIONS) is None
     assert taken(pick_small_files(levels([(0, 1)] * 20), OPTIONS)) == (20, 5)
     assert taken(pick_small_files(levels([*[(0, 1)] * 20, (5, 1000)]), OPTIONS)) == (20, 4)
+
+
+def test_small_files_with_deletes() -> None:
+    """A read has to find the rows of each delete, so they are merged as early as with key."""
+    made = [
+        make_file(f"f{i}", keys=(0, 9), size=1, sequence=(50 - 10 * i, 0), deletes=int(i == 3))
+        for i in range(5)
+    ]
+    assert taken(pick_small_files(levels_of(made), OPTIONS)) == (5, 5)
+    assert pick_small_files(levels_of(made[1:]), OPTIONS) is None
