@@ -43,7 +43,7 @@ case class CreateMaterializedViewExec(catalog: TableStoreCatalog, ident: Identif
     )
     catalog.createMaterializedView(
       ident,
-      JobQuery.stored(active, create.originalText).copy(columns = create.query.schema.fieldNames.toSeq),
+      StoredQueries.of(active, create.originalText).copy(columns = create.query.schema.fieldNames.toSeq),
       Requests.DeclaredTable(
         columns.json,
         create.partitioning.map(Json.transform),

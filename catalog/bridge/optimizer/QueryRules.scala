@@ -20,7 +20,7 @@ object QueryRules {
   def explained(session: SparkSession, query: String, origin: Origin, isView: Boolean): Seq[LogicalPlan] =
     if (!origin.sqlText.exists(isExplain.findPrefixOf(_).nonEmpty)) Nil
     else {
-      val stored = JobQuery.stored(session.asInstanceOf[classic.SparkSession], query)
+      val stored = StoredQueries.of(session.asInstanceOf[classic.SparkSession], query)
       val nodes = PlannerProcess.ask(Requests.ExplainQuery(stored, isView)).nodes.zipWithIndex
       def tree(number: Int): QueryRule = QueryRule(
         nodes(number)._1.text,

@@ -136,7 +136,7 @@ case class StreamingInsert(table: Requests.TableReference, text: String, options
   override def run(session: SparkSession): Seq[Row] = {
     val user = session.asInstanceOf[classic.SparkSession]
     val started = PlannerProcess.ask(
-      Requests.StartJob(table, JobQuery.storedInsert(user, text), options, SessionCatalogMirror.isAskedFor))
+      Requests.StartJob(table, StoredQueries.ofInsert(user, text), options, SessionCatalogMirror.isAskedFor))
     val job = Jobs.start(user, started)
     if (started.waits) Jobs.awaitEnded(java.util.List.of(job.id))
     Seq(Row(started.id))

@@ -227,6 +227,16 @@ object Answers {
     val nodes = member[Seq[ExplainedNode]]("nodes")
   }
 
+  // What the planner has kept
+
+  class StoredQuery(json: JValue) extends Answer(json) {
+    val text = member[String]("text")
+    val currentCatalog = member[String]("currentCatalog")
+    val currentNamespace = member[Seq[String]]("currentNamespace")
+    val settings = member[Map[String, String]]("settings")
+    val columns = member[Seq[String]]("columns")
+  }
+
   // Reading
 
   class Changelog(json: JValue) extends Answer(json) {

@@ -3,15 +3,21 @@ package org.apache.spark.sql.tablestore
 import org.apache.spark.sql.catalyst.analysis.AsOfVersion
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.json4s.JString
 
 /** The tables that a job's query reads, and the versions at which it reads them. */
 object JobTables {
 
   /** A plan over other versions of tables, by their directories; 0 before the first. Those that are read AS OF a version
     * stay as they are. */
-  def at(plan: LogicalPlan, versions: java.util.Map[String, String]): LogicalPlan = plan.transformWithSubqueries {
+  def at(plan: LogicalPlan, versions: Map[String, String]): LogicalPlan = plan.transformWithSubqueries {
     case relation @ DataSourceV2Relation(table: ManagedTable, _, _, _, _, None) =>
-      Option(versions.get((table.reference.handle \ "path").values)).fold[LogicalPlan](relation)(at(relation, _))
+      pathOf(table).flatMap(versions.get).fold[LogicalPlan](relation)(at(relation, _))
+  }
+
+  private def pathOf(table: ManagedTable): Option[String] = table.reference.handle \ "path" match {
+    case JString(path) => Some(path)
+    case _ => None
   }
 
   /** A table at another version; 0 before the first. */

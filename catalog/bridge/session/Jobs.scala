@@ -11,7 +11,7 @@ import org.json4s.jackson.JsonMethods.compact
 /** A streaming INSERT, which [[JobRunner]] advances in a session of its own. What the job is and how it is, is a text of
   * the planner's, which outlives the planner here. */
 class Job(user: classic.SparkSession, started: Answers.StartedJob) {
-  val session: classic.SparkSession = JobQuery.besides(user)
+  val session: classic.SparkSession = StoredQueries.besides(user)
   val id: String = started.id
   val name: String = started.name
   val commitUser: String = started.commitUser

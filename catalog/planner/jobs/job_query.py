@@ -19,7 +19,7 @@ from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes
 from table_store.catalog.planner.names.supposed_schema import supposed_schema
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle
-from table_store.catalog.planner.protocol.json_form import from_json
+from table_store.catalog.planner.protocol.json_form import from_json, to_json
 from table_store.catalog.planner.protocol.materialized_views import QueryFacts
 from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -102,12 +102,8 @@ class JobQuery:
         """
         analysed = session.bridge.JobQuery.of(
             session.spark._jsparkSession,
-            query.text,
-            query.current_catalog,
-            list(query.current_namespace),
-            dict(query.settings),
-            list(query.columns),
-            {path: str(snapshot) for path, snapshot in snapshots.items()},
+            json.dumps(to_json(query)),
+            _texts(snapshots),
             _HELD_ROWS_MAX,
         )
         facts = from_json(QueryFacts, json.loads(analysed.facts()))
@@ -146,7 +142,7 @@ class JobQuery:
 
     def know_rows(self, rows: Mapping[int, int]) -> None:
         """Let rows be read by keys where tables, by number, have many."""
-        self._jvm_query.know({node: str(count) for node, count in rows.items()})
+        self._jvm_query.know(_texts(rows))
 
     def used_fields(self, number: int) -> list[Field]:
         """The columns that the query uses of the source of a number."""
@@ -171,8 +167,7 @@ class JobQuery:
 
     def rows_at(self, sources: Mapping[str, int]) -> DataFrame:
         """The result over other snapshots of its tables, by directory; 0 before the first one."""
-        versions = {path: str(at) for path, at in sources.items()}
-        return DataFrame(self._jvm_query.frameAt(versions), self.session.spark)
+        return self._frame(self._jvm_query.frameAt(_texts(sources)))
 
     @property
     def plan(self) -> QueryPlan:
@@ -194,7 +189,7 @@ class JobQuery:
         """
         at, by_key = (-1, None) if keys is None else (cut, keys._jdf)
         held = _frames(states)
-        return self._frame(self._jvm_query.evaluated(node, -1, None, _texts(old), at, by_key, held))
+        return self._frame(self._jvm_query.evaluated(node, _texts(old), held, at, by_key))
 
     def replaced(
         self,
@@ -206,9 +201,7 @@ class JobQuery:
     ) -> DataFrame:
         """A node's rows if `rows` stand for its child at `place`, those of a union alone."""
         held = _frames(states)
-        return self._frame(
-            self._jvm_query.evaluated(node, place, rows._jdf, _texts(old), -1, None, held)
-        )
+        return self._frame(self._jvm_query.replaced(node, place, rows._jdf, _texts(old), held))
 
     def beside(
         self,
@@ -240,7 +233,7 @@ class JobQuery:
         `state` has all groups as they were.
         """
         frames = [rows._jdf for rows, _ in parts]
-        signs = [sign for _, sign in parts]
+        signs = json.dumps([sign for _, sign in parts])
         return self._some(self._jvm_query.merged(node, frames, signs, state._jdf))
 
     def state_change(self, node: int, merged: DataFrame, change_type: str) -> DataFrame:
@@ -261,7 +254,7 @@ class JobQuery:
 
     def table_changes(self, description: str, options: Mapping[str, str]) -> DataFrame:
         """The changes of a table by the JSON of a `Changelog`, read with some options."""
-        return self._frame(self._jvm_query.tableChanges(description, dict(options)))
+        return self._frame(self._jvm_query.tableChanges(description, json.dumps(dict(options))))
 
     def shared(self, key: str) -> DataFrame | None:
         """Changes that `share` holds under a key; the kind of a change is the last column."""
@@ -276,13 +269,13 @@ class JobQuery:
         """The keys of the changes of a node's children, by place, settled."""
         parts = [(place, rows._jdf) for place, found in changes.items() for rows, _ in found]
         places, frames = map(list, zip(*parts, strict=True))
-        return self._some(self._jvm_query.keysOf(node, places, frames))
+        return self._some(self._jvm_query.keysOf(node, json.dumps(places), frames))
 
     def changes(self, parts: Delta[DataFrame], names: Sequence[str]) -> DataFrame | None:
         """The sum of bags as `difference.changes` gives it, settled."""
         frames = [rows._jdf for rows, _ in parts]
-        signs = [sign for _, sign in parts]
-        known = self._jvm_query.changes(frames, signs, list(names), CHANGE_TYPE)
+        signs = json.dumps([sign for _, sign in parts])
+        known = self._jvm_query.changes(frames, signs, json.dumps(list(names)), CHANGE_TYPE)
         return self.settled(changes(parts, names)) if known is None else self._some(known)
 
     def with_keys(self, rows: DataFrame, keys: DataFrame) -> DataFrame:
@@ -327,8 +320,8 @@ def _frames(states: Mapping[int, DataFrame]) -> dict[int, Any]:
     return {node: rows._jdf for node, rows in states.items()}
 
 
-def _texts(versions: Mapping[int, int]) -> dict[int, str]:
-    return {node: str(version) for node, version in versions.items()}
+def _texts(numbers: Mapping[int, int] | Mapping[str, int]) -> str:
+    return json.dumps({key: str(number) for key, number in numbers.items()})
 
 
 def _meaning(facts: QueryFacts, created: Mapping[str, int]) -> str:

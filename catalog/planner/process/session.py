@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
+from py4j.java_gateway import JavaMember
+from py4j.protocol import STATIC_PREFIX
 from pyspark.sql import SparkSession
 
 from table_store.catalog.names.identifier import DEFAULT_NAMESPACE
+
+_PACKAGE: Final = "org.apache.spark.sql.tablestore"
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """Names the bridge's objects and their methods without asking the JVM for each name.
+
+    `spark._jvm` asks it for each part of a package, for the class and for the method.
+    """
+
+    client: Any
+
+    def __getattr__(self, name: str) -> _Methods:
+        return _Methods(self.client, f"{STATIC_PREFIX}{_PACKAGE}.{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Methods:
+    client: Any
+    target: str
+
+    def __getattr__(self, name: str) -> JavaMember:
+        return JavaMember(name, None, self.target, self.client)
 
 
 class PlannerSession:
@@ -30,11 +57,11 @@ class PlannerSession:
         return self._spark
 
     @property
-    def bridge(self) -> Any:
-        """The bridge's classes in the JVM."""
-        jvm = self.spark.sparkContext._jvm
-        assert jvm is not None, "the planner is attached to a JVM"
-        return jvm.org.apache.spark.sql.tablestore
+    def bridge(self) -> Bridge:
+        """The bridge's objects in the JVM."""
+        gateway = self.spark.sparkContext._gateway
+        assert gateway is not None, "the planner is attached to a JVM"
+        return Bridge(gateway._gateway_client)
 
     def conf(self, key: str) -> str | None:
         """The session's value of `key`, or None when it is not set."""

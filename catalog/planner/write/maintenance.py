@@ -83,8 +83,9 @@ def compact_after_write(
     """Compact the buckets just written where one of the three triggers asks for it.
 
     A table without key is compacted only after writes of streams and jobs, which keep adding
-    small files, and after deletes, which each read has to find the rows of. The rows are committed already, so an error here must not fail the statement,
-    which the user would run again. The next write tries to compact again.
+    small files, and after deletes, whose rows each read has to find. The rows are committed
+    already, so an error here must not fail the statement, which the user would run again. The next
+    write tries to compact again.
     """
     settings = StorageSettings.of(opened.schema)
     has_key = bool(opened.schema.primary_key)
@@ -126,13 +127,11 @@ def _run_and_commit(
 def _run_in_spark(
     session: PlannerSession, tasks: Sequence[CompactionTask]
 ) -> tuple[CommitMessage, ...]:
-    spark = session.spark
-    jvm = spark._jvm
-    assert jvm is not None, "the planner has attached"
-    writers = jvm.org.apache.spark.sql.tablestore.PythonWriters
     task = json.dumps(to_json(python_task(CompactionWork(), ANSWER.json())))
     work = [pickle.dumps(task) for task in tasks]
-    answers = json.loads(writers.answersTo(spark._jsparkSession, work, task))
+    answers = json.loads(
+        session.bridge.PythonWriters.answersTo(session.spark._jsparkSession, work, task)
+    )
     try:
         return messages_of([(message, error) for message, error in answers])
     except WorkerError:

@@ -30,6 +30,7 @@ from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.read.live_rows_task import LIVE_ROWS
 from table_store.catalog.planner.requests import REQUESTS
 from table_store.sql_ext.statement_requests import STATEMENT_REQUESTS
+from table_store.storage.file_store.model.schema import StoredQuery
 from tests.checkout import REPOSITORY
 
 BRIDGE = REPOSITORY / "catalog" / "bridge" / "process"
@@ -114,7 +115,7 @@ def in_python() -> Mapping[str, type[Any]]:
 
 def answers_in_python() -> Mapping[str, type[Any]]:
     """The same of answers."""
-    known: dict[str, type[Any]] = {"Failure": Failure}
+    known: dict[str, type[Any]] = {"Failure": Failure, "StoredQuery": StoredQuery}
     for handler in HANDLERS.values():
         for kind in get_args(handler.answers) if _is_opaque(handler.answers) else [handler.answers]:
             _add(kind, known)

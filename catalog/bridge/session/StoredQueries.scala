@@ -1,0 +1,108 @@
+package org.apache.spark.sql.tablestore
+
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.catalyst.plans.logical.{AppendData, InsertIntoStatement, LogicalPlan, Project}
+import org.apache.spark.sql.execution.command.ViewHelper
+
+/** Texts of queries with what gives them their meaning, to be analysed later and again and again. */
+object StoredQueries {
+
+  /** Settings that change what a query means: stored even where they have their defaults. */
+  private val meaning = Seq(
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    "spark.sql.ansi.enabled",
+    "spark.sql.ansi.enforceReservedKeywords",
+    "spark.sql.ansi.relationPrecedence",
+    "spark.sql.caseSensitive",
+    "spark.sql.charAsVarchar",
+    "spark.sql.decimalOperations.allowPrecisionLoss",
+    "spark.sql.groupByAliases",
+    "spark.sql.groupByOrdinal",
+    "spark.sql.jsonGenerator.ignoreNullFields",
+    "spark.sql.legacy.charVarcharAsString",
+    "spark.sql.legacy.ctePrecedencePolicy",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled",
+    "spark.sql.legacy.literal.pickMinimumPrecision",
+    "spark.sql.legacy.setopsPrecedence.enabled",
+    "spark.sql.legacy.sizeOfNull",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.orderByOrdinal",
+    "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.parser.quotedRegexColumnNames",
+    "spark.sql.session.timeZone",
+    "spark.sql.storeAssignmentPolicy",
+    "spark.sql.timestampType"
+  )
+
+  /** A text with what gives it its meaning in a user's session. */
+  def of(user: classic.SparkSession, text: String): Requests.StoredQuery = {
+    val state = user.sessionState
+    Requests.StoredQuery(
+      text,
+      state.catalogManager.currentCatalog.name,
+      state.catalogManager.currentNamespace.toSeq,
+      ViewHelper.sqlConfigsToProps(state.conf, "") ++ meaning.map(key => key -> state.conf.getConfString(key))
+    )
+  }
+
+  /** The same of an INSERT. */
+  def ofInsert(user: classic.SparkSession, text: String): Requests.StoredQuery =
+    user.sessionState.sqlParser.parsePlan(text) match {
+      case insert: InsertIntoStatement =>
+        val query = StreamingStatements.anyMode(user.sessionState.executePlan(insert.query).analyzed)
+        of(user, text).copy(columns = query.output.map(_.name))
+      case _ => of(user, text)
+    }
+
+  /** What the planner keeps of it, as JSON. */
+  def read(json: String): Requests.StoredQuery = {
+    val known = new Answers.StoredQuery(Json.parse(json))
+    Requests.StoredQuery(known.text, known.currentCatalog, known.currentNamespace, known.settings, known.columns)
+  }
+
+  /** A session that has the catalogs of a user's, and no other setting of it. */
+  def besides(user: classic.SparkSession): classic.SparkSession = {
+    val session = user.newSession()
+    user.sessionState.conf.getAllConfs.filter(_._1.startsWith("spark.sql.catalog.")).foreach { case (key, value) =>
+      session.sessionState.conf.setConfString(key, value)
+    }
+    session
+  }
+
+  /** Such a session in which a query has its meaning: it has none of a user's temporary objects. */
+  def sessionOf(user: classic.SparkSession, query: Requests.StoredQuery): classic.SparkSession = {
+    val session = besides(user)
+    query.settings.foreach { case (key, value) => session.sessionState.conf.setConfString(key, value) }
+    session.sessionState.catalogManager.setCurrentCatalog(query.currentCatalog)
+    session.sessionState.catalogManager.setCurrentNamespace(query.currentNamespace.toArray)
+    session
+  }
+
+  /** A query as Spark analyses it anywhere, over other versions of some tables, by their directories. */
+  def analysed(session: classic.SparkSession, query: Requests.StoredQuery, versions: Map[String, String]): LogicalPlan =
+    session.withActive {
+      def known(select: LogicalPlan) = withColumns(session, select, query.columns)
+      val parsed = session.sessionState.sqlParser.parsePlan(query.text) match {
+        case insert: InsertIntoStatement if query.columns.nonEmpty =>
+          insert.copy(query = known(session.sessionState.executePlan(insert.query).analyzed))
+        case other => other
+      }
+      val newest = StreamingStatements.anyMode(session.sessionState.executePlan(parsed).analyzed) match {
+        case insert: AppendData => insert.query // with the table's columns, types and defaults
+        case select => known(select)
+      }
+      JobTables.at(ExactSums(newest), versions)
+    }
+
+  /** A result without the columns that its `*` has had since the definition. As with Spark's views, of several columns
+    * with one name each stays at its turn. */
+  private def withColumns(session: classic.SparkSession, select: LogicalPlan, columns: Seq[String]): LogicalPlan = {
+    val isSame = session.sessionState.conf.resolver
+    val found = columns.zipWithIndex.map { case (name, at) =>
+      select.output.filter(column => isSame(column.name, name)).lift(columns.take(at).count(isSame(_, name)))
+    }
+    if (found.isEmpty || select.output.size == found.size || found.contains(None)) select
+    else Project(found.flatten, select)
+  }
+}
