@@ -142,7 +142,7 @@ def test_views_are_their_queries(spark: SparkSession) -> None:
             known[view] = after = rows(spark.table(view))
             assert after == rows(spark.sql(query)), (view, epoch)
             assert changed == sum(((before - after) + (after - before)).values()), (view, epoch)
-            assert snapshot_id(tables[view]) == at + (changed > 0)
+            assert (snapshot_id(tables[view]) > at) == (changed > 0)
             assert rule in ("none", "full" if view in RECOMPUTED else "incremental"), (view, rule)
     assert refreshed(spark, "joined") == [("joined", "none", 0)]
 
