@@ -7,7 +7,6 @@ import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project, Union}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.IntegerType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s.jackson.JsonMethods.compact
 
@@ -69,29 +68,29 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, heldMax: In
   }
   private def rowsOf(node: Int, moment: Moment): classic.DataFrame = byPosition(new Evaluation(moment).of(node))
 
-  /** A node's rows if `rows` stand for its child at `place`, those of a union alone. */
-  def replaced(node: Int, place: Int, rows: classic.DataFrame, old: String,
-      states: java.util.Map[Int, classic.DataFrame]): classic.DataFrame =
-    byPosition(new Evaluation(JobQuery.moment(old, states)) {
-      override def isHeld(number: Int): Boolean = number != node && super.isHeld(number)
-      override def child(number: Int, part: LogicalPlan, at: Int): Option[LogicalPlan] =
-        if (number != node) None
-        else if (at == place) Some(SettledRows.as(rows, part.children(at).output))
-        else if (part.isInstanceOf[Union]) Some(LocalRelation(part.children(at).output, Nil))
-        else None
-    }.of(node))
+  /** A node's rows if `rows` stand for its child at `place`, those of a union alone; see [[WeightedRows]]. */
+  def replaced(node: Int, place: Int, frame: classic.DataFrame, old: String,
+      states: java.util.Map[Int, classic.DataFrame]): classic.DataFrame = {
+    val part = nodes(node)
+    val rows = WeightedRows.of(frame, part.children(place).output)
+    val found = part match {
+      case union: Union => rows.through(union)
+      case _ =>
+        val evaluation = new Evaluation(JobQuery.moment(old, states))
+        rows.through(part.withNewChildren(part.children.indices.map(at =>
+              if (at == place) rows.plan else evaluation.of(nodes.child(node, at)))))
+    }
+    settledRows.frameOf(found.byPosition)
+  }
 
   /** Builds the plan of a node at a moment. */
   private class Evaluation(moment: Moment) {
-
-    /** Whether a node is an aggregate whose groups stand for the rows below it. */
-    def isHeld(number: Int): Boolean = moment.states.contains(number)
 
     /** What stands for a node's child; None: it is evaluated. */
     def child(number: Int, part: LogicalPlan, at: Int): Option[LogicalPlan] = None
 
     def of(number: Int): LogicalPlan = nodes(number) match {
-      case aggregate if isHeld(number) =>
+      case aggregate if moment.states.contains(number) =>
         AggregateState.of(aggregate).get.result(moment.states(number).queryExecution.analyzed)
       case relation: DataSourceV2Relation if moment.old.contains(number) =>
         JobTables.pinned(JobTables.at(relation, moment.old(number)))
@@ -112,12 +111,12 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, heldMax: In
     keyedRows.beside(node, place, frames.asScala.toSeq, JobQuery.moment(old, states)).orNull
 
   /** A join's rows if `rows` stand for its child at `place` and `beside` for the other one, settled. */
-  def joined(node: Int, place: Int, rows: classic.DataFrame, beside: classic.DataFrame): classic.DataFrame = {
+  def joined(node: Int, place: Int, frame: classic.DataFrame, beside: classic.DataFrame): classic.DataFrame = {
     val join = nodes(node)
-    val children = Seq(rows -> place, beside -> (1 - place)).sortBy(_._2).map { case (frame, at) =>
-      SettledRows.as(frame, join.children(at).output)
-    }
-    settled(byPosition(join.withNewChildren(children)))
+    val rows = WeightedRows.of(frame, join.children(place).output)
+    val met = SettledRows.as(beside, join.children(1 - place).output)
+    val found = rows.through(join.withNewChildren(if (place == 0) Seq(rows.plan, met) else Seq(met, rows.plan)))
+    settled(settledRows.frameOf(found.byPosition))
   }
 
   /** The keys of rows of a node's children, each once; `places` has the child that each of `frames` stands for. */
@@ -137,10 +136,9 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, heldMax: In
   def merged(node: Int, frames: java.util.List[classic.DataFrame], signs: String, state: classic.DataFrame)
       : classic.DataFrame = {
     val aggregate = nodes(node)
-    val weight = AttributeReference("weight", IntegerType)()
+    val weight = WeightedRows.weight
     val parts = frames.asScala.zip(JobQuery.numbers(signs)).map { case (rows, sign) =>
-      val renamed = SettledRows.as(rows, aggregate.children.head.output)
-      Project(renamed.output :+ Alias(Literal(sign), "weight")(exprId = weight.exprId), renamed)
+      WeightedRows.signed(rows, aggregate.children.head.output, sign, weight)
     }
     val all = if (parts.size == 1) parts.head else Union(parts.toSeq)
     val of = AggregateState.of(aggregate).get
@@ -207,7 +205,6 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, heldMax: In
   }
 
   def settled(frame: classic.DataFrame): classic.DataFrame = settledRows.of(frame)
-  def having(frame: classic.DataFrame, kind: String): classic.DataFrame = settledRows.having(frame, kind)
   def isEmpty(frame: classic.DataFrame): Boolean = SettledRows.isEmpty(frame)
   def release(): Unit = settledRows.release()
 

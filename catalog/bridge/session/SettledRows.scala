@@ -5,7 +5,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -50,30 +50,30 @@ class SettledRows(session: classic.SparkSession, heldMax: Int) {
   def local(output: Seq[Attribute], rows: Seq[InternalRow]): classic.DataFrame =
     classic.Dataset.ofRows(session, LocalRelation(output, rows))
 
-  /** The rows of a settled frame that have a text in its last column, without it. */
-  def having(frame: classic.DataFrame, text: String): classic.DataFrame = {
-    val plan = frame.queryExecution.analyzed
-    frameOf(DriverQuery.folded(Project(plan.output.init, Filter(EqualTo(plan.output.last, Literal(text)), plan))))
-  }
-
   /** The different rows of settled frames. */
   def union(frames: Seq[classic.DataFrame]): classic.DataFrame = {
     val known = frames.map(SettledRows.held)
     if (known.contains(None)) of(frames.reduce(_ union _).distinct())
-    else local(known.head.get.output, known.flatten.flatMap(SettledRows.binary).distinct)
+    else
+      local(known.head.get.output, known.flatten.flatMap(rows => SettledRows.binary(rows, rows.output.size)).distinct)
   }
 
   /** The sum of bags, each of which adds its rows (1) or takes them away (-1), as [[difference.py]] describes it; None
-    * if it takes Spark to add them up. */
+    * if it takes Spark to add them up. A frame with one more column than `names` has the weights of its rows there. */
   def sum(parts: Seq[(classic.DataFrame, Int)], names: Seq[String], kind: String): Option[classic.DataFrame] = {
     val found = parts.map { case (frame, sign) => SettledRows.held(of(frame)) -> sign }
     val known = found.collect { case (Some(rows), sign) => rows -> sign }
-    val isBinary = known.forall(_._1.output.forall(column => SettledRows.isBinary(column.dataType)))
+    val isBinary = known.forall(_._1.output.take(names.size).forall(column => SettledRows.isBinary(column.dataType)))
     if (known.size < found.size || !isBinary) None
     else {
       val weights = mutable.LinkedHashMap.empty[UnsafeRow, Int]
-      for ((rows, sign) <- known; row <- SettledRows.binary(rows))
-        weights.updateWith(row)(before => Some(before.getOrElse(0) + sign).filter(_ != 0))
+      for ((rows, sign) <- known) {
+        val isWeighted = rows.output.size > names.size
+        for ((row, whole) <- SettledRows.binary(rows, names.size).zip(rows.data)) {
+          val weight = if (isWeighted) sign * whole.getInt(names.size) else sign
+          weights.updateWith(row)(before => Some(before.getOrElse(0) + weight).filter(_ != 0))
+        }
+      }
       val output = known.head._1.output.zip(names).map { case (column, name) =>
         AttributeReference(name, column.dataType)()
       } :+ AttributeReference(kind, StringType)()
@@ -112,9 +112,9 @@ object SettledRows {
       rows)
   }
 
-  /** Rows that are equal if and only if their bytes are. */
-  private def binary(rows: LocalRelation): Seq[UnsafeRow] = {
-    val projection = UnsafeProjection.create(rows.output, rows.output)
+  /** The first columns of rows, equal if and only if their bytes are. */
+  private def binary(rows: LocalRelation, count: Int): Seq[UnsafeRow] = {
+    val projection = UnsafeProjection.create(rows.output.take(count), rows.output)
     rows.data.map(projection(_).copy())
   }
 

@@ -9,7 +9,9 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from table_store.catalog.jobs.delta import Delta, delta
+from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
+from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, WEIGHT, with_weights
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.source_changes import SourceChange
 
@@ -107,7 +109,9 @@ class _SparkEvaluator:
         return self.query.keys(node, changes)
 
     def net(self, delta: Delta[DataFrame]) -> Delta[DataFrame]:
-        return self.query.signed(self.query.changes(delta, delta[0][0].columns))
+        names = [name for name in delta[0][0].columns if name != WEIGHT]
+        found = self.query.changes(delta, names)
+        return [] if found is None else with_weights(found, map(quoted, names), CHANGE_TYPE)
 
     def _versions(self, old: Set[int]) -> dict[int, int]:
         return {node: self.changed[node].old for node in old}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Final
 
@@ -33,11 +33,12 @@ def inserts(new: DataFrame, names: Sequence[str]) -> DataFrame:
 def changes(parts: Sequence[tuple[DataFrame, int]], names: Sequence[str]) -> DataFrame:
     """The sum of bags, each of which adds its rows (1) or takes them away (-1).
 
-    All frames have the same columns by position, which get new names. The result has these and
+    All frames have the same columns by position, which get new names; for weights of rows see
+    `weighted`. The result has these and
     `CHANGE_TYPE`, ``insert`` or ``delete``; rows that cancel out are not in it. It costs one
     shuffle of all frames.
     """
-    types = [field.dataType for field in parts[0][0].schema.fields]
+    types = [field.dataType for field in parts[0][0].schema.fields[: len(names)]]
     forms = {name: form_of(quoted(name), t) for name, t in zip(names, types, strict=True)}
     formed = [name for name in names if forms[name] != quoted(name)]
     groups = [quoted(_FORM + name if name in formed else name) for name in names]
@@ -56,9 +57,28 @@ def changes(parts: Sequence[tuple[DataFrame, int]], names: Sequence[str]) -> Dat
 
 
 def weighted(parts: Sequence[tuple[DataFrame, int]], names: Sequence[str]) -> DataFrame:
-    """The rows of all bags, each with its sign as `WEIGHT`."""
-    signed = [frame.toDF(*names).withColumn(WEIGHT, F.lit(sign)) for frame, sign in parts]
-    return reduce(DataFrame.unionAll, signed)
+    """The rows of all bags, each with its sign as `WEIGHT`.
+
+    Where a frame has one more column, it is 1 for rows that come and -1 for rows that go.
+    """
+
+    def signed(frame: DataFrame, sign: int) -> DataFrame:
+        if len(frame.columns) == len(names):
+            return frame.toDF(*names).withColumn(WEIGHT, F.lit(sign))
+        return frame.toDF(*names, WEIGHT).withColumn(WEIGHT, F.col(WEIGHT) * sign)
+
+    return reduce(DataFrame.unionAll, [signed(frame, sign) for frame, sign in parts])
+
+
+def with_weights(
+    changes: DataFrame, columns: Iterable[str], change_type: str
+) -> list[tuple[DataFrame, int]]:
+    """Columns, each as SQL, of rows of which the column `change_type` says whether they come.
+
+    They are one bag, whose last column has the weights of its rows.
+    """
+    weight = f"IF({quoted(change_type)} = 'insert', 1, -1) AS {WEIGHT}"
+    return [(changes.selectExpr(*columns, weight), 1)]
 
 
 def form_of(value: str, data_type: DataType, depth: int = 0) -> str:

@@ -286,16 +286,6 @@ class JobQuery:
         """The same rows, which are not computed again until `release`; None if there are none."""
         return self._some(self._jvm_query.settled(frame._jdf))
 
-    def signed(self, changes: DataFrame | None) -> Delta[DataFrame]:
-        """Settled rows as bags of what comes and what goes: ``insert`` or ``delete`` is last."""
-        if changes is None:
-            return []
-        parts = [
-            (self._some(self._jvm_query.having(changes._jdf, kind)), sign)
-            for kind, sign in (("insert", 1), ("delete", -1))
-        ]
-        return [(rows, sign) for rows, sign in parts if rows is not None]
-
     def release(self) -> None:
         """Give up what `settled` has kept."""
         self._jvm_query.release()

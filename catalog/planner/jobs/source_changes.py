@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted
+from table_store.catalog.planner.jobs.difference import with_weights
 from table_store.catalog.planner.jobs.job_query import JobQuery, changes_key
 from table_store.catalog.planner.names.changelog import describe_changes
 from table_store.catalog.planner.protocol.handles import TableReference
@@ -89,7 +90,7 @@ class SourceChange:
             if rows is None:
                 return []
             query.share(key, rows)
-        return query.signed(rows.selectExpr(*self.columns, CHANGE_TYPE))
+        return with_weights(rows, self.columns, CHANGE_TYPE)
 
     def _changes(self, query: JobQuery, names: frozenset[str]) -> DataFrame:
         in_order = [name for name in self.scan.schema.column_names if name in names]
