@@ -30,6 +30,7 @@ from tests.benchmark.plot import save_plot  # noqa: E402
 from tests.benchmark.report import markdown_lines, screen_lines  # noqa: E402
 from tests.benchmark.session import open_session  # noqa: E402
 from tests.benchmark.table_format import FormatError, TableFormat  # noqa: E402
+from tests.benchmark.workloads.epochs import Epochs  # noqa: E402
 from tests.benchmark.workloads.first_statement import FirstStatement  # noqa: E402
 from tests.benchmark.workloads.kafka_rates import KafkaRates  # noqa: E402
 from tests.benchmark.workloads.large_merge import LargeMerge  # noqa: E402
@@ -63,6 +64,7 @@ _WORKLOADS: dict[str, Callable[[Bench, argparse.Namespace], None]] = {
     "first-statement": lambda bench, _: FirstStatement(bench).run(),
     "log": lambda bench, _: _run_log(bench),
     "views": lambda bench, _: Views(bench).run(),
+    "epochs": lambda bench, arguments: Epochs(bench, arguments.epochs).run(),
     "streams": lambda bench, arguments: _run_streams(bench, arguments.commits),
 }
 
@@ -146,6 +148,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--memory", default="6g", help="memory of Spark's driver")
     parser.add_argument("--folder", default=None, help="where to work; some GB are needed")
     parser.add_argument("--commits", type=int, default=100, help="commits whose way is timed")
+    parser.add_argument("--epochs", type=int, default=2000, help="refreshes of a chain of views")
     parser.add_argument(
         "--only", nargs="+", choices=list(_WORKLOADS), default=list(_WORKLOADS), help="workloads"
     )
@@ -157,8 +160,8 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if arguments.rows < 1000 or not 1 <= arguments.upserts <= 100 or arguments.repeats < 1:
         parser.error("at least 1,000 rows, 1 to 100 upserts and 1 repetition")
-    if arguments.commits < 2:
-        parser.error("at least 2 commits")
+    if arguments.commits < 2 or arguments.epochs < 2:
+        parser.error("at least 2 commits and 2 epochs")
     peers = [] if arguments.no_peers else arguments.format
     try:
         arguments.formats = [TableFormat.load(p) for p in (_FORMATS / "table_store.toml", *peers)]

@@ -37,9 +37,12 @@ from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.table_options import (
     BUCKET,
     CHANGE_TRACKING,
+    SNAPSHOT_NUM_RETAINED_MAX,
 )
 
 _DIRECTORY: Final = "job/state"
+_SNAPSHOTS_KEPT: Final = 100
+"""Only the one that the sink's progress names is read; each epoch that fails adds two."""
 _ABSENT: Final = (MissingFileError, NotFoundError, SnapshotNotFoundError)
 
 
@@ -171,7 +174,10 @@ class AggregateStates:
         columns = self.query.plan.nodes[node].state
         assert columns is not None, "a table can hold its groups"
         fields = columns_from_spark(columns)
-        options = {CHANGE_TRACKING.key: "false"}
+        options = {
+            CHANGE_TRACKING.key: "false",
+            SNAPSHOT_NUM_RETAINED_MAX.key: str(_SNAPSHOTS_KEPT),
+        }
         buckets = self.sink.schema.options.get(BUCKET.key)
         schema = new_schema(
             fields=fields,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,40 +57,68 @@ class ProcessMemory:
                 self._peaks[kind] = max(self._peaks.get(kind, 0), size_bytes)
 
 
-def resident_bytes(root: int) -> dict[str, int]:
-    """Return the bytes of the descendants of a process, by kind; 0 where there is none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """A process of Spark's; `resident_bytes` as the kernel tells them."""
 
-    Left out is what is none of these kinds, and a process that was forked just now to become
-    another program: it still shows its parent's memory as its own.
+    number: int
+    kind: str
+    resident_bytes: int
+    threads: int
+
+    @property
+    def descriptors(self) -> int:
+        """How many files and sockets it has open."""
+        return len(os.listdir(_PROC / str(self.number) / "fd"))
+
+
+def processes(root: int) -> list[Process]:
+    """Return the descendants of a process that are of one of the kinds.
+
+    Left out is a process that was forked just now to become another program: it still shows its
+    parent's memory as its own.
     """
     children: dict[int, list[int]] = defaultdict(list)
-    resident: dict[int, int] = {}
+    known: dict[int, Mapping[str, str]] = {}
     for entry in _PROC.iterdir():
         if entry.name.isdigit() and (status := _status(entry)):
-            parent, size_bytes = status
-            children[parent].append(int(entry.name))
-            resident[int(entry.name)] = size_bytes
-    found = {JVM: 0, PLANNER: 0, WORKER: 0, ALL: 0}
+            children[int(status["PPid"])].append(int(entry.name))
+            known[int(entry.name)] = status
+    found = []
     left = [(child, "") for child in children[root]]
     while left:
-        process, parent_kind = left.pop()
-        kind = _kind(process)
-        left.extend((child, kind) for child in children[process])
+        number, parent_kind = left.pop()
+        kind = _kind(number)
+        left.extend((child, kind) for child in children[number])
         if kind and (kind == WORKER or kind != parent_kind):
-            found[ALL] += resident[process]
-            found[kind] = max(found[kind], resident[process])
+            status = known[number]
+            found.append(
+                Process(
+                    number=number,
+                    kind=kind,
+                    resident_bytes=int(status["VmRSS"].split()[0]) * 1024,
+                    threads=int(status["Threads"]),
+                )
+            )
     return found
 
 
-def _status(entry: Path) -> tuple[int, int] | None:
+def resident_bytes(root: int) -> dict[str, int]:
+    """Return the bytes of the descendants of a process, by kind; 0 where there is none."""
+    found = {JVM: 0, PLANNER: 0, WORKER: 0, ALL: 0}
+    for process in processes(root):
+        found[ALL] += process.resident_bytes
+        found[process.kind] = max(found[process.kind], process.resident_bytes)
+    return found
+
+
+def _status(entry: Path) -> Mapping[str, str] | None:
     try:
         lines = (entry / "status").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return None
     fields = dict(line.split(":", 1) for line in lines)
-    if "VmRSS" not in fields:
-        return None
-    return int(fields["PPid"]), int(fields["VmRSS"].split()[0]) * 1024
+    return fields if "VmRSS" in fields else None
 
 
 def _kind(process: int) -> str:

@@ -1,0 +1,103 @@
+"""Epochs of ten rows, one after the other: what they take, and whether anything grows with them."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_store import open_table
+from tests.benchmark.bench import Bench
+from tests.benchmark.growth.process_memory import JVM, PLANNER, Process, processes
+from tests.benchmark.measurements import WrongResultError
+from tests.servers.bank_transfers import ACCOUNTS, VIEWS
+
+_ROWS: Final = 10
+_SLICE: Final = 100
+_KEPT: Final = 50
+"""Snapshots of each table: with few, files are as many after a hundred epochs as at the end."""
+
+
+@dataclass(slots=True)
+class Epochs:
+    """The bank's chain of four views, refreshed after each ten transfers.
+
+    The first slice is the JVM's warm-up. All others are compared with the second one.
+    """
+
+    bench: Bench
+    epochs: int
+    _random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(29))
+
+    def run(self) -> None:
+        """All epochs, in a namespace of its own."""
+        self._say("CREATE NAMESPACE table_store.epochs")
+        self._say("USE table_store.epochs")
+        self._say(
+            "CREATE TABLE transactions (id BIGINT, from_account INT, to_account INT, "
+            f"amount BIGINT) WITH ('snapshot.num-retained.max' = '{_KEPT}')"
+        )
+        for name, query in VIEWS.items():
+            self._say(
+                f"CREATE MATERIALIZED VIEW {name} WITH ('snapshot.num-retained.max' = '{_KEPT}') "
+                f"AS {query}"
+            )
+        table = open_table(self.bench.location("table_store.epochs.transactions"))
+        folder = Path(self.bench.location("table_store.epochs.transactions")).parent
+        slices: list[dict[str, float]] = []
+        for first in range(0, self.epochs, _SLICE):
+            taken = []
+            for _ in range(first, min(first + _SLICE, self.epochs)):
+                table.append(self._transfers())
+                begin = time.monotonic()
+                self._say("REFRESH MATERIALIZED VIEW total")
+                taken.append(time.monotonic() - begin)
+            # What a stream that feeds the table does after its commits.
+            table.compact()
+            table.expire_snapshots()
+            slices.append({"p50, seconds": statistics.median(taken), **_held(folder)})
+            shown = ", ".join(f"{name} {value:,.2f}" for name, value in slices[-1].items())
+            self.bench.say(f"epochs: {first + len(taken):,}: {shown}")
+        (total,) = self.bench.spark.sql("SELECT total FROM total").collect()
+        if total[0] != 0:
+            raise WrongResultError(f"the balances sum to {total[0]}")
+        begun, last = slices[min(1, len(slices) - 1)], slices[-1]
+        for name, value in last.items():
+            self.bench.measured.figures[f"{self.epochs:,} epochs of {_ROWS} rows, {name}"] = {
+                f"epochs {_SLICE} to {2 * _SLICE}": begun[name],
+                f"last {_SLICE}": value,
+                "last / first": value / begun[name],
+            }
+        self._say("DROP NAMESPACE table_store.epochs CASCADE")
+
+    def _transfers(self) -> pa.Table:
+        accounts = [self._random.integers(0, ACCOUNTS, _ROWS, np.int32) for _ in range(2)]
+        return pa.table(
+            {
+                "id": self._random.integers(0, 1 << 60, _ROWS),
+                "from_account": accounts[0],
+                "to_account": accounts[1],
+                "amount": np.ones(_ROWS, np.int64),
+            }
+        )
+
+    def _say(self, statement: str) -> None:
+        self.bench.spark.sql(statement).collect()
+
+
+def _held(folder: Path) -> dict[str, float]:
+    """What the epochs have left: files of the tables, memory, threads and descriptors."""
+    found: dict[str, float] = {"files": sum(1 for path in folder.rglob("*") if path.is_file())}
+    known: dict[str, Process] = {process.kind: process for process in processes(os.getpid())}
+    for kind in (JVM, PLANNER):
+        process = known[kind]
+        found[f"{kind}, MB"] = process.resident_bytes / (1 << 20)
+        found[f"{kind}, threads"] = process.threads
+        found[f"{kind}, descriptors"] = process.descriptors
+    return found
