@@ -116,27 +116,25 @@ class TableCommit:
 
         Args:
             messages: what writers or compactions returned; empty for an overwrite by nothing.
-            kind: COMPACT if the rows of the files were in the table before; their sequence numbers
-                are then absolute.
+            kind: COMPACT if the files' rows are the table's: sequence numbers are then absolute.
             commit_user: who commits.
             commit_identifier: names the commit among those of the user; see above.
-            previous_identifier: of the user's commit that this one builds on; 0: it is the first.
-                Another one since is a conflict. None: it builds on none.
+            previous_identifier: of the user's last commit (0: none), on which this one builds: a
+                later one is a conflict. None: it builds on none.
             read_snapshot_id: the snapshot the statement read (0: the empty table). Any later
                 commit that changed rows in `read_scope` (default: the whole table; for an
                 overwrite: what it replaces) is a conflict. None: nothing was read.
             read_scope: what the statement read.
-            overwrite: all files in this scope are deleted too. Files that a compaction has
-                replaced meanwhile are deleted in their new form.
+            overwrite: all files in this scope go, too, also as a compaction has renewed them since.
             track_changes: whether readers of changes shall see it; None: as the table's option.
             operation: the statement's name, for people.
             expected_schema_id: refuse the commit if the table has another schema by now.
-            since_snapshot_id: latest snapshot when the statement began (0: none), if known. An
-                earlier commit of the same batch statement is searched in all later snapshots;
-                without it (and without `read_snapshot_id`) in the last `BATCH_LOOKBACK` only.
+            since_snapshot_id: latest snapshot when the statement began (0: none): an earlier commit
+                of the same batch statement is searched behind it. None: as `read_snapshot_id`, or
+                in the last `BATCH_LOOKBACK` only.
             allow_empty: make a snapshot even if no file changes (a stream's checkpoint).
             log_offsets: by bucket; a bucket that is absent keeps its offset.
-            properties: any texts that the committer wants to find again in the snapshot.
+            properties: texts that the committer wants to find again in the snapshot.
 
         Raises:
             CommitConflictError: another commit is in the way; nothing of this one is visible.
