@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 ACCOUNTS: Final = 10
@@ -66,6 +67,19 @@ def transfers(count: int) -> pa.Table:
             ).cast(pa.timestamp("us")),
         },
         SCHEMA,
+    )
+
+
+def random_transfers(randomly: np.random.Generator, count: int) -> pa.Table:
+    """Transfers of one unit between any accounts, without a time; the ids are random, too."""
+    accounts = [randomly.integers(0, ACCOUNTS, count, np.int32) for _ in range(2)]
+    return pa.table(
+        {
+            "id": randomly.integers(0, 1 << 60, count),
+            "from_account": accounts[0],
+            "to_account": accounts[1],
+            "amount": np.ones(count, np.int64),
+        }
     )
 
 

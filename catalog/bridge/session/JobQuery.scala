@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Union}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s.jackson.JsonMethods.compact
@@ -209,7 +209,7 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, heldMax: In
   def release(): Unit = settledRows.release()
 
   private def byPosition(node: LogicalPlan): classic.DataFrame =
-    settledRows.frameOf(Project(node.output.zipWithIndex.map { case (column, at) => Alias(column, s"c$at")() }, node))
+    settledRows.frameOf(WeightedRows(node, None).byPosition)
 
   /** A frame of the same session. */
   def sql(text: String): classic.DataFrame = session.sql(text)

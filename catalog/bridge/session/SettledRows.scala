@@ -107,9 +107,7 @@ object SettledRows {
   /** Rows under the attributes of a node that they replace, by position. */
   def as(frame: classic.DataFrame, output: Seq[Attribute]): LogicalPlan = {
     val rows = frame.queryExecution.analyzed
-    Project(
-      output.zip(rows.output).map { case (column, row) => Alias(row, column.name)(exprId = column.exprId) },
-      rows)
+    Project(WeightedRows.renamed(rows.output, output), rows)
   }
 
   /** The first columns of rows, equal if and only if their bytes are. */

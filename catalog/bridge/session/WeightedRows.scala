@@ -14,8 +14,7 @@ import org.apache.spark.sql.types.IntegerType
   */
 case class WeightedRows(plan: LogicalPlan, weight: Option[Attribute]) {
 
-  /** The rows of a node of which these stand for the child at `place`, where the node's rows follow from each row of
-    * this child alone; `node` has it as a child already. */
+  /** The rows of a node that has these as one of its children already, and whose rows follow from each of them alone. */
   def through(node: LogicalPlan): WeightedRows = weight.fold(copy(plan = node)) { own =>
     copy(plan = node match {
       case project: Project => project.copy(projectList = project.projectList :+ own)
@@ -38,14 +37,18 @@ case class WeightedRows(plan: LogicalPlan, weight: Option[Attribute]) {
 
 object WeightedRows {
 
+  /** As `difference.WEIGHT` of the planner. */
+  private val name = "__weight"
+
   /** A frame whose columns stand by position for those of a node; the weight is one more column behind them. */
   def of(frame: classic.DataFrame, output: Seq[Attribute]): WeightedRows = {
     val rows = frame.queryExecution.analyzed
-    val weight = rows.output.lift(output.size).map(own => Alias(own, "__weight")())
+    val weight = rows.output.lift(output.size).map(own => Alias(own, name)())
     WeightedRows(Project(renamed(rows.output, output) ++ weight, rows), weight.map(_.toAttribute))
   }
 
-  private def renamed(columns: Seq[Attribute], output: Seq[Attribute]): Seq[NamedExpression] =
+  /** Columns under the attributes of a node that they stand for, by position. */
+  def renamed(columns: Seq[Attribute], output: Seq[Attribute]): Seq[NamedExpression] =
     output.zip(columns).map { case (column, own) => Alias(own, column.name)(exprId = column.exprId) }
 
   /** The same rows, each with what `sign` makes of its weight in the column `into`. */
@@ -54,5 +57,5 @@ object WeightedRows {
     val weight = rows.weight.fold[Expression](Literal(sign))(own => Multiply(own, Literal(sign)))
     Project(output :+ Alias(weight, into.name)(exprId = into.exprId), rows.plan)
   }
-  def weight: AttributeReference = AttributeReference("__weight", IntegerType, nullable = false)()
+  def weight: AttributeReference = AttributeReference(name, IntegerType, nullable = false)()
 }

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
 from table_store import open_table
 from tests.benchmark.bench import Bench
 from tests.benchmark.growth.process_memory import JVM, PLANNER, Process, processes
 from tests.benchmark.measurements import WrongResultError
-from tests.servers.bank_transfers import ACCOUNTS, VIEWS
+from tests.servers.bank_transfers import VIEWS, random_transfers
 
 _ROWS: Final = 10
 _SLICE: Final = 100
@@ -54,7 +53,7 @@ class Epochs:
         for first in range(0, self.epochs, _SLICE):
             taken = []
             for _ in range(first, min(first + _SLICE, self.epochs)):
-                table.append(self._transfers())
+                table.append(random_transfers(self._random, _ROWS))
                 begin = time.monotonic()
                 self._say("REFRESH MATERIALIZED VIEW total")
                 taken.append(time.monotonic() - begin)
@@ -75,17 +74,6 @@ class Epochs:
                 "last / first": value / begun[name],
             }
         self._say("DROP NAMESPACE table_store.epochs CASCADE")
-
-    def _transfers(self) -> pa.Table:
-        accounts = [self._random.integers(0, ACCOUNTS, _ROWS, np.int32) for _ in range(2)]
-        return pa.table(
-            {
-                "id": self._random.integers(0, 1 << 60, _ROWS),
-                "from_account": accounts[0],
-                "to_account": accounts[1],
-                "amount": np.ones(_ROWS, np.int64),
-            }
-        )
 
     def _say(self, statement: str) -> None:
         self.bench.spark.sql(statement).collect()

@@ -15,7 +15,7 @@ from table_store import open_table
 from table_store.storage.file_store.table import FileStoreTable
 from tests.benchmark.bench import Bench
 from tests.benchmark.measurements import OURS, WrongResultError
-from tests.servers.bank_transfers import ACCOUNTS, VIEWS
+from tests.servers.bank_transfers import VIEWS, random_transfers
 from tests.servers.tpc_queries import queries
 from tests.servers.tpch_data import KEYS, TpchData
 
@@ -63,7 +63,7 @@ class Views:
         for count, epochs in ((10, _SMALL_EPOCHS), (10_000, self.bench.repeats)):
             taken = []
             for _ in range(epochs):
-                table.append(self._transfers(count))
+                table.append(random_transfers(self._random, count))
                 taken.append(self._measure(work.format(f"{count:,}"), OURS, refresh))
             tenth = max(1, epochs // 10)
             self.bench.measured.figures[f"{work.format(f'{count:,}')}, seconds"] = {
@@ -75,23 +75,12 @@ class Views:
         if total[0] != 0:
             raise WrongResultError(f"the balances sum to {total[0]}")
         for _ in range(self.bench.repeats):
-            table.append(self._transfers(10_000))
+            table.append(random_transfers(self._random, 10_000))
             self._measure(work.format("10,000"), FULL, self._refresh_whole_chain)
 
     def _refresh_whole_chain(self) -> None:
         for name in VIEWS:
             self._refresh(name, "FULL")
-
-    def _transfers(self, count: int) -> pa.Table:
-        accounts = [self._random.integers(0, ACCOUNTS, count, np.int32) for _ in range(2)]
-        return pa.table(
-            {
-                "id": self._random.integers(0, 1 << 60, count),
-                "from_account": accounts[0],
-                "to_account": accounts[1],
-                "amount": np.ones(count, np.int64),
-            }
-        )
 
     def _star(self) -> None:
         facts, dims = self.bench.rows // 2, max(100, self.bench.rows // 100)
