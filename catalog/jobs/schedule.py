@@ -2,9 +2,13 @@
 
 A job takes a barrier when its interval has passed. A job that reads the table of another one takes
 only barriers that this one takes, and has its epoch after it: so the table is at the barrier when
-it is read. Jobs whose epochs last long let barriers pass that the others take. When a job is due
-while one below it still works on an earlier barrier, nothing below it begins a new one, so that
-all of them take the next barrier together.
+it is read. A job that is due waits until each one below it has been due, too, since the barrier
+that it took last; then all of them take the next one, also those whose interval has not passed
+again. So it comes as often as the slowest below it, whether their intervals have common multiples
+or not. Jobs whose epochs last long let barriers pass that the others take. When a job is due while
+one below it still works on an earlier barrier, nothing below it begins a new one, so that all of
+them take the next barrier together; where two such jobs would hold up each other, the one whose
+last barrier is older comes first.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ class Turn:
         job: its id.
         sink: the directory of its table.
         sources: the directories of the tables that it reads.
+        taken: when it took its last barrier, in milliseconds; 0 if it has taken none.
         is_due: whether its interval has passed.
         is_asked: whether somebody waits for it, with all that is below it, whatever the intervals.
         is_busy: whether it has taken a barrier at which it has not come yet.
@@ -31,6 +36,7 @@ class Turn:
     job: str
     sink: str
     sources: frozenset[str]
+    taken: int = 0
     is_due: bool = False
     is_asked: bool = False
     is_busy: bool = False
@@ -72,28 +78,37 @@ class Schedule:
     def takers(self) -> tuple[Turn, ...]:
         """The jobs that take the next barrier, each after all that are below it."""
         asked = {turn.job for turn in self.turns if turn.is_asked}
-        asked |= {other.job for turn in self.turns if turn.is_asked for other in self._all(turn)}
+        asked |= {job for turn in self.turns if turn.is_asked for job in self._below(turn)}
         busy = {turn.job for turn in self.turns if turn.is_busy}
-        ready = [
-            turn
-            for turn in self.in_order
-            if (turn.is_due or turn.job in asked) and turn.job not in busy and not turn.is_halted
-        ]
-        waited_for = {
-            other.job
-            for turn in ready
-            if any(other.job in busy for other in self._all(turn))
-            for other in (turn, *self._all(turn))
-        }
+        halted = {turn.job for turn in self.turns if turn.is_halted}
+        able = [turn for turn in self.in_order if not {turn.job, *self._below(turn)} & halted]
+        ready = [t for t in able if (t.is_due or t.job in asked) and t.job not in busy]
+        going: set[str] = set()
+        held: set[str] = set()
+        # Of jobs with the same last barrier those above come first: they have waited longer.
+        by_age = list(reversed(ready))
+        by_age.sort(key=lambda turn: turn.taken)
+        for turn in by_age:
+            needed = {turn.job, *self._below(turn)}
+            if needed & held or not (turn.job in asked or self._has_waited(turn)):
+                continue
+            if not needed & busy:
+                going |= needed
+            elif not needed & going:
+                held |= needed
+        going |= {turn.job for turn in ready} - held
         taken: dict[str, Turn] = {}
-        for turn in ready:
-            below = self.below[turn.job]
-            if turn.job not in waited_for and all(other.job in taken for other in below):
+        for turn in able:
+            if turn.job in going and all(other.job in taken for other in self.below[turn.job]):
                 taken[turn.job] = turn
         return tuple(taken.values())
 
-    def _all(self, turn: Turn) -> tuple[Turn, ...]:
-        """All jobs below one."""
+    def _has_waited(self, turn: Turn) -> bool:
+        """Whether all below a job have been due since its last barrier."""
+        return all(o.is_due or o.taken > turn.taken for o in self._below(turn).values())
+
+    def _below(self, turn: Turn) -> Mapping[str, Turn]:
+        """All jobs below one, by their ids."""
         found: dict[str, Turn] = {}
         left = list(self.below[turn.job])
         while left:
@@ -101,4 +116,4 @@ class Schedule:
             if other.job not in found:
                 found[other.job] = other
                 left += self.below[other.job]
-        return tuple(found.values())
+        return found

@@ -114,6 +114,7 @@ def _turns(jobs: Sequence[JobTurn], listed: Sequence[ListedJob], now_ms: int) ->
             sink=one.job.path,
             # Whoever is to end takes the table of a halted job as it is.
             sources=frozenset(one.status.sources or ()) - (halted if turn.is_draining else set()),
+            taken=one.status.taken_ms,
             is_due=one.status.is_due(now_ms, one.job.interval_ms),
             is_asked=turn.is_asked,
             is_busy=turn.is_busy,
