@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.planner.jobs import streaming_insert
 from table_store.catalog.planner.jobs.dependents import stated_fate
 from table_store.catalog.planner.jobs.job_registry import (
     listed_job,
@@ -31,7 +32,7 @@ from table_store.catalog.planner.jobs.materialized_view_requests import (
     refresh_materialized_view,
 )
 from table_store.catalog.planner.jobs.statement_set import start_together
-from table_store.catalog.planner.jobs.streaming_insert import check_setting
+from table_store.catalog.planner.meta_service import consistency_requests
 from table_store.catalog.planner.names.catalog_access import WAREHOUSE
 from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, require_managed
 from table_store.catalog.planner.names.table_requests import drop_temporary, managed_table
@@ -153,7 +154,8 @@ def _show_create_view(session: PlannerSession, command: ShowCreateMaterializedVi
 
 def _set(session: PlannerSession, command: SetOption) -> Rows:
     key, value = command.key, command.value
-    check_setting(key, value)
+    streaming_insert.check_setting(key, value)
+    consistency_requests.check_setting(key, value)
     session.set_conf(key, value)
     return [{"key": key, "value": shown_value(key, value)}]
 

@@ -14,7 +14,7 @@ next record names its own as predecessor; if not, its record counts for nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -179,6 +179,13 @@ class Ledger:
             if barrier is not None:
                 return barrier
         return None
+
+    def newest_first(self) -> Iterator[Barrier]:
+        """Yield the barriers that are kept, from the last one on; fails as `latest`."""
+        for position in reversed(self._positions()):
+            barrier = self._read(position)
+            if barrier is not None:
+                yield barrier
 
     def get(self, number: int) -> Barrier | None:
         """Return the barrier of a number; None if there is none, or it is no longer kept.

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from table_store.storage.file_io.file_io import FileIO
@@ -22,8 +23,10 @@ from table_store.storage.kernel.frozen_map import FrozenMap
 
 _log = logging.getLogger(__name__)
 
-PROGRESS_VERSION: Final = 3
+PROGRESS_VERSION: Final = 4
 JOB_FOLDER: Final = "job"
+BARRIERS_KEPT: Final = 100
+"""At so many barriers of its job a table can be read; each costs about 20 bytes in the file."""
 JOB_OF_VIEW: Final = "materialized-view"
 """The commit user of refreshes: a view has one job."""
 
@@ -69,6 +72,39 @@ class Followed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A barrier that a job has taken.
+
+    Attributes:
+        barrier: its number.
+        snapshot: of the sink, with the rows of the barrier; 0 if it had none.
+        sources: the snapshots that these rows are the result of, by the sources' directories.
+    """
+
+    barrier: int
+    snapshot: int
+    sources: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """The last barriers that a job has taken, rising."""
+
+    taken: tuple[Taken, ...] = ()
+
+    def last_until(self, barrier: int) -> Taken | None:
+        """Return the last one up to a barrier; None if the track begins later."""
+        at = bisect_right(self.taken, barrier, key=lambda taken: taken.barrier)
+        return self.taken[at - 1] if at else None
+
+    def extended(self, taken: Taken) -> Track:
+        """Return the track with one more barrier; it begins anew where other tables are read."""
+        known = [t for t in self.taken if t.sources.keys() == taken.sources.keys()]
+        earlier = [t for t in known if t.barrier < taken.barrier]
+        return Track((*earlier, taken)[-BARRIERS_KEPT:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """The last barrier that a view was brought to.
 
@@ -76,11 +112,23 @@ class Progress:
         barrier: milliseconds since 1970, rising.
         followed: what the rows are the result of at the barrier.
         sink: the state of the view with these rows.
+        track: the barriers up to this one.
     """
 
     barrier: int
     followed: Followed
     sink: SinkState
+    track: Track = Track()
+
+    def after(self, previous: Progress | None, *, snapshot: int) -> Progress:
+        """Return this progress with the track; `snapshot` of the sink has the rows.
+
+        The track goes on from the `previous` progress unless other tables are read.
+        """
+        taken = Taken(barrier=self.barrier, snapshot=snapshot, sources=self.followed.sources)
+        is_same = previous is not None and previous.followed.created == self.followed.created
+        track = previous.track if is_same and previous is not None else Track()
+        return replace(self, track=track.extended(taken))
 
     def to_bytes(self) -> bytes:
         """Return the content of the file; `from_bytes` is its inverse."""
@@ -92,6 +140,11 @@ class Progress:
             "states": {str(node): at for node, at in self.followed.states.items()},
             "commit": self.sink.commit,
             "rollback": self.sink.rollback,
+            # The snapshots of the sources are in the order of their directories.
+            "track": [
+                [taken.barrier, taken.snapshot, *(taken.sources[p] for p in sorted(taken.sources))]
+                for taken in self.track.taken
+            ],
         }
         return to_checked_json(item, version=PROGRESS_VERSION)
 
@@ -146,8 +199,17 @@ def _from_json(item: Mapping[str, Any]) -> Progress:
     created = FrozenMap({path: int(time_ms) for path, time_ms in item.get("created", {}).items()})
     states = FrozenMap({int(node): int(at) for node, at in item.get("states", {}).items()})
     plan = str(item.get("plan", ""))
+    track = [
+        Taken(
+            barrier=int(barrier),
+            snapshot=int(snapshot),
+            sources=FrozenMap(zip(sorted(sources), map(int, followed), strict=True)),
+        )
+        for barrier, snapshot, *followed in item.get("track", ())
+    ]
     return Progress(
         barrier=int(item["barrier"]),
         followed=Followed(sources=sources, created=created, plan=plan, states=states),
         sink=SinkState(commit=int(item["commit"]), rollback=int(item["rollback"])),
+        track=Track(tuple(track)),
     )

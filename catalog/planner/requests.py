@@ -14,6 +14,7 @@ from table_store.catalog.planner.jobs import (
     procedure_requests,
     source_requests,
 )
+from table_store.catalog.planner.meta_service import consistency_requests
 from table_store.catalog.planner.names import (
     foreign_requests,
     mirror_requests,
@@ -73,6 +74,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     procedure_requests.load_procedure,
     procedure_requests.call_procedure,
     change_requests.load_changelog,
+    consistency_requests.read_together,
     scan_requests.plan_scan,
     stream_requests.stream_start,
     stream_requests.stream_latest,

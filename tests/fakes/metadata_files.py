@@ -23,9 +23,12 @@ from table_store.catalog.jobs.progress import (
     Followed,
     Progress,
     SinkState,
+    Taken,
+    Track,
     read_progress,
     write_progress,
 )
+from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
 from table_store.catalog.names.directory_journal import DirectoryJournal, claimed_by
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.lock import LeaseCatalogLock
@@ -202,6 +205,7 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
             sources=sources, created={"/w/sales.db/é": 3, "/w/sales.db/b": 5}, plan="p"
         ),
         sink=SinkState(commit=8, rollback=2),
+        track=Track((Taken(barrier=7, snapshot=2, sources=sources),)),
     )
     write_progress(table.file_io, table.path, progress)
     epoch = EpochRecord(ended_ms=9, job="", barrier=9, milliseconds=5, error="é")
@@ -314,7 +318,16 @@ def _files_of_processes(warehouse: Warehouse, table: FileStoreTable) -> dict[str
     def barrier(file_io: FileIO) -> object:
         return Ledger(file_io, root, CountingIds()).latest()
 
+    def registered(file_io: FileIO) -> object:
+        return JobRegistry(file_io, root).all()
+
+    job = RegisteredJob(
+        id="i", name="é", commit_user="u", sink=table.path, sources=frozenset({"/w/sales.db/é"})
+    )
+    JobRegistry(file_io, root).register(job)
+    (job_file,) = file_io.list(f"{root}/_jobs")
     return {
+        "registered job": MetadataFile(path=job_file.path, read=registered, is_versioned=True),
         "barrier": MetadataFile(path=f"{root}/_barriers/{1:012d}", read=barrier, is_versioned=True),
         "note of a directory": MetadataFile(path=str(note), read=notes, nothing=()),
         "session": MetadataFile(

@@ -11,8 +11,12 @@ from tests.integration.shared_shells import SharedShells
 from tests.integration.stock_shell import StockShell
 
 # Dozens of JVMs that live for a minute: compiling their code well would cost more than it saves
-# (149 s of CPU for two modules of shells, 90 s so).
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# (149 s of CPU for two modules of shells, 90 s so). Of that kind of code there is room for 48 MB
+# unless more is asked for; a JVM that has used it up compiles nothing any more.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+)
 
 
 @pytest.fixture(scope="session")

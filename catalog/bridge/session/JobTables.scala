@@ -15,7 +15,7 @@ object JobTables {
       pathOf(table).flatMap(versions.get).fold[LogicalPlan](relation)(at(relation, _))
   }
 
-  private def pathOf(table: ManagedTable): Option[String] = table.reference.handle \ "path" match {
+  def pathOf(table: ManagedTable): Option[String] = table.reference.handle \ "path" match {
     case JString(path) => Some(path)
     case _ => None
   }

@@ -91,11 +91,10 @@ def plan_barrier(session: PlannerSession, request: PlanBarrier) -> PlannedBarrie
         warehouse = CatalogAccess.of(session, taker.job.sink.catalog).warehouse
         groups.setdefault(warehouse.root, []).append(taker)
         warehouses[warehouse.root] = warehouse
-    sinks = {one.job.path for one in listed if not one.status.is_over}
     taken = [
         turn
         for root, group in groups.items()
-        for turn in _taken(session, warehouses[root], group, sinks, now_ms)
+        for turn in _taken(session, warehouses[root], group, now_ms)
     ]
     rest = [
         one.job.interval_ms - now_ms % one.job.interval_ms
@@ -129,7 +128,6 @@ def _taken(
     session: PlannerSession,
     warehouse: Warehouse,
     takers: Sequence[_Taker],
-    sinks: set[str],
     now_ms: int,
 ) -> Iterable[TakenTurn]:
     looks = _Looks()
@@ -141,7 +139,7 @@ def _taken(
         # What has no work is at the barrier because of what was seen here, not before.
         looks = _Looks()
         busy = _with_work(session, takers, looks)
-        barrier = _cut(ledger, last, busy, sinks, looks, now_ms) if busy else None
+        barrier = _cut(ledger, last, busy, looks, now_ms) if busy else None
     idle = [taker for taker in takers if taker not in busy]
     working = {taker.job.path for taker in busy}
     after = {taker.job.id for taker in busy}
@@ -211,12 +209,12 @@ def _cut(
     ledger: Ledger,
     last: Barrier | None,
     takers: Sequence[_Taker],
-    sinks: set[str],
     looks: _Looks,
     now_ms: int,
 ) -> Barrier | None:
-    """A barrier of all roots that the jobs read; None if another cut was faster."""
-    paths = {path for taker in takers for path in taker.listed.status.sources or ()} - sinks
+    """A barrier of all that the jobs read and none of them writes; None if another was faster."""
+    paths = {path for taker in takers for path in taker.listed.status.sources or ()}
+    paths -= {taker.job.path for taker in takers}
     roots = {path: head for path in sorted(paths) if (head := looks.head(path)) is not None}
     reached = max(map(_last_barrier, takers))
     return ledger.extended(last, max(now_ms, reached + 1), roots)

@@ -25,6 +25,7 @@ from table_store.catalog.planner.jobs.keyed_difference import (
     keyed_differences,
     keyed_inserts,
 )
+from table_store.catalog.planner.jobs.registration import register_view
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.source_changes import why_not_readable
 from table_store.catalog.planner.jobs.standing import Standing
@@ -106,9 +107,10 @@ def advance(
             reached = written.snapshot.id
             if written.net is not None and snapshot is not None:
                 _hand_on(states, snapshot.id, reached, written.net)
-        _write_progress(standing, states, number, is_changed=written.snapshot is not None)
+        _write_progress(standing, states, number, written, reached)
     if sink.is_view:
         note_consumer(sink, query.sources)
+        register_view(sink, query.sources)
     return Refreshed(
         view=sink.name,
         barrier=number,
@@ -149,12 +151,13 @@ def check_definition(sink: Sink) -> None:
 
 
 def _write_progress(
-    standing: Standing, states: AggregateStates, barrier: int, *, is_changed: bool
+    standing: Standing, states: AggregateStates, barrier: int, written: Written, reached: int
 ) -> None:
     sink, table = standing.sink, standing.sink.table
     # Not the last snapshot's state, for it may be that of another epoch, which came next.
-    state = replace(standing.state, commit=barrier) if is_changed else standing.state
+    state = standing.state if written.snapshot is None else replace(standing.state, commit=barrier)
     done = Progress(barrier=barrier, followed=states.followed, sink=state)
+    done = done.after(standing.progress, snapshot=reached)
     write_progress(table.file_io, table.path, done, sink.job)
     if states.before.keys() != states.now.keys():
         states.forget_others()

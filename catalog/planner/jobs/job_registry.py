@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from table_store.catalog.errors import JobNotFoundError
 from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.planner.jobs.registration import forget_job
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import JobText, ListedJob
 
@@ -41,6 +42,7 @@ def stop_job(session: PlannerSession, job: str, *, drains: bool) -> ListedJob:
     if found.status.state is JobState.SUSPENDED:
         stopped = replace(found, status=found.status.ended(JobState.STOPPED))
         session.bridge.Jobs.note(found.job.id, stopped.text)
+        forget_job(session, found.job)
     elif not found.status.is_over:
         session.bridge.Jobs.stop(found.job.id, drains)
     return listed_job(session, found.job.id)

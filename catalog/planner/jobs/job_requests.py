@@ -21,6 +21,7 @@ from table_store.catalog.planner.jobs.epoch import Refreshed, advance
 from table_store.catalog.planner.jobs.epoch_record import error_text, recording
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
 from table_store.catalog.planner.jobs.job_sink import claim, give_back, noted, opened_sink, sink_of
+from table_store.catalog.planner.jobs.registration import forget_job, register_job
 from table_store.catalog.planner.jobs.scan_start import begin_late, late_start
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.step import Rule
@@ -109,6 +110,7 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     claim(session, job, sink)
     if start is not None:
         begin_late(sink, start)
+    register_job(session, job, query.sources, JobState.RUNNING)
     status = JobStatus(started_ms=_CLOCK.now_ms(), sources=query.sources, created=query.created)
     return StartedJob(
         id=job.id,
@@ -140,6 +142,10 @@ def advance_job(session: PlannerSession, request: AdvanceJob) -> AdvancedJob:
             status = status.ended(JobState.FINISHED)
     if status.is_over:
         give_back(session, job)
+    if status.state is JobState.SUSPENDED:
+        register_job(session, job, status.sources or (), status.state)
+    elif status.is_over:
+        forget_job(session, job)
     return AdvancedJob(
         listed=ListedJob(job=job, status=status).text,
         is_over=status.is_over,
@@ -221,6 +227,8 @@ def _followed(
     sink = replace(sink, is_shared=is_shared)
     with recording(session, sink, epoch.barrier, name=job.name) as record:
         query = insert_query(session, job.insert, pins)
+        if query.sources.keys() != (status.sources or {}).keys():
+            register_job(session, job, query.sources, status.state)
         done = advance(session, sink, query, is_full=is_full, barrier=epoch.barrier)
         record(done)
     status = replace(

@@ -29,7 +29,7 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.schema import StoredQuery, TableSchema
-from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.model.upkeep import RefreshPolicy
 from table_store.storage.file_store.table import FileStoreTable
 
@@ -53,11 +53,13 @@ def redefine(session: PlannerSession, view: Sink, stored: StoredQuery) -> None:
     snapshot, barrier = standing.snapshot, standing.next_barrier
     step = Step(Rule.FULL, "the query is another one")
     states = AggregateStates.of(view, query, None)
-    if not write_changes(session, states, snapshot, barrier, step).rows_changed:
-        _commit_nothing(view, barrier, 0 if snapshot is None else snapshot.id)
+    made = write_changes(session, states, snapshot, barrier, step).snapshot
+    if made is None:
+        made = _commit_nothing(view, barrier, 0 if snapshot is None else snapshot.id)
     change_schema(table, lambda old: replace(old, query=stored))
     state = replace(standing.state, commit=barrier)
     done = Progress(barrier=barrier, followed=states.followed, sink=state)
+    done = done.after(standing.progress, snapshot=made.id)
     write_progress(table.file_io, table.path, done, view.job)
     states.forget_others()
     if Standing.of(view).state != state:
@@ -121,7 +123,7 @@ def _ways_down(
             yield from _ways_down(session, analysed_query(session, other.schema), (*way, other))
 
 
-def _commit_nothing(view: Sink, barrier: int, read_snapshot_id: int) -> None:
+def _commit_nothing(view: Sink, barrier: int, read_snapshot_id: int) -> Snapshot:
     """A snapshot that has the rows of the one before."""
     outcome = view.table.committer().commit(
         (),
@@ -141,3 +143,4 @@ def _commit_nothing(view: Sink, barrier: int, read_snapshot_id: int) -> None:
             operation="REFRESH",
             reason="a refresh of the view was faster",
         )
+    return outcome.snapshot

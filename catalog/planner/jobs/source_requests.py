@@ -26,6 +26,7 @@ from table_store.catalog.planner.jobs.dependents import (
 )
 from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.redefinition import change_schema
+from table_store.catalog.planner.jobs.registration import forget_sink, register_view
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.names import namespace_requests, table_requests
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
@@ -96,6 +97,7 @@ def drop_table(session: PlannerSession, request: DropTable) -> bool:
     release_sources(access.qualified(record.identifier), access.warehouse.location(record))
     is_dropped = table_requests.drop_table(session, request)
     if is_dropped:
+        forget_sink(access.warehouse, access.warehouse.location(record))
         stop(session, access, stopped, fate)
     return is_dropped
 
@@ -108,13 +110,17 @@ def drop_namespace(session: PlannerSession, request: DropNamespace) -> bool:
     """
     access = CatalogAccess.of(session, request.catalog)
     stopped = []
+    locations = []
     namespace = request.namespace[0] if len(request.namespace) == 1 else None
     if namespace is not None and request.cascade and access.warehouse.find_namespace(namespace):
         for record in access.warehouse.records(namespace, (RelationKind.TABLE,)):
-            release_sources(access.qualified(record.identifier), access.warehouse.location(record))
+            locations.append(access.warehouse.location(record))
+            release_sources(access.qualified(record.identifier), locations[-1])
             stopped += _stopped_by_drop(session, access, record)
     is_dropped = namespace_requests.drop_namespace(session, request)
     if is_dropped:
+        for location in locations:
+            forget_sink(access.warehouse, location)
         stop(session, access, stopped, Fate.SUSPEND)
     return is_dropped
 
@@ -211,6 +217,7 @@ def _rename_consumer(
         release_sources(old, location)
         sink = Sink(relation=relation, access=access, table=table, schema=schema, job=JOB_OF_VIEW)
         note_consumer(sink, progress.followed.sources)
+        register_view(sink, progress.followed.sources)
 
 
 def _record(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from table_store.catalog.jobs.progress import (
+    BARRIERS_KEPT,
     PROGRESS_VERSION,
     Followed,
     Progress,
     SinkState,
+    Taken,
+    Track,
     read_progress,
     write_progress,
 )
@@ -27,6 +31,12 @@ PROGRESS = Progress(
         states={3: 12, 0: 0},
     ),
     sink=SinkState(commit=1_780_000_000_000, rollback=3),
+    track=Track(
+        (
+            Taken(barrier=1, snapshot=0, sources={"/w/default.db/a": 1, "/w/default.db/ü": 2}),
+            Taken(barrier=5, snapshot=3, sources={"/w/default.db/a": 7, "/w/default.db/ü": 0}),
+        )
+    ),
 )
 
 
@@ -43,6 +53,32 @@ def test_each_job_has_its_own(tmp_path: Path) -> None:
     assert read_progress(file_io, str(tmp_path), "insert:a/b:1") == PROGRESS
     assert read_progress(file_io, str(tmp_path), "insert:a/b:2") is None
     assert read_progress(file_io, str(tmp_path)) is None
+
+
+def test_a_track_has_the_last_barriers_over_the_same_tables() -> None:
+    track = Track()
+    for barrier in range(1, BARRIERS_KEPT + 3):
+        track = track.extended(Taken(barrier=barrier * 10, snapshot=barrier, sources={"/a": 1}))
+    assert len(track.taken) == BARRIERS_KEPT
+    assert track.last_until(29) is None
+    for barrier, snapshot in ((30, 3), (39, 3), (40, 4), (10_000, BARRIERS_KEPT + 2)):
+        found = track.last_until(barrier)
+        assert found is not None
+        assert found.snapshot == snapshot
+    other = Taken(barrier=5_000, snapshot=9, sources={"/a": 1, "/b": 1})
+    assert track.extended(other).taken == (other,)
+
+
+def test_progress_goes_on_from_the_same_tables_alone() -> None:
+    last = PROGRESS.track.taken
+    again = replace(PROGRESS, barrier=9).after(PROGRESS, snapshot=4)
+    assert again.track.taken[: len(last)] == last
+    assert again.track.taken[-1].barrier == 9
+    made_anew = replace(
+        PROGRESS.followed, created={**PROGRESS.followed.created, "/w/default.db/a": 1}
+    )
+    first = replace(PROGRESS, barrier=9, followed=made_anew).after(PROGRESS, snapshot=4)
+    assert [taken.barrier for taken in first.track.taken] == [9]
 
 
 def test_a_newer_version_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""What jobs leave in the registry of their warehouse: which tables hang together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob, sink_digest
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.jobs import Job
+from table_store.storage.kernel.errors import CorruptFileError
+
+_log = logging.getLogger(__name__)
+
+
+def registry_of(warehouse: Warehouse) -> JobRegistry:
+    """The registry of a warehouse."""
+    return JobRegistry(warehouse.file_io, warehouse.root)
+
+
+def register_view(view: Sink, sources: Iterable[str]) -> None:
+    """Register the job of a materialized view, which reads the tables in these directories."""
+    _register(
+        view.access.warehouse,
+        RegisteredJob(
+            id=sink_digest(view.table.path),
+            name=view.name,
+            commit_user=view.job,
+            sink=view.table.path,
+            sources=frozenset(sources),
+        ),
+    )
+
+
+def register_job(
+    session: PlannerSession, job: Job, sources: Iterable[str], state: JobState
+) -> None:
+    """Register a streaming INSERT."""
+    _register(
+        CatalogAccess.of(session, job.sink.catalog).warehouse,
+        RegisteredJob(
+            id=job.id,
+            name=job.name,
+            commit_user=job.commit_user,
+            sink=job.path,
+            sources=frozenset(sources),
+            state=state,
+        ),
+    )
+
+
+def forget_job(session: PlannerSession, job: Job) -> None:
+    """Forget a streaming INSERT that has ended, unless its table has another job by now."""
+    registry = registry_of(CatalogAccess.of(session, job.sink.catalog).warehouse)
+    try:
+        registry.remove(job.path, job=job.id)
+    except CorruptFileError as error:
+        _log.warning("job %s stays registered: %s", job.name, error)
+
+
+def forget_sink(warehouse: Warehouse, location: str) -> None:
+    """Forget the job of a table that was dropped."""
+    registry_of(warehouse).remove(location)
+
+
+def _register(warehouse: Warehouse, job: RegisteredJob) -> None:
+    registry = registry_of(warehouse)
+    try:
+        registry.register(job)
+    except CorruptFileError as error:
+        _log.warning("the registration of %s is written anew: %s", job.name, error)
+        registry.remove(job.sink)
+        registry.register(job)

@@ -1,0 +1,89 @@
+"""Which snapshots a statement reads of its tables, as the session and their catalogs want it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from table_store.catalog.bridge.shared_text import shared_name
+from table_store.catalog.meta_service.consistency import (
+    Consistency,
+    ConsistentReads,
+    Pinned,
+    barrier_number,
+)
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.planner.jobs.refresh import ledger_of
+from table_store.catalog.planner.jobs.registration import registry_of
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.consistency import ReadTogether
+from table_store.catalog.planner.protocol.handles import TableHandle
+from table_store.catalog.planner.protocol.relations import CatalogReference
+
+CONSISTENCY: Final = shared_name("read-consistency")
+BARRIER: Final = shared_name("read-barrier")
+_CATALOG_KEYS: Final = tuple(shared_name("catalog-consistency").split(","))
+
+
+def read_together(session: PlannerSession, request: ReadTogether) -> Mapping[str, str]:
+    """The versions of a statement's tables, by directory; those read as they are have none.
+
+    Raises:
+        InvalidOptionError: there is no such consistency or barrier.
+        NoCommonBarrierError: the tables have no barrier in common, or not the one that is set.
+    """
+    found: dict[str, str] = {}
+    groups: dict[tuple[str, Consistency], tuple[Warehouse, set[str]]] = {}
+    for table in request.tables:
+        if not isinstance(table.handle, TableHandle):
+            continue
+        catalog = table.relation.catalog
+        consistency = consistency_of(session, catalog)
+        warehouse = CatalogAccess.of(session, catalog).warehouse
+        _, paths = groups.setdefault((warehouse.root, consistency), (warehouse, set()))
+        paths.add(table.handle.path)
+    for (_, consistency), (warehouse, paths) in groups.items():
+        for pinned in pinned_tables(session, warehouse, sorted(paths), consistency):
+            found |= {path: str(at) for path, at in pinned.snapshots.items()}
+    return found
+
+
+def pinned_tables(
+    session: PlannerSession, warehouse: Warehouse, tables: Sequence[str], consistency: Consistency
+) -> list[Pinned]:
+    """The barriers at which a session reads tables, by directory; see `ConsistentReads.pinned`."""
+    text = session.conf(BARRIER)
+    number = None if text is None else barrier_number(text, key=BARRIER)
+    if number is None and consistency is Consistency.READ_UNCOMMITTED:
+        return []
+    reads = ConsistentReads(ledger_of(warehouse), registry_of(warehouse))
+    return reads.pinned(tables, consistency, barrier=number)
+
+
+def consistency_of(session: PlannerSession, catalog: CatalogReference) -> Consistency:
+    """What a session wants of a catalog's tables: its own setting, else the catalog's.
+
+    Raises:
+        InvalidOptionError: there is no such consistency.
+    """
+    text = session.conf(CONSISTENCY)
+    if text is not None:
+        return Consistency.of(text, key=CONSISTENCY)
+    for key in _CATALOG_KEYS:
+        if key in catalog.options:
+            where = f"spark.sql.catalog.{catalog.name}.{key}"
+            return Consistency.of(catalog.options[key], key=where)
+    return Consistency.READ_UNCOMMITTED
+
+
+def check_setting(key: str, value: str) -> None:
+    """Check what a session sets, if it is a setting of what it reads.
+
+    Raises:
+        InvalidOptionError: the key does not take the value.
+    """
+    if key == CONSISTENCY:
+        Consistency.of(value, key=key)
+    if key == BARRIER:
+        barrier_number(value, key=key)

@@ -1,0 +1,18 @@
+"""The request for the snapshots that a statement reads together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from table_store.catalog.planner.protocol.handles import TableReference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTogether:
+    """Which snapshots the tables of one statement have at one barrier.
+
+    The answer is by the tables' directories; those that are read as they are have none. The text is
+    that of a version.
+    """
+
+    tables: tuple[TableReference, ...]

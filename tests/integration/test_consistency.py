@@ -1,0 +1,197 @@
+"""Goal: a statement reads tables that hang together at one barrier, if it asks for that.
+
+The bank's chain is read while money moves: `transactions`, `credits`, `debits` and `balance` tell
+the same number of transfers at each barrier, and at no other moment.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+
+from table_store import jobs, open_table
+from table_store.storage.file_store.table import FileStoreTable
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session
+from tests.integration.streaming_mode import streaming
+from tests.servers.bank_transfers import VIEWS, random_transfers
+
+pytestmark = pytest.mark.spark
+
+READS = 10
+SEEN = """
+    SELECT (SELECT sum(amount) FROM transactions) AS moved,
+        (SELECT sum(credits) FROM credits) AS credited,
+        (SELECT sum(debits) FROM debits) AS debited,
+        (SELECT count(*) FROM balance b JOIN credits c USING (account) JOIN debits d USING (account)
+            WHERE b.balance <> c.credits - d.debits) AS wrong,
+        (SELECT sum(total) FROM total) AS total
+"""
+SINKS = {
+    "credits": "account INT NOT NULL, credits BIGINT, PRIMARY KEY (account) NOT ENFORCED",
+    "debits": "account INT NOT NULL, debits BIGINT, PRIMARY KEY (account) NOT ENFORCED",
+    "balance": "account INT NOT NULL, balance BIGINT, PRIMARY KEY (account) NOT ENFORCED",
+    "total": "total BIGINT",
+}
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("consistency"), OWN_NAME) as session:
+        yield session
+
+
+@pytest.fixture
+def namespace(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace of the test's own, which is the current one."""
+    name: str = request.function.__name__
+    spark.sql(f"CREATE NAMESPACE {name}")
+    spark.sql(f"USE {name}")
+    yield name
+    for key in ("table-store.consistency", "table-store.barrier"):
+        spark.sql(f"RESET '{key}'")
+
+
+def located(spark: SparkSession, namespace: str, table: str) -> FileStoreTable:
+    return open_table(f"{spark.conf.get('spark.sql.warehouse.dir')}/{namespace}.db/{table}")
+
+
+@contextmanager
+def reading(spark: SparkSession, consistency: str) -> Iterator[None]:
+    spark.sql(f"SET 'table-store.consistency' = '{consistency}'")
+    yield
+    spark.sql("RESET 'table-store.consistency'")
+
+
+@contextmanager
+def moving(transactions: FileStoreTable) -> Iterator[None]:
+    """Append transfers all the time."""
+    has_ended = threading.Event()
+    randomly = np.random.default_rng(1)
+
+    def move() -> None:
+        while not has_ended.wait(0.05):
+            transactions.append(timed(random_transfers(randomly, 100)))
+
+    thread = threading.Thread(target=move)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
+
+
+def timed(rows: pa.Table) -> pa.Table:
+    return rows.append_column("ts", pa.nulls(rows.num_rows, pa.timestamp("us")))
+
+
+def is_mixed(row: Row) -> bool:
+    return row.wrong != 0 or row.total != 0 or len({row.moved, row.credited, row.debited}) > 1
+
+
+def test_readers_of_a_running_chain_see_one_barrier(spark: SparkSession, namespace: str) -> None:
+    spark.sql(
+        "CREATE TABLE transactions "
+        "(id BIGINT, from_account INT, to_account INT, amount BIGINT, ts TIMESTAMP_NTZ)"
+    )
+    for name, columns in SINKS.items():
+        spark.sql(f"CREATE TABLE {name} ({columns})")
+    transactions = located(spark, namespace, "transactions")
+    first = timed(random_transfers(np.random.default_rng(0), 3_000))
+    transactions.append(first)
+    inserts = "".join(f"INSERT INTO {name} {query};" for name, query in VIEWS.items())
+    with streaming(spark, "50 ms"):
+        started = spark.sql(f"EXECUTE STATEMENT SET BEGIN {inserts} END").collect()
+    jobs.flush(spark, "total")
+    with moving(transactions):
+        newest = [spark.sql(SEEN).first() for _ in range(READS)]
+        for consistency in ("RepeatableRead", "read-committed"):
+            with reading(spark, consistency):
+                seen = [spark.sql(SEEN).first() for _ in range(READS)]
+            assert [row for row in seen if row is None or is_mixed(row)] == []
+            moved = [row.moved for row in seen if row is not None]
+            assert moved == sorted(moved)
+            assert moved[0] < moved[-1], "the barriers go on"
+    assert any(row is not None and is_mixed(row) for row in newest), "else nothing is proved"
+    for job in reversed(started):
+        assert jobs.stop_job(spark, job.job).state == "STOPPED"
+    transactions.append(first)
+    with reading(spark, "RepeatableRead"):
+        now = spark.sql(SEEN).first()
+    assert now is not None
+    assert [Row(now.moved)] == spark.sql("SELECT sum(amount) FROM transactions").collect()
+
+
+def test_a_barrier_that_is_set_answers_the_same_again(spark: SparkSession, namespace: str) -> None:
+    spark.sql("CREATE TABLE sales (id INT, n INT, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("INSERT INTO sales VALUES (1, 10), (2, 20)")
+    spark.sql("CREATE MATERIALIZED VIEW summed AS SELECT sum(n) AS n FROM sales")
+    spark.sql("CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS c FROM sales")
+    query = "SELECT s.n, c.c, (SELECT count(*) FROM sales) AS rows FROM summed s, counted c"
+    spark.sql("INSERT INTO sales VALUES (3, 30)")
+    first = spark.sql("REFRESH MATERIALIZED VIEW summed").first()
+    assert spark.sql(query).collect() == [Row(n=60, c=2, rows=3)]
+    with reading(spark, "RepeatableRead"):
+        assert spark.sql(query).collect() == [Row(n=30, c=2, rows=2)]
+        assert spark.table("summed").collect() == [Row(n=30)]
+        spark.sql("CREATE TABLE copied AS SELECT * FROM summed")
+        spark.sql("SELECT n FROM summed").createOrReplaceTempView("seen")
+        assert spark.sql("SELECT * FROM seen").collect() == [Row(n=30)]
+        assert spark.sql("SELECT * FROM copied").collect() == [Row(n=30)]
+        version = open_table(located(spark, namespace, "summed").path).latest_snapshot()
+        assert version is not None
+        newest = f"SELECT * FROM summed VERSION AS OF {version.id}"
+        assert spark.sql(newest).collect() == [Row(n=60)]
+    with reading(spark, "ReadCommitted"):
+        assert spark.sql("SELECT n FROM summed, (SELECT 1 FROM sales LIMIT 1)").first() == Row(n=60)
+        assert spark.sql(query).collect() == [Row(n=30, c=2, rows=2)]
+    second = spark.sql("REFRESH MATERIALIZED VIEW counted").first()
+    assert first is not None
+    assert second is not None
+    with reading(spark, "RepeatableRead"):
+        assert spark.sql(query).collect() == [Row(n=60, c=3, rows=3)]
+    spark.sql(f"SET 'table-store.barrier' = '{second.barrier}'")
+    for number in (4, 5):
+        spark.sql(f"INSERT INTO sales VALUES ({number}, 0)")
+        spark.sql("REFRESH MATERIALIZED VIEW counted")
+        assert spark.sql(query).collect() == [Row(n=60, c=3, rows=3)]
+    spark.sql(f"SET 'table-store.barrier' = '{first.barrier}'")
+    with pytest.raises(PySparkException, match=r"TABLE_STORE_NO_COMMON_BARRIER.*counted"):
+        spark.sql(query).collect()
+
+
+def test_what_a_statement_changes_is_never_an_old_snapshot(
+    spark: SparkSession, namespace: str
+) -> None:
+    spark.sql("CREATE TABLE t (id INT, n INT, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("INSERT INTO t VALUES (1, 10)")
+    spark.sql("CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS c FROM t")
+    spark.sql("INSERT INTO t VALUES (2, 20)")
+    with reading(spark, "RepeatableRead"):
+        assert spark.sql("SELECT * FROM t").count() == 1
+        spark.sql("UPDATE t SET n = n + 1 WHERE id = 2")
+        spark.sql("MERGE INTO t USING counted ON id = c + 1 WHEN MATCHED THEN UPDATE SET n = -c")
+        spark.sql("DELETE FROM t WHERE id IN (SELECT c FROM counted)")
+        assert spark.sql("SELECT * FROM t").count() == 1
+    assert spark.sql("SELECT * FROM t").collect() == [Row(id=2, n=-1)]
+    with reading(spark, "RepeatableRead"):
+        spark.sql("DELETE FROM t")
+    assert spark.sql("SELECT * FROM t").count() == 0
+
+
+def test_settings_that_mean_nothing_are_refused(spark: SparkSession, namespace: str) -> None:
+    with pytest.raises(PySparkException, match=r"INVALID_OPTION.*'RepeatableRead'"):
+        spark.sql("SET 'table-store.consistency' = 'Serializable'")
+    with pytest.raises(PySparkException, match=r"INVALID_OPTION.*number of a barrier"):
+        spark.sql("SET 'table-store.barrier' = 'yesterday'")
+    spark.sql("CREATE TABLE t (id INT)")
+    with reading(spark, "RepeatableRead"):
+        assert spark.sql("SELECT * FROM t").count() == 0

@@ -1,0 +1,51 @@
+"""Goal: the registry has one job for each table, and forgets only the one that it is asked to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
+from table_store.storage.file_io.resolve import file_io_for
+
+JOB = RegisteredJob(
+    id="a1", name="totals", commit_user="insert:totals:1", sink="/w/é", sources=frozenset({"/w/s"})
+)
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> JobRegistry:
+    return JobRegistry(file_io_for(str(tmp_path)), str(tmp_path))
+
+
+def test_a_table_has_one_job(registry: JobRegistry) -> None:
+    assert registry.all() == ()
+    registry.register(JOB)
+    other = replace(JOB, id="b2", sink="/w/t", state=JobState.SUSPENDED)
+    registry.register(other)
+    assert set(registry.all()) == {JOB, other}
+    later = replace(JOB, id="c3", sources=frozenset({"/w/s", "/w/t"}))
+    registry.register(later)
+    assert set(registry.all()) == {later, other}
+
+
+def test_a_job_that_another_one_has_followed_is_not_forgotten(registry: JobRegistry) -> None:
+    registry.register(JOB)
+    registry.remove(JOB.sink, job="b2")
+    assert registry.find(JOB.sink) == JOB
+    registry.remove(JOB.sink, job=JOB.id)
+    assert registry.find(JOB.sink) is None
+    registry.remove(JOB.sink)
+
+
+def test_nothing_is_written_where_nothing_has_changed(
+    registry: JobRegistry, tmp_path: Path
+) -> None:
+    registry.register(JOB)
+    (file,) = (tmp_path / "_jobs").iterdir()
+    before = file.stat().st_ino
+    registry.register(JOB)
+    assert file.stat().st_ino == before
