@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
@@ -121,6 +122,11 @@ class Ledger:
     warehouse: str
     ids: IdSource
     records_kept: int = RECORDS_KEPT
+
+    @classmethod
+    def of(cls, warehouse: Warehouse) -> Ledger:
+        """Return the ledger of a warehouse."""
+        return cls(warehouse.file_io, warehouse.root, warehouse.ids)
 
     def cut(self, now_ms: int, heads: Callable[[], Mapping[str, Head]]) -> Barrier:
         """Publish a new barrier, durable, and return it.

@@ -7,25 +7,22 @@ revision, or a job with another query, takes back.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
 
 from table_store.catalog.errors import NoCommonBarrierError
 from table_store.catalog.jobs.ledger import Barrier, Ledger
-from table_store.catalog.jobs.progress import Track, read_progress
-from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
-from table_store.catalog.meta_service.topology import Topology, snapshots_at
-from table_store.storage.file_store.model.errors import SnapshotNotFoundError
-from table_store.storage.file_store.model.snapshot import CommitKind
-from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import InvalidOptionError, MissingFileError, NotFoundError
-from table_store.storage.log_store.logged_table import open_logged
-
-_GONE: Final = (MissingFileError, NotFoundError)
-_log = logging.getLogger(__name__)
+from table_store.catalog.jobs.progress import Track
+from table_store.catalog.meta_service.observed_job import (
+    SameRows,
+    observed_jobs,
+    topology_of,
+    tracks_of,
+)
+from table_store.catalog.meta_service.registry import JobRegistry
+from table_store.catalog.meta_service.topology import snapshots_at
+from table_store.storage.kernel.errors import InvalidOptionError
 
 
 class Consistency(Enum):
@@ -100,8 +97,8 @@ class ConsistentReads:
             CorruptFileError: the registry or the ledger is damaged.
         """
         wanted = set(tables)
-        jobs, tracks = self._running()
-        components = Topology({job.sink: job.sources for job in jobs}).components
+        jobs = [one for one in observed_jobs(self.registry) if one.track.taken]
+        components, tracks = topology_of(jobs).components, tracks_of(jobs)
         groups = {components[table] for table in wanted if table in components}
         found = []
         for group in sorted(groups, key=min):
@@ -110,10 +107,24 @@ class ConsistentReads:
             found.append(self._pinned(read, needed, tracks, barrier))
         return found
 
+    def last_barrier(self, table: str | None) -> int:
+        """Return the last barrier at which all tables are valid that hang together with one.
+
+        Without it at which all tables of all jobs are.
+
+        Raises:
+            NoCommonBarrierError: there is none.
+            CorruptFileError: the registry or the ledger is damaged.
+        """
+        jobs = [one for one in observed_jobs(self.registry) if one.track.taken]
+        components = topology_of(jobs).components
+        tables = components.keys() if table is None else components.get(table, {table})
+        return self._pinned(set(tables), tables, tracks_of(jobs), None).barrier
+
     def _pinned(
         self, read: set[str], needed: Iterable[str], tracks: Mapping[str, Track], number: int | None
     ) -> Pinned:
-        same = _SameRows()
+        same = SameRows()
         tables = sorted(needed)
         found: Mapping[str, int] = {}
         newest: tuple[int, list[str]] | None = None
@@ -136,40 +147,3 @@ class ConsistentReads:
         barrier = self.ledger.get(number)
         if barrier is not None:
             yield barrier
-
-    def _running(self) -> tuple[list[RegisteredJob], dict[str, Track]]:
-        """The jobs that have had an epoch, with the barriers that they have taken, by table."""
-        jobs, tracks = [], {}
-        for job in self.registry.all():
-            try:
-                table = open_logged(job.sink)
-                progress = read_progress(table.file_io, job.sink, job.commit_user)
-            except _GONE:
-                _log.info("the table of job %s was dropped", job.name)
-                continue
-            if progress is not None and progress.track.taken:
-                jobs.append(job)
-                tracks[job.sink] = progress.track
-        return jobs, tracks
-
-
-class _SameRows:
-    """Whether only compactions are between two snapshots of a table; each is read once."""
-
-    def __init__(self) -> None:
-        self._tables: dict[str, FileStoreTable] = {}
-
-    def __call__(self, path: str, one: int, other: int) -> bool:
-        older, newer = sorted((one, other))
-        if older == 0:
-            return False
-        if path not in self._tables:
-            self._tables[path] = open_logged(path)
-        store = self._tables[path].snapshot_store
-        try:
-            return all(
-                store.get(number).commit_kind is CommitKind.COMPACT
-                for number in range(newer, older, -1)
-            )
-        except SnapshotNotFoundError:
-            return False

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
@@ -83,6 +84,11 @@ class JobRegistry:
 
     file_io: FileIO
     warehouse: str
+
+    @classmethod
+    def of(cls, warehouse: Warehouse) -> JobRegistry:
+        """Return the registry of a warehouse."""
+        return cls(warehouse.file_io, warehouse.root)
 
     def all(self) -> tuple[RegisteredJob, ...]:
         """Return all jobs; costs a list, and a read for each.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from table_store.catalog.planner import procedure_requests
 from table_store.catalog.planner.jobs import (
     barrier_requests,
     explain,
     job_requests,
     materialized_view_requests,
     pipeline_requests,
-    procedure_requests,
     source_requests,
 )
 from table_store.catalog.planner.meta_service import consistency_requests

@@ -21,6 +21,7 @@ _AWAIT_RESULT: Final = pa.schema([("jobs", pa.int64())])
 _FLUSH_RESULT: Final = pa.schema(
     [("table", pa.string()), ("job", pa.string()), ("barrier", pa.int64())]
 )
+_PIN_RESULT: Final = pa.schema([("barrier", pa.int64())])
 _HISTORY_RESULT: Final = pa.schema(
     [
         ("table", pa.string()),
@@ -77,6 +78,12 @@ def _epochs(context: ProcedureContext, table: ManagedTable) -> Iterator[dict[str
         yield {**shown, "table": name, "job": epoch.job or None, "barrier": epoch.barrier or None}
 
 
+def _pin(context: ProcedureContext, arguments: Arguments) -> pa.Table:
+    named = arguments.optional_text("table") is not None
+    barrier = context.pin(context.table(arguments) if named else None)
+    return pa.table([[barrier]], schema=_PIN_RESULT)
+
+
 JOB_PROCEDURES: Final = (
     Procedure(
         name="await_jobs",
@@ -95,6 +102,17 @@ JOB_PROCEDURES: Final = (
         ),
         result=_FLUSH_RESULT,
         run=_flush,
+    ),
+    Procedure(
+        name="pin",
+        description="Lets the session read one barrier until RESET 'table-store.barrier'.",
+        parameters=(
+            optional_parameter(
+                "table", STRING, "With what hangs together with it; by default the warehouse."
+            ),
+        ),
+        result=_PIN_RESULT,
+        run=_pin,
     ),
     Procedure(
         name="refresh_history",

@@ -43,6 +43,8 @@ class ProcedureContext:
         compact: does the work of `compact`, which may need a cluster.
         await_jobs: returns when no job of the program runs, with the number of jobs that did.
         flush: does the work of `flush`.
+        pin: lets the session read all tables that hang together with one, or all of the warehouse,
+            at the last barrier at which all of these are valid, and returns its number.
     """
 
     lifecycle: TableLifecycle
@@ -52,6 +54,7 @@ class ProcedureContext:
     compact: Compact
     await_jobs: Callable[[], int]
     flush: Flush
+    pin: Callable[[ManagedTable | None], int]
 
     def table(self, arguments: Arguments) -> ManagedTable:
         """Return the table that the argument `table` names."""

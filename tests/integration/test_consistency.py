@@ -187,6 +187,73 @@ def test_what_a_statement_changes_is_never_an_old_snapshot(
     assert spark.sql("SELECT * FROM t").count() == 0
 
 
+def by_name(spark: SparkSession, table: str) -> dict[str, Row]:
+    """The rows of a table about the topology that are of the current namespace."""
+    rows = spark.table(table).collect()
+    return {row.table_name: row for row in rows if "." not in row.table_name}
+
+
+def test_tables_tell_what_hangs_together(spark: SparkSession, namespace: str) -> None:
+    """With the example of FLIP-276, as it is printed."""
+    spark.sql("CREATE TABLE Table1 (id INT, n INT, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("INSERT INTO Table1 VALUES (1, 10)")
+    for view, source in (("summed", "Table1"), ("counted", "Table1"), ("doubled", "summed")):
+        spark.sql(f"CREATE MATERIALIZED VIEW {view} AS SELECT sum(id) AS id FROM {source}")
+    example = """
+        SELECT T.table_name
+         FROM __META_JOB_SOURCE S
+         JOIN __META_JOB_Sink T ON S.job_id=T.job_id
+         WHERE S.table_name='Table1'
+    """
+    assert {row.table_name for row in spark.sql(example).collect()} == {"counted", "summed"}
+    versions = by_name(spark, "__META_TABLE_VERSION")
+    assert versions.keys() == {"Table1", "counted", "doubled", "summed"}
+    assert versions["Table1"] == Row(table_name="Table1", version=1, table_type="Root")
+    assert versions["doubled"].table_type == "Intermediate"
+    spark.sql("INSERT INTO Table1 VALUES (2, 20)")
+    spark.sql("REFRESH MATERIALIZED VIEW counted")
+    delays = by_name(spark, "sys.table_delay")
+    late = {name: row for name, row in delays.items() if row.delay_ms > 0}
+    assert late.keys() == {"doubled", "summed"}
+    assert late["doubled"].delay_ms == late["summed"].delay_ms
+    jobs_of = by_name(spark, "sys.jobs")
+    assert late["doubled"].bottlenecks == [jobs_of["summed"].job_id]
+    assert {row.kind for row in jobs_of.values()} == {"materialized view"}
+    lineage = spark.sql(
+        "SELECT s.snapshot FROM sys.source_snapshot_lineage s JOIN sys.jobs j USING (job_id) "
+        "WHERE j.table_name = 'counted' ORDER BY s.barrier"
+    )
+    assert [row.snapshot for row in lineage.collect()] == [1, 2]
+    spark.sql("ALTER MATERIALIZED VIEW summed SUSPEND")
+    now = by_name(spark, "sys.jobs")
+    assert {name for name, row in now.items() if row.state == "SUSPENDED"} == {"summed"}
+    spark.sql("DROP TABLE doubled")
+    assert by_name(spark, "__META_ETL_SINK").keys() == {"counted", "summed"}
+    spark.sql("USE default")
+    assert {row.table_name for row in spark.table("sys.jobs").collect()} >= {
+        f"{namespace}.counted",
+        f"{namespace}.summed",
+    }
+
+
+def test_a_session_is_pinned(spark: SparkSession, namespace: str) -> None:
+    spark.sql("CREATE TABLE t (id INT, n INT, PRIMARY KEY (id) NOT ENFORCED)")
+    with pytest.raises(PySparkException, match="TABLE_STORE_NO_COMMON_BARRIER"):
+        spark.sql("CALL sys.pin('t')")
+    spark.sql("INSERT INTO t VALUES (1, 10)")
+    spark.sql("CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS c FROM t")
+    spark.sql("INSERT INTO t VALUES (2, 20)")
+    pinned = spark.sql("CALL sys.pin('t')").first()
+    assert pinned is not None
+    assert spark.sql("SELECT * FROM t").count() == 1
+    spark.sql("REFRESH MATERIALIZED VIEW counted")
+    assert spark.sql("SELECT c FROM counted").collect() == [Row(c=1)]
+    barriers = spark.sql("SELECT barrier FROM sys.barriers WHERE table_name = 't'").collect()
+    assert pinned.barrier == min(row.barrier for row in barriers)
+    spark.sql("RESET 'table-store.barrier'")
+    assert spark.sql("SELECT c FROM counted").collect() == [Row(c=2)]
+
+
 def test_settings_that_mean_nothing_are_refused(spark: SparkSession, namespace: str) -> None:
     with pytest.raises(PySparkException, match=r"INVALID_OPTION.*'RepeatableRead'"):
         spark.sql("SET 'table-store.consistency' = 'Serializable'")

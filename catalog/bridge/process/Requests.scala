@@ -56,7 +56,10 @@ object Requests {
 
   /** A loaded table; `handle` is the planner's description of it, which is opaque to the bridge. */
   case class TableReference(relation: RelationReference, handle: JValue) extends Record {
-    def isSystemTable: Boolean = handle \ "kind" == JString("SystemTableHandle")
+    def isSystemTable: Boolean = handle \ "kind" match {
+      case JString(kind) => kind == "SystemTableHandle" || kind == "TopologyTableHandle"
+      case _ => false
+    }
   }
 
   /** The column of change types that an INSERT names; it is appended to the name of the INSERT's table. */

@@ -15,7 +15,7 @@ from table_store.catalog.jobs.progress import read_progress
 from table_store.catalog.jobs.schedule import Schedule, Turn
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.jobs.job_sink import claim, is_note_due, noted, opened_sink
-from table_store.catalog.planner.jobs.refresh import head_of, ledger_of
+from table_store.catalog.planner.jobs.refresh import head_of
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import (
@@ -133,7 +133,7 @@ def _taken(
     looks = _Looks()
     busy = _with_work(session, takers, looks)
     barrier = None
-    ledger = ledger_of(warehouse)
+    ledger = Ledger.of(warehouse)
     while busy and barrier is None:
         last = ledger.latest()
         # What has no work is at the barrier because of what was seen here, not before.

@@ -11,7 +11,6 @@ from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.errors import UnsupportedQueryError, ViewRedefinedError
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
-from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.jobs.epoch import Refreshed, advance
 from table_store.catalog.planner.jobs.epoch_record import recording
 from table_store.catalog.planner.jobs.job_query import AS_THEY_ARE, JobQuery
@@ -49,7 +48,7 @@ def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refre
 
 
 def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refreshed]:
-    ledger = ledger_of(view.access.warehouse)
+    ledger = Ledger.of(view.access.warehouse)
     while True:
         last = ledger.latest()
         jobs = list(_jobs(session, view, seen=set()))
@@ -60,11 +59,6 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
             return _advanced(session, view, jobs, barrier, is_full=is_full)
         except ViewRedefinedError:
             view = replace(view, schema=view.table.schema)
-
-
-def ledger_of(warehouse: Warehouse) -> Ledger:
-    """The ledger of a warehouse."""
-    return Ledger(warehouse.file_io, warehouse.root, warehouse.ids)
 
 
 def analysed_query(

@@ -17,11 +17,6 @@ from table_store.storage.kernel.errors import CorruptFileError
 _log = logging.getLogger(__name__)
 
 
-def registry_of(warehouse: Warehouse) -> JobRegistry:
-    """The registry of a warehouse."""
-    return JobRegistry(warehouse.file_io, warehouse.root)
-
-
 def register_view(view: Sink, sources: Iterable[str]) -> None:
     """Register the job of a materialized view, which reads the tables in these directories."""
     _register(
@@ -55,7 +50,7 @@ def register_job(
 
 def forget_job(session: PlannerSession, job: Job) -> None:
     """Forget a streaming INSERT that has ended, unless its table has another job by now."""
-    registry = registry_of(CatalogAccess.of(session, job.sink.catalog).warehouse)
+    registry = JobRegistry.of(CatalogAccess.of(session, job.sink.catalog).warehouse)
     try:
         registry.remove(job.path, job=job.id)
     except CorruptFileError as error:
@@ -64,11 +59,11 @@ def forget_job(session: PlannerSession, job: Job) -> None:
 
 def forget_sink(warehouse: Warehouse, location: str) -> None:
     """Forget the job of a table that was dropped."""
-    registry_of(warehouse).remove(location)
+    JobRegistry.of(warehouse).remove(location)
 
 
 def _register(warehouse: Warehouse, job: RegisteredJob) -> None:
-    registry = registry_of(warehouse)
+    registry = JobRegistry.of(warehouse)
     try:
         registry.register(job)
     except CorruptFileError as error:

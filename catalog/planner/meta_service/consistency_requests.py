@@ -6,20 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from table_store.catalog.bridge.shared_text import shared_name
+from table_store.catalog.jobs.ledger import Ledger
 from table_store.catalog.meta_service.consistency import (
     Consistency,
     ConsistentReads,
     Pinned,
     barrier_number,
 )
+from table_store.catalog.meta_service.registry import JobRegistry
 from table_store.catalog.names.warehouse import Warehouse
-from table_store.catalog.planner.jobs.refresh import ledger_of
-from table_store.catalog.planner.jobs.registration import registry_of
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.consistency import ReadTogether
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.relations import CatalogReference
+from table_store.catalog.tables.lifecycle import ManagedTable
 
 CONSISTENCY: Final = shared_name("read-consistency")
 BARRIER: Final = shared_name("read-barrier")
@@ -57,8 +58,22 @@ def pinned_tables(
     number = None if text is None else barrier_number(text, key=BARRIER)
     if number is None and consistency is Consistency.READ_UNCOMMITTED:
         return []
-    reads = ConsistentReads(ledger_of(warehouse), registry_of(warehouse))
+    reads = ConsistentReads(Ledger.of(warehouse), JobRegistry.of(warehouse))
     return reads.pinned(tables, consistency, barrier=number)
+
+
+def pin(session: PlannerSession, warehouse: Warehouse, table: ManagedTable | None) -> int:
+    """Let a session read one barrier until it resets `BARRIER`, and return its number.
+
+    All tables are valid there that hang together with one; without it all tables of all jobs.
+
+    Raises:
+        NoCommonBarrierError: there is none, or there are no jobs.
+    """
+    reads = ConsistentReads(Ledger.of(warehouse), JobRegistry.of(warehouse))
+    number = reads.last_barrier(None if table is None else table.location)
+    session.set_conf(BARRIER, str(number))
+    return number
 
 
 def consistency_of(session: PlannerSession, catalog: CatalogReference) -> Consistency:

@@ -8,16 +8,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from table_store.catalog.definition.table_definition import columns_to_spark
-from table_store.catalog.names.identifier import SYSTEM_TABLE_SEPARATOR
+from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, SYSTEM_TABLE_SEPARATOR
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.names.changelog import describe_changes
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.changes import Changelog
-from table_store.catalog.planner.protocol.handles import Handle, SystemTableHandle
+from table_store.catalog.planner.protocol.handles import (
+    Handle,
+    SystemTableHandle,
+    TopologyTableHandle,
+)
 from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.protocol.tables import DescribedTable
 from table_store.catalog.shown.system_tables import SYSTEM_TABLES
+from table_store.catalog.shown.topology_tables import TOPOLOGY_NAMESPACE, topology_table
 from table_store.catalog.tables.lifecycle import ManagedTable
 from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS, ROW_KIND
 from table_store.storage.file_store.changes.change_split import ChangeMode
@@ -62,6 +67,25 @@ def system_table_name(
         where = session.namespace_in(access.name)
         return SystemTableName((where,), namespace[0], name.lower())
     return None
+
+
+def describe_topology_table(
+    session: PlannerSession, access: CatalogAccess, relation: RelationReference
+) -> DescribedTable | None:
+    """The description of `sys.jobs`, `__META_ETL_SINK` and the like; None for other names."""
+    if len(relation.namespace) > 1:
+        return None
+    namespace = relation.namespace[0] if relation.namespace else DEFAULT_NAMESPACE
+    table = topology_table(namespace, relation.name)
+    if table is None:
+        return None
+    is_of_all = namespace.lower() == TOPOLOGY_NAMESPACE
+    seen_from = session.namespace_in(access.name) if is_of_all else namespace
+    return _described(
+        f"{access.name}.{namespace}.{relation.name}",
+        SparkColumns(table.struct),
+        TopologyTableHandle(namespace=seen_from, table=table.name),
+    )
 
 
 def describe_system_table(

@@ -43,6 +43,7 @@ from table_store.catalog.planner.names.supposed_schema import supposed_schema
 from table_store.catalog.planner.names.system_relation import (
     SystemTableName,
     describe_system_table,
+    describe_topology_table,
     system_table_name,
 )
 from table_store.catalog.planner.process.session import PlannerSession
@@ -93,6 +94,8 @@ def load_table(session: PlannerSession, request: LoadTable) -> LoadedTable:
     if system is not None:
         return _load_system_table(session, relation, system)
     found = _find(session, access, relation)
+    if found is None and (topology := describe_topology_table(session, access, relation)):
+        return topology
     if change_type is not None and not isinstance(found, TableLifecycle):
         raise NotFoundError(kind="managed table", name=relation.name)
     return _load_found(access, found, replace(request, relation=relation), change_type)

@@ -43,6 +43,14 @@ class SystemTableHandle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopologyTableHandle:
+    """A table about the jobs of the warehouse, as it is seen in a namespace."""
+
+    namespace: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangelogHandle:
     """The changes of a table in a range.
 
@@ -70,7 +78,7 @@ class ChangelogHandle:
             raise ChangesNotAvailableError(table=table, asked=asked, available=available)
 
 
-Handle: TypeAlias = TableHandle | SystemTableHandle | ChangelogHandle
+Handle: TypeAlias = TableHandle | SystemTableHandle | TopologyTableHandle | ChangelogHandle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

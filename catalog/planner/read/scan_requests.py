@@ -8,11 +8,16 @@ from dataclasses import replace
 import pyarrow as pa
 
 from table_store.catalog.definition.table_definition import columns_from_spark
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.names.managed_table import ROW_COLUMN
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.catalog.planner.protocol.handles import ChangelogHandle, SystemTableHandle
+from table_store.catalog.planner.protocol.handles import (
+    ChangelogHandle,
+    SystemTableHandle,
+    TopologyTableHandle,
+)
 from table_store.catalog.planner.protocol.rows import ArrowRows
 from table_store.catalog.planner.protocol.scans import (
     AskedScan,
@@ -31,6 +36,7 @@ from table_store.catalog.planner.read.read_options import read_options
 from table_store.catalog.planner.read.read_task import ReadTask
 from table_store.catalog.planner.read.spark_predicate import necessary
 from table_store.catalog.shown.system_tables import SYSTEM_TABLES
+from table_store.catalog.shown.topology_tables import TOPOLOGY_TABLES, WarehouseTopology
 from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS
 from table_store.storage.file_store.scan.live_rows import LiveRowsReader, live_rows_id
 from table_store.storage.file_store.scan.pruning import conjuncts
@@ -56,6 +62,11 @@ def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | Arrow
     match asked.table.handle:
         case SystemTableHandle() as handle:
             return _system_rows(handle, asked)
+        case TopologyTableHandle() as handle:
+            warehouse = CatalogAccess.of(session, asked.table.relation.catalog).warehouse
+            topology = WarehouseTopology(warehouse, handle.namespace)
+            rows = TOPOLOGY_TABLES[handle.table].rows(topology)
+            return arrow_answer(rows.select(list(asked.columns)))
         case ChangelogHandle() as changes:
             return plan_changes(changes, asked)
     opened, columns = opened_table(asked.table), asked.columns

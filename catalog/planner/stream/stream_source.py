@@ -8,7 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_store.catalog.planner.names.managed_table import ROW_COLUMN
-from table_store.catalog.planner.protocol.handles import ChangelogHandle, SystemTableHandle
+from table_store.catalog.planner.protocol.handles import (
+    ChangelogHandle,
+    TableHandle,
+)
 from table_store.catalog.planner.protocol.scans import AskedScan
 from table_store.catalog.planner.read.read_options import read_options
 from table_store.catalog.planner.stream.stream_limits import Amount, ReadLimits
@@ -58,7 +61,7 @@ class StreamSource:
     def of(cls, scan: AskedScan) -> StreamSource:
         """Return the source of a request."""
         handle = scan.table.handle
-        assert not isinstance(handle, SystemTableHandle), "these cannot be read as streams"
+        assert isinstance(handle, TableHandle | ChangelogHandle), "no others are read as streams"
         table = open_logged(handle.path)
         schema = table.schema_store.get(handle.schema_id)
         return cls(

@@ -44,6 +44,7 @@ class Session:
             compact=self._compact,
             await_jobs=lambda: 0,
             flush=lambda _: [],
+            pin=lambda _: 0,
         )
 
     def _compact(self, table: ManagedTable, partition: Mapping[str, str]) -> Mapping[str, int]:

@@ -9,6 +9,7 @@ from functools import partial
 from table_store.catalog.definition.sql_literal import string_literal
 from table_store.catalog.errors import ProcedureNotFoundError
 from table_store.catalog.planner.jobs.flush import flush
+from table_store.catalog.planner.meta_service.consistency_requests import pin
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.procedures import (
@@ -79,6 +80,7 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
         compact=compact,
         await_jobs=lambda: int(session.bridge.Jobs.awaitAll()),
         flush=partial(flush, session, request.procedure.catalog),
+        pin=partial(pin, session, access.warehouse),
     )
     rows = procedure.call(context, request.arguments)
     fields = tuple(StructField(name=f.name, type=from_arrow(f.type)) for f in rows.schema)

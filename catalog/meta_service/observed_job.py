@@ -1,0 +1,103 @@
+"""The jobs of a warehouse as storage shows them: what each has followed, and whether it goes on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.jobs.progress import JOB_OF_VIEW, Progress, Track, read_progress
+from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
+from table_store.catalog.meta_service.topology import Topology
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
+from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import MissingFileError, NotFoundError
+from table_store.storage.log_store.logged_table import open_logged
+
+_GONE = (MissingFileError, NotFoundError)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedJob:
+    """A job, the table that it writes, and how far it has come; None before its first epoch."""
+
+    job: RegisteredJob
+    table: FileStoreTable
+    progress: Progress | None
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it keeps a materialized view; else it is a streaming INSERT."""
+        return self.job.commit_user == JOB_OF_VIEW
+
+    @property
+    def state(self) -> JobState:
+        """RUNNING or SUSPENDED; whether a running INSERT's program still lives is not known."""
+        if self.is_view and self.table.schema.upkeep.is_suspended:
+            return JobState.SUSPENDED
+        return self.job.state
+
+    @property
+    def track(self) -> Track:
+        """The barriers that it has taken."""
+        return Track() if self.progress is None else self.progress.track
+
+
+def observed_jobs(registry: JobRegistry) -> list[ObservedJob]:
+    """Return the registered jobs whose tables are there; costs a read or two for each.
+
+    Raises:
+        CorruptFileError: the registry is damaged.
+        FormatVersionError: a newer version of the table store wrote a file.
+    """
+    found = []
+    for job in registry.all():
+        try:
+            table = open_logged(job.sink)
+            progress = read_progress(table.file_io, job.sink, job.commit_user)
+        except _GONE:
+            _log.info("the table of job %s was dropped", job.name)
+            continue
+        found.append(ObservedJob(job, table, progress))
+    return found
+
+
+def topology_of(jobs: Iterable[ObservedJob]) -> Topology:
+    """Return the tables that jobs connect."""
+    return Topology({one.job.sink: one.job.sources for one in jobs})
+
+
+def tracks_of(jobs: Iterable[ObservedJob]) -> Mapping[str, Track]:
+    """Return what jobs have taken, by the tables that they write."""
+    return {one.job.sink: one.track for one in jobs}
+
+
+class SameRows:
+    """Whether only compactions are between two snapshots of a table; costs a read for each."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, FileStoreTable] = {}
+
+    def __call__(self, path: str, one: int, other: int) -> bool:
+        """Return whether a table, by its directory, has the same rows in both snapshots."""
+        return one == other or self.first_change(path, min(one, other), max(one, other)) is None
+
+    def first_change(self, path: str, older: int, newer: int) -> int | None:
+        """Return when rows have changed behind a snapshot first, ms since 1970; None if never.
+
+        What has expired counts as changed, in 1970.
+        """
+        if path not in self._tables:
+            self._tables[path] = open_logged(path)
+        store = self._tables[path].snapshot_store
+        try:
+            for number in range(older + 1, newer + 1):
+                snapshot = store.get(number)
+                if snapshot.commit_kind is not CommitKind.COMPACT:
+                    return snapshot.time_ms
+        except SnapshotNotFoundError:
+            return 0
+        return None

@@ -1,0 +1,264 @@
+"""Tables about the topology of a warehouse: `sys.jobs`, `__META_ETL_SOURCE` and so on.
+
+The names that begin with `__META` and their columns are those of FLIP-276 ("Query consistency
+information"); its example calls two of them otherwise, so these are other names of the same.
+Tables are called by their names as far as the namespace in which the table is read leaves out
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from table_store.catalog.jobs.history import read_histories
+from table_store.catalog.jobs.ledger import Ledger
+from table_store.catalog.meta_service.delay import delays
+from table_store.catalog.meta_service.observed_job import ObservedJob, observed_jobs
+from table_store.catalog.meta_service.registry import JobRegistry
+from table_store.catalog.names.name_record import RelationKind
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.storage.kernel.arrow_types import from_arrow
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.types import StructField, StructType
+
+Row: TypeAlias = dict[str, Any]
+
+_TEXT: Final = pa.string()
+_LONG: Final = pa.int64()
+_TIME: Final = pa.timestamp("us", "UTC")
+
+
+@dataclass(frozen=True)
+class WarehouseTopology:
+    """The jobs of a warehouse, as somebody sees them whose namespace is `namespace`."""
+
+    warehouse: Warehouse
+    namespace: str
+
+    @cached_property
+    def jobs(self) -> list[ObservedJob]:
+        """All registered jobs, by the names of their tables."""
+        found = observed_jobs(JobRegistry.of(self.warehouse))
+        return sorted(found, key=lambda one: self.name_of(one.job.sink))
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The barriers."""
+        return Ledger.of(self.warehouse)
+
+    def name_of(self, path: str) -> str:
+        """Return the name of a table by its directory; the directory if it has none any more."""
+        return self._names.get(path, path)
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        found = {}
+        for namespace in self.warehouse.namespaces():
+            for record in self.warehouse.records(namespace, (RelationKind.TABLE,)):
+                name = record.identifier.name
+                is_here = namespace == self.namespace
+                found[self.warehouse.location(record)] = name if is_here else f"{namespace}.{name}"
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyTable:
+    """One kind of table: its columns, and the function that makes its rows."""
+
+    name: str
+    schema: pa.Schema
+    _rows: Callable[[WarehouseTopology], Iterable[Row]]
+
+    @property
+    def struct(self) -> str:
+        """The columns as the JSON of Spark's StructType."""
+        fields = tuple(StructField(name=f.name, type=from_arrow(f.type)) for f in self.schema)
+        return json.dumps(StructType(fields).to_json())
+
+    def rows(self, topology: WarehouseTopology) -> pa.Table:
+        """Return all rows.
+
+        Raises:
+            CorruptFileError: the registry or the ledger is damaged.
+        """
+        return pa.Table.from_pylist(list(self._rows(topology)), schema=self.schema)
+
+
+def _sources(topology: WarehouseTopology) -> Iterable[Row]:
+    for one in topology.jobs:
+        for path in sorted(one.job.sources):
+            yield {"job_id": one.job.id, "table_name": topology.name_of(path)}
+
+
+def _sinks(topology: WarehouseTopology) -> Iterable[Row]:
+    for one in topology.jobs:
+        yield {"job_id": one.job.id, "table_name": topology.name_of(one.job.sink)}
+
+
+def _versions(topology: WarehouseTopology) -> Iterable[Row]:
+    """The snapshot of the newest barrier of each table; NULL before there was one."""
+    sinks = {one.job.sink for one in topology.jobs}
+    last = topology.ledger.latest()
+    roots = {path for one in topology.jobs for path in one.job.sources} - sinks
+    for path in sorted(roots, key=topology.name_of):
+        known = None if last is None else last.roots.get(path)
+        version = None if known is None else known.head.snapshot
+        yield {"table_name": topology.name_of(path), "version": version, "table_type": "Root"}
+    for one in topology.jobs:
+        yield {
+            "table_name": topology.name_of(one.job.sink),
+            "version": one.track.taken[-1].snapshot if one.track.taken else None,
+            "table_type": "Intermediate",
+        }
+
+
+def _jobs(topology: WarehouseTopology) -> Iterable[Row]:
+    for one in topology.jobs:
+        taken = one.track.taken[-1] if one.track.taken else None
+        yield {
+            "job_id": one.job.id,
+            "job_name": one.job.name,
+            "kind": "materialized view" if one.is_view else "streaming INSERT",
+            "table_name": topology.name_of(one.job.sink),
+            "state": one.state.value,
+            "barrier": None if taken is None else taken.barrier,
+            "snapshot": None if taken is None else taken.snapshot,
+        }
+
+
+def _barriers(topology: WarehouseTopology) -> Iterable[Row]:
+    for barrier in topology.ledger.newest_first():
+        for path, root in sorted(barrier.roots.items()):
+            if root.position == barrier.position:
+                yield {
+                    "barrier": barrier.number,
+                    "table_name": topology.name_of(path),
+                    "snapshot": root.head.snapshot,
+                }
+
+
+def _source_lineage(topology: WarehouseTopology) -> Iterable[Row]:
+    for one in topology.jobs:
+        for taken in one.track.taken:
+            for path, snapshot in sorted(taken.sources.items()):
+                yield {
+                    "job_id": one.job.id,
+                    "barrier": taken.barrier,
+                    "table_name": topology.name_of(path),
+                    "snapshot": snapshot,
+                }
+
+
+def _sink_lineage(topology: WarehouseTopology) -> Iterable[Row]:
+    for one in topology.jobs:
+        for taken in one.track.taken:
+            yield {
+                "job_id": one.job.id,
+                "barrier": taken.barrier,
+                "table_name": topology.name_of(one.job.sink),
+                "snapshot": taken.snapshot,
+            }
+
+
+def _progress(topology: WarehouseTopology) -> Iterable[Row]:
+    for one in topology.jobs:
+        for epoch in read_histories(one.table.file_io, one.job.sink):
+            if (epoch.job or None) == (None if one.is_view else one.job.name):
+                yield {
+                    "job_id": one.job.id,
+                    "barrier": epoch.barrier or None,
+                    "started": (epoch.ended_ms - epoch.milliseconds) * 1000,
+                    "finished": epoch.ended_ms * 1000,
+                    "milliseconds": epoch.milliseconds,
+                    "rows_read": epoch.rows_read,
+                    "rows_changed": epoch.rows_changed,
+                    "error": epoch.error,
+                }
+
+
+def _delays(topology: WarehouseTopology) -> Iterable[Row]:
+    now_ms = topology.warehouse.clock.now_ms()
+    for delay in delays(topology.jobs, topology.ledger, now_ms):
+        yield {
+            "table_name": topology.name_of(delay.job.job.sink),
+            "job_id": delay.job.job.id,
+            "barrier": delay.barrier,
+            "delay_ms": delay.delay_ms,
+            "bottlenecks": [one.job.id for one in delay.bottlenecks],
+        }
+
+
+_LINEAGE: Final = pa.schema(
+    {"job_id": _TEXT, "barrier": _LONG, "table_name": _TEXT, "snapshot": _LONG}
+)
+_EDGE: Final = pa.schema({"job_id": _TEXT, "table_name": _TEXT})
+
+_PROGRESS: Final = pa.schema(
+    {
+        "job_id": _TEXT,
+        "barrier": _LONG,
+        "started": _TIME,
+        "finished": _TIME,
+        "milliseconds": _LONG,
+        "rows_read": _LONG,
+        "rows_changed": _LONG,
+        "error": _TEXT,
+    }
+)
+_JOBS: Final = pa.schema(
+    {
+        "job_id": _TEXT,
+        "job_name": _TEXT,
+        "kind": _TEXT,
+        "table_name": _TEXT,
+        "state": _TEXT,
+        "barrier": _LONG,
+        "snapshot": _LONG,
+    }
+)
+_DELAYS: Final = pa.schema(
+    {
+        "table_name": _TEXT,
+        "job_id": _TEXT,
+        "barrier": _LONG,
+        "delay_ms": _LONG,
+        "bottlenecks": pa.list_(_TEXT),
+    }
+)
+_BARRIERS: Final = pa.schema({"barrier": _LONG, "table_name": _TEXT, "snapshot": _LONG})
+_VERSIONS: Final = pa.schema({"table_name": _TEXT, "version": pa.int32(), "table_type": _TEXT})
+
+TOPOLOGY_NAMESPACE: Final = "sys"
+TOPOLOGY_TABLES: Final[Mapping[str, TopologyTable]] = FrozenMap(
+    (table.name, table)
+    for table in (
+        TopologyTable("__META_ETL_SOURCE", _EDGE, _sources),
+        TopologyTable("__META_ETL_SINK", _EDGE, _sinks),
+        TopologyTable("__META_TABLE_VERSION", _VERSIONS, _versions),
+        TopologyTable("jobs", _JOBS, _jobs),
+        TopologyTable("barriers", _BARRIERS, _barriers),
+        TopologyTable("source_snapshot_lineage", _LINEAGE, _source_lineage),
+        TopologyTable("sink_snapshot_lineage", _LINEAGE, _sink_lineage),
+        TopologyTable("job_progress", _PROGRESS, _progress),
+        TopologyTable("table_delay", _DELAYS, _delays),
+    )
+)
+"""All of them by name; those in lower case are in the namespace `sys`, the others in every one."""
+
+_ALIASES: Final = FrozenMap(
+    {"__META_JOB_SOURCE": "__META_ETL_SOURCE", "__META_JOB_SINK": "__META_ETL_SINK"}
+)
+
+
+def topology_table(namespace: str, name: str) -> TopologyTable | None:
+    """Return the table of a name in a namespace; None if it is an ordinary name."""
+    if namespace.lower() == TOPOLOGY_NAMESPACE:
+        return TOPOLOGY_TABLES.get(name.lower())
+    upper = name.upper()
+    return TOPOLOGY_TABLES.get(_ALIASES.get(upper, upper))
