@@ -100,7 +100,7 @@ class In(Predicate):
         listed = [value for value in literals if not _is_nan(value)]
         if any(pa.types.is_floating(value.type) and value.as_py() == 0 for value in listed):
             listed += [pa.scalar(0.0), pa.scalar(-0.0)]  # one value to Spark, but two to `is_in`
-        found = field.isin(pa.array(listed))
+        found = field.isin(_array(listed))
         if any(map(_is_nan, literals)):
             found = found | pc.is_nan(field)
         # `is_in` is false for NULL, where SQL says unknown; the two differ under a NOT.
@@ -263,6 +263,13 @@ def _literal(value: Value, data_type: pa.DataType | None) -> pa.Scalar:
     if pa.types.is_date32(data_type):
         return scalar.cast(pa.int32()).cast(data_type)
     return scalar.cast(data_type) if pa.types.is_temporal(data_type) else scalar
+
+
+def _array(scalars: Sequence[pa.Scalar]) -> pa.Array:
+    """All of them in one type; each decimal has come with as many digits as it needs."""
+    if any(pa.types.is_decimal(scalar.type) for scalar in scalars):
+        return pa.array([scalar.as_py() for scalar in scalars])
+    return pa.array(scalars)
 
 
 def _is_nan(scalar: pa.Scalar) -> bool:

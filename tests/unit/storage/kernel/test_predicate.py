@@ -71,6 +71,8 @@ def kept(predicate: Predicate) -> list[int]:
         (In("f", (NAN, 1.0)), [0, 3]),
         (In("s", ("a", "b")), [1, 3]),
         (In("d", (dt.date(2020, 1, 1),)), [0]),
+        (In("n", (Decimal("1.50"), Decimal("12.00"), Decimal("2.0"))), [0, 1]),
+        (In("n", (Decimal("1.505"), 2)), [1]),
         (StartsWith("s", "a"), [0, 1]),
         (Not(StartsWith("s", "a")), [3, 4]),
         (IsNull("s"), [2]),
