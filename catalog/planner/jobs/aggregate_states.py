@@ -27,7 +27,7 @@ from table_store.catalog.planner.protocol.handles import TableHandle, TableRefer
 from table_store.catalog.planner.protocol.json_form import to_json
 from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.write_requests import write_with
-from table_store.storage.file_store.model.errors import SnapshotNotFoundError
+from table_store.storage.file_store.model.errors import CommitConflictError, SnapshotNotFoundError
 from table_store.storage.file_store.model.schema import new_schema
 from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.table import FileStoreTable
@@ -192,10 +192,21 @@ class AggregateStates:
         """Take back what an epoch wrote whose sink did not follow; return the snapshot without it.
 
         What another epoch that is under way writes after that snapshot is a conflict.
+
+        Raises:
+            CommitConflictError: it wrote into an empty table.
         """
         latest, snapshots = table.latest_snapshot(), table.snapshot_store
         later = range(snapshot_id + 1, 1 if latest is None else latest.id + 1)
         if any(snapshots.get(at).commit_kind is not CommitKind.COMPACT for at in later):
+            if not snapshot_id:
+                # It was empty a moment ago (`_is_there`), so the epoch is under way.
+                raise CommitConflictError(
+                    table=self.sink.name,
+                    snapshot_id=None,
+                    operation="REFRESH",
+                    reason="another refresh is under way",
+                )
             # By another user each time: a user's statement takes effect once.
             user = table.ids.unique()
             return table.committer().rollback(snapshot_id, commit_user=user).snapshot
