@@ -82,6 +82,22 @@ def test_a_script_that_fails_ends_its_jobs(shell: StockShell) -> None:
     equal_in_time(shell)
 
 
+def test_a_script_does_not_stay_for_temporary_tables(shell: StockShell) -> None:
+    sql = f"""
+    CREATE TEMPORARY TABLE mine (v INT, f INT);
+    SET 'execution.checkpointing.interval' = '200 ms';
+    INSERT INTO mine {QUERY};
+    CALL sys.flush();
+    SET 'execution.runtime-mode' = 'batch';
+    SELECT 'rows', count(*) FROM mine;
+    """
+    ((count,),) = shell.ok(f"SELECT count(*) FROM ({QUERY})")
+    with JobScript(shell.folder, sql, "temporary") as script:
+        assert script.process.wait(120) == 0, script.errors
+        assert f"rows\t{count}" in script.output
+    assert not list((shell.folder / "spark-warehouse" / "_temporary").iterdir())
+
+
 def test_a_killed_driver_resumes(shell: StockShell) -> None:
     """In the middle of epochs, twice; in the end nothing is lost and nothing doubled."""
     shell.ok("INSERT INTO b VALUES (0, 30), (2, 31)")

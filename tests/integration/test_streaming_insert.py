@@ -404,3 +404,50 @@ def test_jobs_in_python_and_in_sparks_pages(spark: SparkSession) -> None:
     wanted = f"table_store.default.p_bag at barrier {barrier}"
     assert any(wanted in str(description) for description in described), described
     assert jobs.await_jobs(spark, job)[0].state == "STOPPED"
+
+
+def test_a_temporary_table_is_a_sink_of_its_session(spark: SparkSession) -> None:
+    """The table that it hides stays as it is; a job ends when its table goes."""
+    make_sources(spark, "t")
+    session = spark.newSession()
+    session.sql("CREATE TABLE t_hidden AS SELECT 7 AS v, 7 AS n, 7 AS s")
+    columns = "v INT NOT NULL, n BIGINT, s BIGINT, PRIMARY KEY (v)"
+    session.sql(f"CREATE TEMPORARY TABLE t_hidden ({columns})")
+    session.sql("CREATE TEMPORARY TABLE t_bag (id INT, f INT)")
+    started = [
+        insert(session, f"INSERT INTO t_hidden {KEYED.format('t')}"),
+        insert(session, f"INSERT INTO t_bag {BAG.format('t')}"),
+    ]
+    spark.sql("DELETE FROM t_a WHERE id = 2")
+    spark.sql("INSERT INTO t_b VALUES (0, 10)")
+    spark.sql("CALL sys.flush()")
+    session.sql("INSERT INTO t_bag VALUES (100, 100)")
+    spark.sql("UPDATE t_a SET v = 1 WHERE id = 0")
+    for job in started:
+        assert drained(spark, job).state == "FINISHED"
+    assert bag(session.table("t_hidden")) == bag(spark.sql(KEYED.format("t")))
+    others = session.sql(f"{BAG.format('t')} UNION ALL SELECT 100, 100")
+    assert bag(session.table("t_bag")) == bag(others)
+    assert bag(spark.table("t_hidden")) == bag(spark.sql("SELECT 7 AS v, 7 AS n, 7 AS s"))
+    again = insert(session, f"INSERT INTO t_bag {BAG.format('t')}")
+    session.sql("DROP TEMPORARY TABLE t_bag")
+    spark.sql("INSERT INTO t_b VALUES (1, 13)")
+    with unlogged_errors():
+        spark.sql("CALL sys.await_jobs()")
+    (gone,) = [row for row in spark.sql("SHOW JOBS").collect() if row.job == again]
+    assert (gone.state, "t_bag" in gone.error) == ("FAILED", True)
+
+
+def test_a_query_that_names_a_temporary_table(spark: SparkSession) -> None:
+    """Its job would read the permanent table that is hidden."""
+    session = spark.newSession()
+    session.sql("CREATE TABLE h_hidden AS SELECT 1 AS v")
+    session.sql("CREATE TABLE h_sink (v INT)")
+    session.sql("CREATE MATERIALIZED VIEW h_view AS SELECT v FROM h_hidden")
+    session.sql("CREATE TEMPORARY TABLE h_hidden AS SELECT 2 AS v")
+    query = "SELECT v FROM h_hidden"
+    with streaming(session):
+        assert "h_hidden, a temporary table" in refused(session, f"INSERT INTO h_sink {query}")
+    for statement in ("CREATE MATERIALIZED VIEW h_other", "ALTER MATERIALIZED VIEW h_view"):
+        assert "h_hidden, a temporary table" in refused(session, f"{statement} AS {query}")
+    assert bag(session.table("h_view")) == bag(session.sql("SELECT 1 AS v"))

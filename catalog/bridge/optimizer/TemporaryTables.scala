@@ -82,8 +82,10 @@ object SessionEnds extends SparkListener with Logging {
 
   private def end(ended: Maker => Boolean): Unit = for (maker <- makers.asScala.filter(ended)) {
     makers.remove(maker)
-    try maker.session.withActive(PlannerProcess.ask(Requests.EndSession()))
-    catch {
+    try {
+      Jobs.endWith(maker.session)
+      maker.session.withActive(PlannerProcess.ask(Requests.EndSession()))
+    } catch {
       case NonFatal(error) => logWarning("temporary tables of an ended session stay until the process ends", error)
     }
   }

@@ -178,6 +178,7 @@ object Answers {
     val commitUser = member[String]("commitUser")
     val listed = member[String]("listed")
     val waits = member[Boolean]("waits")
+    val isTemporary = member[Boolean]("isTemporary")
   }
   class TakenTurn(json: JValue) extends Answer(json) {
     val job = member[String]("job")

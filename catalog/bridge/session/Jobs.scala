@@ -15,6 +15,9 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) {
   val id: String = started.id
   val name: String = started.name
   val commitUser: String = started.commitUser
+
+  /** The session that it ends with, because its table is one of that session. */
+  val endsWith: Option[String] = if (started.isTemporary) Some(user.sessionUUID) else None
   private val context = session.sparkContext
   private val over = new CountDownLatch(1)
   private val lookMs = 1000L
@@ -81,6 +84,10 @@ object Jobs {
     tell(job, if (drains) Requests.JobCommand.drain else Requests.JobCommand.stop)
     job.await()
   }
+
+  /** Ends the jobs that write temporary tables of a session. */
+  def endWith(session: classic.SparkSession): Unit =
+    running.filter(_.endsWith.contains(session.sessionUUID)).foreach(job => stop(job.id, drains = false))
 
   /** Keeps how an ended job is from now on. */
   def note(id: String, listed: String): Unit = jobs.find(_.id == id).foreach(_.listed = listed)

@@ -9,7 +9,8 @@ import org.apache.spark.util.Utils
 import sun.misc.Signal
 
 /** What becomes of jobs when their program ends. `spark-sql -f` stays until its jobs have ended or it is told to
-  * stop; a script of which a statement has failed and every other program stop them. */
+  * stop, but for those that write temporary tables; a script of which a statement has failed and every other program
+  * stop them. */
 object JobsAtExit {
 
   /** Before Spark's own hooks, of which the first stops the context with priority 50. */
@@ -37,12 +38,14 @@ object JobsAtExit {
       hasEnded = true
       val running = Jobs.running
       val hasFailed = isScript && exitCode != 0
-      if ((!isScript || hasFailed) && running.nonEmpty) {
-        val names = running.map(_.name).mkString(", ")
+      val (temporary, others) = running.partition(_.endsWith.isDefined)
+      temporary.foreach(Jobs.tell(_, Requests.JobCommand.stop))
+      if ((!isScript || hasFailed) && others.nonEmpty) {
+        val names = others.map(_.name).mkString(", ")
         val reason = if (hasFailed) "A statement of the script has failed. " else ""
         System.err.println(
           s"${reason}Ends with this program: job $names. The same INSERT with the same 'pipeline.name' resumes.")
-        running.foreach(Jobs.tell(_, Requests.JobCommand.stop))
+        others.foreach(Jobs.tell(_, Requests.JobCommand.stop))
       }
       Jobs.awaitAll()
     }

@@ -74,8 +74,11 @@ object StoredQueries {
   def sessionOf(user: classic.SparkSession, query: Requests.StoredQuery): classic.SparkSession = {
     val session = besides(user)
     query.settings.foreach { case (key, value) => session.sessionState.conf.setConfString(key, value) }
-    session.sessionState.catalogManager.setCurrentCatalog(query.currentCatalog)
-    session.sessionState.catalogManager.setCurrentNamespace(query.currentNamespace.toArray)
+    // A catalog is configured by the active session's settings.
+    session.withActive {
+      session.sessionState.catalogManager.setCurrentCatalog(query.currentCatalog)
+      session.sessionState.catalogManager.setCurrentNamespace(query.currentNamespace.toArray)
+    }
     session
   }
 

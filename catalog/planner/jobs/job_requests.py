@@ -34,6 +34,7 @@ from table_store.catalog.planner.jobs.streaming_insert import (
     insert_query,
     interval_ms,
 )
+from table_store.catalog.planner.jobs.temporary_names import seen_by_job, why_temporary
 from table_store.catalog.planner.names.managed_table import refuse_view
 from table_store.catalog.planner.names.table_requests import managed_table
 from table_store.catalog.planner.process.session import PlannerSession
@@ -83,25 +84,27 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     access, managed = managed_table(session, request.table.relation)
     sink_name = access.qualified(managed.identifier)
     refuse_view(managed.schema, sink_name, "INSERT")
-    if access.temporary.holds(managed.location):
-        raise StreamingInsertError(
-            reason=f"{sink_name} is a temporary table, which a job's session does not see",
-            remedy="Insert into another table",
-        )
+    insert, relation = request.insert, request.table.relation
+    is_temporary = access.temporary.holds(managed.location)
+    if is_temporary:
+        insert, relation = seen_by_job(session, insert, relation)
     name = session.conf(PIPELINE_NAME) or sink_name
     jobs = listed_jobs(session)
     check_alone(jobs, name, managed.location)
-    query = insert_query(session, request.insert)
+    query = insert_query(session, insert)
+    reason = why_temporary(session, query)
+    if reason is not None:
+        raise StreamingInsertError(reason=reason)
     check_no_cycle(session, query, jobs, (sink_name, managed.location))
     start = late_start(query)
     job = Job(
         id=uuid.uuid4().hex,
         name=name,
-        commit_user=commit_user_of(name, request.insert),
-        sink=request.table.relation,
+        commit_user=commit_user_of(name, insert),
+        sink=relation,
         sink_name=sink_name,
         path=managed.location,
-        insert=request.insert,
+        insert=insert,
         options=request.options,
         interval_ms=interval,
         starts_late=start is not None,
@@ -118,6 +121,7 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         commit_user=job.commit_user,
         listed=ListedJob(job=job, status=status).text,
         waits=(session.conf(DML_SYNC) or "false").strip().lower() == "true",
+        is_temporary=is_temporary,
     )
 
 

@@ -23,6 +23,7 @@ from table_store.catalog.planner.jobs.redefinition import (
 )
 from table_store.catalog.planner.jobs.refresh import analysed_query, refresh
 from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.jobs.temporary_names import refuse_temporary
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.foreign_requests import is_foreign
 from table_store.catalog.planner.names.spark_table import definition_of
@@ -133,7 +134,9 @@ def _make(
             job=JOB_OF_VIEW,
             staged=staged.to_json(),
         )
-        check_policy(view, analysed_query(session, view.schema))
+        query = analysed_query(session, view.schema)
+        refuse_temporary(session, query)
+        check_policy(view, query)
         refresh(session, view, is_full=True)
         undo.pop_all()
     access.lifecycle.commit_staged(staged)

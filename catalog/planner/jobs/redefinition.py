@@ -25,6 +25,7 @@ from table_store.catalog.planner.jobs.refresh import analysed_query, refresh, vi
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.standing import Standing
 from table_store.catalog.planner.jobs.step import Rule, Step, why_never_incremental
+from table_store.catalog.planner.jobs.temporary_names import refuse_temporary
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.model.errors import CommitConflictError
@@ -46,6 +47,7 @@ def redefine(session: PlannerSession, view: Sink, stored: StoredQuery) -> None:
         CommitConflictError: a refresh of the view was faster; nothing has changed.
     """
     query = analysed_query(session, replace(view.schema, query=stored))
+    refuse_temporary(session, query)
     refuse_cycle(session, view, query)
     check_policy(view, query)
     table = view.table

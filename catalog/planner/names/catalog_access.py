@@ -6,6 +6,7 @@ import logging
 import os
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from table_store.catalog.errors import NamespaceNotFoundError
 from table_store.catalog.names.identifier import Identifier
@@ -28,6 +29,8 @@ from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.ids import RandomIds
 
 WAREHOUSE = "warehouse"
+TEMPORARY_TABLES_OF: Final = "temporary-tables-of"
+"""Names the session whose temporary tables another one sees: a job's, that of its statement."""
 
 _log = logging.getLogger(__name__)
 _opened: list[Warehouse] = []
@@ -54,7 +57,7 @@ class CatalogAccess:
             lifecycle=TableLifecycle(warehouse, listeners, catalog_name=catalog.name),
             temporary=TemporaryTables(
                 warehouse=warehouse,
-                session_id=session.id,
+                session_id=catalog.options.get(TEMPORARY_TABLES_OF, session.id),
                 owner=jvm_process(),
                 listeners=listeners,
             ),

@@ -66,5 +66,10 @@ def catalog_reference(session: PlannerSession, catalog: str) -> CatalogReference
     )
 
 
+def catalog_setting(catalog: str, key: str) -> str:
+    """The setting of a session that configures a catalog."""
+    return f"{_PREFIX}{catalog}.{key}"
+
+
 def _is_catalog(session: PlannerSession, name: str) -> bool:
     return name == "spark_catalog" or session.conf(_PREFIX + name) is not None

@@ -97,13 +97,19 @@ class StartJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedJob:
-    """A job that may begin; if `waits`, its statement ends when it does."""
+    """A job that may begin.
+
+    Attributes:
+        waits: whether its statement ends when it does.
+        is_temporary: whether its table is one of the session, with which both end.
+    """
 
     id: str
     name: str
     commit_user: str
     listed: JobText
     waits: bool
+    is_temporary: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
