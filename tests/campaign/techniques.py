@@ -11,6 +11,7 @@ from tests.campaign.lost_file import LOST_FILE
 from tests.campaign.nth_fault import NTH_FAULT, SECOND_FAULT
 from tests.campaign.one_pause import ONE_PAUSE
 from tests.campaign.power_cut import POWER_CUT
+from tests.campaign.rules_of_change import RULES_OF_CHANGE
 from tests.campaign.spark_techniques import SPARK_TECHNIQUES
 from tests.campaign.stops_and_kills import STOPS_AND_KILLS
 from tests.campaign.technique import Technique
@@ -25,5 +26,6 @@ TECHNIQUES: Final[tuple[Technique, ...]] = (
     LOST_FILE,
     DAMAGED_METADATA,
     CLOCK_JUMPS,
+    RULES_OF_CHANGE,
     *SPARK_TECHNIQUES,
 )
