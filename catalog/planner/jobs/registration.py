@@ -34,9 +34,12 @@ def register_view(view: Sink, sources: Iterable[str]) -> None:
 def register_job(
     session: PlannerSession, job: Job, sources: Iterable[str], state: JobState
 ) -> None:
-    """Register a streaming INSERT."""
+    """Register a streaming INSERT, unless its table is temporary and so nobody else's concern."""
+    access = CatalogAccess.of(session, job.sink.catalog)
+    if access.temporary.holds(job.path):
+        return
     _register(
-        CatalogAccess.of(session, job.sink.catalog).warehouse,
+        access.warehouse,
         RegisteredJob(
             id=job.id,
             name=job.name,

@@ -197,7 +197,7 @@ def test_arguments_are_checked(session: Session) -> None:
 def test_declarations() -> None:
     for procedure in PROCEDURES.values():
         for first in procedure.parameters[:1]:
-            is_of_all = procedure.name in ("flush", "refresh_history")
+            is_of_all = procedure.name in ("flush", "pin", "refresh_history")
             found = (first.name, first.is_required, first.default)
             assert found == ("table", not is_of_all, "NULL" if is_of_all else None)
         for parameter in procedure.parameters:
