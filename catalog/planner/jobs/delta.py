@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,12 +22,12 @@ _FEW_ROWS: Final = 20_000
 def query_delta(
     query: JobQuery,
     changed: Sequence[SourceChange],
-    before: DataFrame | None,
+    before: Callable[[], DataFrame | None],
     states: AggregateStates,
 ) -> Delta[DataFrame]:
     """The rows that come to the result of a query and go from it, columns by position.
 
-    `before` is the result as it was, if something holds it; `states` hold groups of aggregates,
+    `before` gives the result as it was, if something holds it; `states` hold groups of aggregates,
     those of the new rows from then on.
     """
     found = changed_nodes(query, changed)
@@ -59,7 +59,7 @@ class _SparkEvaluator:
 
     query: JobQuery
     changed: Mapping[int, SourceChange]
-    before: DataFrame | None
+    before: Callable[[], DataFrame | None]
     states: AggregateStates
     rows: Mapping[int, int]
 
@@ -76,9 +76,8 @@ class _SparkEvaluator:
         return self.states.accumulated(node, changes)
 
     def stored(self, keys: DataFrame) -> DataFrame | None:
-        if self.before is None or not self.query.facts.kept_keys:
-            return None
-        return self.query.with_keys(self.before, keys)
+        before = self.before() if self.query.facts.kept_keys else None
+        return None if before is None else self.query.with_keys(before, keys)
 
     def replaced(
         self, node: int, place: int, changes: Delta[DataFrame], old: Set[int]

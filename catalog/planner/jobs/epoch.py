@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
@@ -253,22 +255,26 @@ def _changed_rows(
     if sink.is_shared:
         return _changes_of_shared(states, snapshot, step, followed)
     names, key = sink.written, sink.schema.primary_key
-    # It holds the result as it was, because nobody else writes it.
-    before = None if snapshot is None else _rows_of(sink, query, snapshot)
+
+    @cache
+    def before() -> DataFrame | None:
+        # It holds the result as it was, because nobody else writes it.
+        return None if snapshot is None else _rows_of(sink, query, snapshot)
+
     changed: DataFrame | None
     net = None
     if step.rule is Rule.INCREMENTAL:
         changed = _increment(states, step, before)
         net = changed if step.is_small else None
         if changed is not None and key:
-            changed = keyed_changes(changed, names, key, before, is_small=step.is_small)
-    elif before is None:
+            changed = keyed_changes(changed, names, key, before(), is_small=step.is_small)
+    elif (old := before()) is None:
         new = _result(states)
         changed = keyed_inserts(new, names, key) if key else inserts(new, names)
     elif key:
-        changed = keyed_differences(_result(states), before, names, key)
+        changed = keyed_differences(_result(states), old, names, key)
     else:
-        changed = changes([(_result(states), 1), (before, -1)], names)
+        changed = changes([(_result(states), 1), (old, -1)], names)
     return None if changed is None else _Changes(rows=changed, depend_on_sink=True, net=net)
 
 
@@ -279,7 +285,11 @@ def _changes_of_shared(
     sink, query = states.sink, states.query
     names, key = sink.written, sink.schema.primary_key
     is_increment = step.rule is Rule.INCREMENTAL
-    changed = _increment(states, step, None) if is_increment else _result_changes(states, followed)
+    changed = (
+        _increment(states, step, lambda: None)
+        if is_increment
+        else _result_changes(states, followed)
+    )
     if changed is None:
         return None
     if key:
@@ -306,7 +316,9 @@ def _changes_of_bag(query: JobQuery, changed: DataFrame, present: DataFrame) -> 
     return _Changes(rows=rows, depend_on_sink=True, absent=absent)
 
 
-def _increment(states: AggregateStates, step: Step, before: DataFrame | None) -> DataFrame | None:
+def _increment(
+    states: AggregateStates, step: Step, before: Callable[[], DataFrame | None]
+) -> DataFrame | None:
     query = states.query
     delta = query_delta(query, step.changes, before, states)
     if not delta:
