@@ -164,7 +164,7 @@ object Requests {
       options: Seq[Map[String, String]], others: Seq[String],
       functions: Seq[String],
       isDeterministic: Boolean, nodes: Seq[QueryNode], keptKeys: Seq[Int],
-      plan: String) extends Record
+      plan: String, isLasting: Boolean) extends Record
 
   // Jobs
 

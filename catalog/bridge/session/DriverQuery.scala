@@ -42,13 +42,11 @@ object DriverQuery {
   private def hasSubquery(plan: LogicalPlan): Boolean =
     plan.exists(_.expressions.exists(SubqueryExpression.hasSubquery))
 
-  /** Plans joins that neither broadcast nor shuffle rows. */
+  /** Plans joins that neither broadcast nor shuffle rows; other threads plan theirs in the same session. */
   private def inOnePartition[T](session: classic.SparkSession)(plan: => T): T = {
-    val conf = session.sessionState.conf
-    val before = conf.getConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD)
+    val conf = session.sessionState.conf.clone()
     conf.setConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD, -1L)
-    try session.withActive(plan)
-    finally conf.setConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD, before)
+    session.withActive(SQLConf.withExistingConf(conf)(plan))
   }
 
   private def collected(session: classic.SparkSession, plan: SparkPlan, max: Int): Option[Seq[InternalRow]] = {

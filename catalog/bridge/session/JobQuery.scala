@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Union}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods.compact
 
 /** The query of a materialized view or an INSERT for the planner, analysed as Spark does it anywhere. Versions of tables
@@ -15,11 +16,12 @@ import org.json4s.jackson.JsonMethods.compact
   *
   * @param session
   *   in which it has its meaning
+  * @param plan
+  *   what [[JobPlan.normal]] makes of it
   * @param heldMax
   *   most changes or keys that are held in the driver
   */
-class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, heldMax: Int) {
-  private val plan: LogicalPlan = session.withActive(JobPlan.normal(analysed, session.sessionState.optimizer))
+class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: LogicalPlan, heldMax: Int) {
   private val nodes = new PlanNodes(plan)
   private val settledRows = new SettledRows(session, heldMax)
   private val keyedRows = new KeyedRows(nodes, settledRows, (node, moment) => rowsOf(node, moment))
@@ -45,8 +47,15 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, heldMax: In
         isDeterministic = expressions.forall(_.deterministic),
         nodes = nodes.described,
         keptKeys = JobPlan.keptKeys(plan),
-        plan = JobPlan.fingerprint(plan)
+        plan = JobPlan.fingerprint(plan),
+        isLasting = LastingQueries.isLasting(analysed)
       ).toJson)
+  }
+
+  /** A lasting query over other versions of its tables, by their directories, all of which have one. */
+  def at(versions: String): JobQuery = {
+    val known = JobQuery.texts(versions)
+    new JobQuery(session, JobTables.at(analysed, known), JobTables.at(plan, known), heldMax)
   }
 
   /** The result over the snapshots at which the tables were when the query was analysed. */
@@ -223,8 +232,17 @@ object JobQuery {
     user.withActive {
       val session = StoredQueries.sessionOf(user, stored)
       session.sessionState.conf.setConfString(ManagedScan.answeredRows, KeyedRows.fewRows.toString)
-      new JobQuery(session, StoredQueries.analysed(session, stored, texts(versions)), heldMax)
+      val analysed = StoredQueries.analysed(session, stored, texts(versions))
+      val plan = session.withActive(JobPlan.normal(analysed, session.sessionState.optimizer))
+      new JobQuery(session, analysed, plan, heldMax)
     }
+  }
+
+  /** What a stored query's meaning depends on besides itself and its tables, as a JSON array: the application, then the
+    * settings of its catalogs. */
+  def contextOf(user: classic.SparkSession): String = {
+    val catalogs = StoredQueries.catalogsOf(user).toList.sorted.flatMap { case (key, value) => List(key, value) }
+    compact(JArray((user.sparkContext.applicationId :: catalogs).map(JString(_))))
   }
 
   /** What writes the rows of a frame. */

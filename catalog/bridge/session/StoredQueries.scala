@@ -64,11 +64,13 @@ object StoredQueries {
   /** A session that has the catalogs of a user's, and no other setting of it. */
   def besides(user: classic.SparkSession): classic.SparkSession = {
     val session = user.newSession()
-    user.sessionState.conf.getAllConfs.filter(_._1.startsWith("spark.sql.catalog.")).foreach { case (key, value) =>
-      session.sessionState.conf.setConfString(key, value)
-    }
+    catalogsOf(user).foreach { case (key, value) => session.sessionState.conf.setConfString(key, value) }
     session
   }
+
+  /** The settings of a user's catalogs. */
+  def catalogsOf(user: classic.SparkSession): Map[String, String] =
+    user.sessionState.conf.getAllConfs.filter(_._1.startsWith("spark.sql.catalog."))
 
   /** Such a session in which a query has its meaning: it has none of a user's temporary objects. */
   def sessionOf(user: classic.SparkSession, query: Requests.StoredQuery): classic.SparkSession = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -111,6 +111,24 @@ class JobQuery:
         paths = {source.table_handle.path for source in facts.sources}
         created = {path: open_logged(path).created_ms for path in paths}
         return cls(session, facts, created, _meaning(facts, created), analysed)
+
+    def at(self, snapshots: Mapping[str, int]) -> JobQuery:
+        """The same, if it is lasting, over other snapshots of all of its tables, by directory."""
+        sources = tuple(
+            replace(
+                source,
+                handle=replace(
+                    source.table_handle, snapshot_id=snapshots[source.table_handle.path]
+                ),
+            )
+            for source in self.facts.sources
+        )
+        facts, moved = replace(self.facts, sources=sources), self._jvm_query.at(_texts(snapshots))
+        return replace(self, facts=facts, _jvm_query=moved)
+
+    def in_session(self, session: PlannerSession) -> JobQuery:
+        """The same for a request of another session."""
+        return replace(self, session=session)
 
     @property
     def sources(self) -> dict[str, int]:

@@ -21,6 +21,7 @@ from table_store.catalog.planner.jobs.epoch import Refreshed, advance
 from table_store.catalog.planner.jobs.epoch_record import error_text, recording
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
 from table_store.catalog.planner.jobs.job_sink import claim, give_back, noted, opened_sink, sink_of
+from table_store.catalog.planner.jobs.lasting_queries import Target
 from table_store.catalog.planner.jobs.registration import forget_job, register_job
 from table_store.catalog.planner.jobs.scan_start import begin_late, late_start
 from table_store.catalog.planner.jobs.sink import Sink
@@ -52,6 +53,7 @@ from table_store.catalog.planner.protocol.jobs import (
 )
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import NotFoundError, TableStoreError
+from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
 _log = logging.getLogger(__name__)
@@ -91,7 +93,8 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     name = session.conf(PIPELINE_NAME) or sink_name
     jobs = listed_jobs(session)
     check_alone(jobs, name, managed.location)
-    query = insert_query(session, insert)
+    target = Target.of(open_logged(managed.location), managed.schema)
+    query = insert_query(session, insert, target)
     reason = why_temporary(session, query)
     if reason is not None:
         raise StreamingInsertError(reason=reason)
@@ -230,7 +233,8 @@ def _followed(
     is_shared = not is_full and (job.starts_late or not is_alone_there)
     sink = replace(sink, is_shared=is_shared)
     with recording(session, sink, epoch.barrier, name=job.name) as record:
-        query = insert_query(session, job.insert, pins)
+        target = Target.of(sink.table, sink.schema)
+        query = insert_query(session, job.insert, target, pins)
         if query.sources.keys() != (status.sources or {}).keys():
             register_job(session, job, query.sources, status.state)
         done = advance(session, sink, query, is_full=is_full, barrier=epoch.barrier)

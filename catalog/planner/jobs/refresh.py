@@ -14,6 +14,7 @@ from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.planner.jobs.epoch import Refreshed, advance
 from table_store.catalog.planner.jobs.epoch_record import recording
 from table_store.catalog.planner.jobs.job_query import AS_THEY_ARE, JobQuery
+from table_store.catalog.planner.jobs.lasting_queries import analysed, moved
 from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.standing import Standing
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
@@ -72,7 +73,7 @@ def analysed_query(
         UnsupportedQueryError: the columns of its result are others by now.
     """
     assert schema.query is not None, "only materialized views are refreshed"
-    query = JobQuery.analysed(session, schema.query, snapshots)
+    query = analysed(session, schema.query, snapshots)
     now = columns_from_spark(query.facts.schema)
     if [to_arrow(field.type) for field in now] != [to_arrow(field.type) for field in schema.fields]:
         raise UnsupportedQueryError(
@@ -147,7 +148,7 @@ def _advanced(
         with recording(session, sink, barrier.number) as record:
             query = known
             if any(at != pins.get(path, at) for path, at in query.sources.items()):
-                query = analysed_query(session, sink.schema, pins)
+                query = moved(known, pins) or analysed_query(session, sink.schema, pins)
             is_asked = is_full and sink is view
             done.append(advance(session, sink, query, is_full=is_asked, barrier=barrier.number))
             record(done[-1])

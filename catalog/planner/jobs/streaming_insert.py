@@ -14,6 +14,7 @@ from table_store.catalog.errors import (
     UnsupportedQueryError,
 )
 from table_store.catalog.planner.jobs.job_query import AS_THEY_ARE, JobQuery
+from table_store.catalog.planner.jobs.lasting_queries import Target, analysed
 from table_store.catalog.planner.jobs.refresh import analysed_query
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import ListedJob
@@ -94,7 +95,10 @@ def check_alone(jobs: Sequence[ListedJob], name: str, path: str) -> None:
 
 
 def insert_query(
-    session: PlannerSession, insert: StoredQuery, snapshots: Mapping[str, int] = AS_THEY_ARE
+    session: PlannerSession,
+    insert: StoredQuery,
+    target: Target,
+    snapshots: Mapping[str, int] = AS_THEY_ARE,
 ) -> JobQuery:
     """The query of a streaming INSERT, with the columns that it writes.
 
@@ -104,7 +108,7 @@ def insert_query(
         StreamingInsertError: no job can keep a table equal to it.
     """
     try:
-        query = JobQuery.analysed(session, insert, snapshots)
+        query = analysed(session, insert, snapshots, target)
     except UnsupportedQueryError as error:
         raise StreamingInsertError(reason=error.reason) from None
     if query.always_changes is not None:

@@ -62,6 +62,8 @@ class QueryFacts:
         kept_keys: positions in the result of the keys of `QueryPlan.top`, none if one is missing.
         plan: a fingerprint of the normalised plan, of which views are a part, without the names of
             tables and columns.
+        is_lasting: whether it means the same for as long as its names stand for the same managed
+            tables with the same columns.
     """
 
     schema: SparkColumns
@@ -74,3 +76,4 @@ class QueryFacts:
     nodes: tuple[QueryNode, ...]
     kept_keys: tuple[int, ...]
     plan: str
+    is_lasting: bool
