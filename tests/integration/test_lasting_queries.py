@@ -143,3 +143,20 @@ def test_the_table_of_an_insert_gets_another_type(spark: SparkSession) -> None:
     spark.sql(f"INSERT INTO a VALUES (300, 1, {2**31 - 1})")
     spark.sql("CALL sys.flush('lasting.sink')")
     assert rows(spark, "SELECT * FROM sink") == rows(spark, GROUPED.format("a"))
+
+
+def test_a_table_gets_its_first_rows(spark: SparkSession) -> None:
+    """Before them the plan of an epoch does not have the table."""
+    query = "SELECT k, v FROM a UNION ALL SELECT k, v FROM late"
+    spark.sql("CREATE TABLE late (k INT, v INT)")
+    spark.sql("CREATE TABLE sink (k INT, v INT)")
+    with streaming(spark):
+        spark.sql(f"INSERT INTO sink {query}").collect()
+    for number, table in enumerate(["a", "a", "late", "a", "late"]):
+        spark.sql(
+            f"INSERT INTO {table} (k, v) VALUES ({number}, 7)"
+            if table == "late"
+            else f"INSERT INTO a VALUES ({200 + number}, 1, 7)"
+        )
+        spark.sql("CALL sys.flush('lasting.sink')")
+        assert rows(spark, "SELECT * FROM sink") == rows(spark, query)

@@ -101,7 +101,8 @@ def analysed(
         if found is not None:
             return found.in_session(session)
     new = JobQuery.analysed(session, query, snapshots)
-    if new.facts.is_lasting:
+    # A table that is read as it was before its first commit is none in the plan.
+    if new.facts.is_lasting and 0 not in snapshots.values():
         _KEPT.put(key, new, json.loads(context)[0])
     return new
 
@@ -109,7 +110,7 @@ def analysed(
 def moved(query: JobQuery, snapshots: Mapping[str, int]) -> JobQuery | None:
     """The same query over other snapshots of some tables, by directory, for another epoch.
 
-    None if it has to be analysed once more. A table before its first commit is none in a plan.
+    None if it has to be analysed once more, as where a table has no commit then or now.
     """
     at = {path: snapshots.get(path, known) for path, known in query.sources.items()}
     if not query.facts.is_lasting or not all((*at.values(), *query.sources.values())):
