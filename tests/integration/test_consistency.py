@@ -168,6 +168,23 @@ def test_a_barrier_that_is_set_answers_the_same_again(spark: SparkSession, names
         spark.sql(query).collect()
 
 
+def test_a_table_that_was_empty_has_been_read(spark: SparkSession, namespace: str) -> None:
+    spark.sql("CREATE TABLE a (id INT)")
+    spark.sql("CREATE TABLE b (id INT)")
+    spark.sql("INSERT INTO a VALUES (1)")
+    both = "SELECT count(*) AS n FROM (SELECT * FROM a UNION ALL SELECT * FROM b)"
+    spark.sql(f"CREATE MATERIALIZED VIEW of_both AS {both}")
+    spark.sql("CREATE MATERIALIZED VIEW of_b AS SELECT count(*) AS m FROM b")
+    spark.sql("INSERT INTO b VALUES (2)")
+    spark.sql("REFRESH MATERIALIZED VIEW of_b")
+    query = "SELECT n, m FROM of_both, of_b"
+    assert spark.sql(query).collect() == [Row(n=1, m=1)]
+    with reading(spark, "RepeatableRead"):
+        assert spark.sql(query).collect() == [Row(n=1, m=0)]
+        spark.sql("REFRESH MATERIALIZED VIEW of_both")
+        assert spark.sql(query).collect() == [Row(n=2, m=1)]
+
+
 def test_what_a_statement_changes_is_never_an_old_snapshot(
     spark: SparkSession, namespace: str
 ) -> None:

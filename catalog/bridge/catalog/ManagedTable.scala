@@ -23,7 +23,7 @@ class ManagedTable(relation: Requests.RelationReference, definition: Answers.Des
   val reference: Requests.TableReference = Requests.TableReference(relation, definition.handle)
 
   /** The same table with the same columns at another version, whatever its columns were called then. */
-  def at(version: String): ManagedTable = ManagedTable(relation, definition.at(version))
+  def at(version: Option[String]): ManagedTable = ManagedTable(relation, definition.at(version))
 
   override def name(): String = definition.name
   override def toString: String = s"TableStoreTable ${name()}"

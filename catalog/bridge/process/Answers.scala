@@ -128,9 +128,18 @@ object Answers {
     val updateAsDeleteAndInsert = member[Boolean]("updateAsDeleteAndInsert")
     val handle = member[JValue]("handle")
 
-    /** The same columns, read as they were at another version. */
-    def at(version: String): DescribedTable = new DescribedTable(
-      json.merge(JObject("version" -> JString(version), "handle" -> JObject("snapshotId" -> JInt(BigInt(version))))))
+    /** The same columns, read as they were at another version; before the first one there are no rows. */
+    def at(version: Option[String]): DescribedTable = {
+      val described = set(json, Seq("version"), version.map(JString(_)))
+      new DescribedTable(set(described, Seq("handle", "snapshotId"), version.map(text => JInt(BigInt(text)))))
+    }
+    private def set(value: JValue, path: Seq[String], to: Option[JValue]): JValue = value match {
+      case JObject(fields) =>
+        val (rest, old) = fields.partition(_._1 != path.head)
+        val changed = if (path.size == 1) to else old.headOption.map { case (_, inner) => set(inner, path.tail, to) }
+        JObject(rest ++ changed.map(path.head -> _))
+      case other => other
+    }
   }
   class ForeignDefinition(json: JValue) extends Answer(json) with LoadedTable {
     val provider = member[String]("provider")

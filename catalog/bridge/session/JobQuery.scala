@@ -52,7 +52,7 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
       ).toJson)
   }
 
-  /** A lasting query over other versions of its tables, by their directories, all of which have one. */
+  /** A lasting query over other versions of its tables, by their directories. */
   def at(versions: String): JobQuery = {
     val known = JobQuery.texts(versions)
     new JobQuery(session, JobTables.at(analysed, known), JobTables.at(plan, known), heldMax)

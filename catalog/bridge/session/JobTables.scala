@@ -21,11 +21,10 @@ object JobTables {
   }
 
   /** A table at another version; 0 before the first. */
-  def at(relation: DataSourceV2Relation, version: String): LogicalPlan =
+  def at(relation: DataSourceV2Relation, version: String): DataSourceV2Relation =
     if (version == relation.table.version()) relation
-    else if (version == "0") LocalRelation(relation.output, Nil)
     else relation.table match {
-      case table: ManagedTable => relation.copy(table = table.at(version))
+      case table: ManagedTable => relation.copy(table = table.at(Some(version).filter(_ != "0")))
       case other => throw new IllegalStateException(s"${other.name} is no managed table")
     }
 

@@ -118,7 +118,7 @@ class JobQuery:
             replace(
                 source,
                 handle=replace(
-                    source.table_handle, snapshot_id=snapshots[source.table_handle.path]
+                    source.table_handle, snapshot_id=snapshots[source.table_handle.path] or None
                 ),
             )
             for source in self.facts.sources

@@ -239,12 +239,10 @@ def _followed(
             register_job(session, job, query.sources, status.state)
         done = advance(session, sink, query, is_full=is_full, barrier=epoch.barrier)
         record(done)
-    # Its plan does not have those before their first commit, and the job waits for that, too.
-    empty = {path: at for path, at in pins.items() if not at and path in epoch.created}
     status = replace(
         status,
-        sources={**empty, **query.sources},
-        created={**{path: epoch.created[path] for path in empty}, **query.created},
+        sources=query.sources,
+        created=query.created,
         rollback=rollback,
         snapshot=done.snapshot,
         noted_ms=0,

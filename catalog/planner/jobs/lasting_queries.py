@@ -101,8 +101,7 @@ def analysed(
         if found is not None:
             return found.in_session(session)
     new = JobQuery.analysed(session, query, snapshots)
-    # A table that is read as it was before its first commit is none in the plan.
-    if new.facts.is_lasting and 0 not in snapshots.values():
+    if new.facts.is_lasting:
         _KEPT.put(key, new, json.loads(context)[0])
     return new
 
@@ -110,12 +109,10 @@ def analysed(
 def moved(query: JobQuery, snapshots: Mapping[str, int]) -> JobQuery | None:
     """The same query over other snapshots of some tables, by directory, for another epoch.
 
-    None if it has to be analysed once more, as where a table has no commit then or now.
+    None if it has to be analysed once more.
     """
     at = {path: snapshots.get(path, known) for path, known in query.sources.items()}
-    if not query.facts.is_lasting or not all((*at.values(), *query.sources.values())):
-        return None
-    return query.at(at)
+    return query.at(at) if query.facts.is_lasting else None
 
 
 def _heads(session: PlannerSession, query: JobQuery) -> dict[str, int] | None:
