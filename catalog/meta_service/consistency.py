@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from table_store.catalog.errors import NoCommonBarrierError
+from table_store.catalog.jobs.job_errors import NoCommonBarrierError
 from table_store.catalog.jobs.ledger import Barrier, Ledger
 from table_store.catalog.jobs.progress import Track
 from table_store.catalog.meta_service.observed_job import (
@@ -125,20 +125,17 @@ class ConsistentReads:
         self, read: set[str], needed: Iterable[str], tracks: Mapping[str, Track], number: int | None
     ) -> Pinned:
         same = SameRows()
-        tables = sorted(needed)
-        found: Mapping[str, int] = {}
-        newest: tuple[int, list[str]] | None = None
+        behind: list[str] | None = None
         for barrier in self._barriers(number):
+            # A job that began later holds back only those who read its table.
+            begun = {t for t in needed if t not in tracks or tracks[t].last_until(barrier.number)}
+            tables = sorted(read | begun)
             found = snapshots_at(barrier, tables, tracks, same)
             if len(found) == len(tables):
                 return Pinned(barrier=barrier.number, snapshots={t: found[t] for t in read})
-            if newest is None:
-                newest = barrier.number, [table for table in tables if table not in found]
-        raise NoCommonBarrierError(
-            tables=sorted(read),
-            barrier=number,
-            behind=() if newest is None else newest[1],
-        )
+            if behind is None:
+                behind = [table for table in tables if table not in found]
+        raise NoCommonBarrierError(tables=sorted(read), barrier=number, behind=behind or ())
 
     def _barriers(self, number: int | None) -> Iterator[Barrier]:
         if number is None:

@@ -9,11 +9,21 @@ from typing import Any, Final
 import pyarrow as pa
 
 from table_store.catalog.jobs.history import read_histories
+from table_store.catalog.jobs.job_errors import JobNotFoundError
+from table_store.catalog.jobs.progress import JOB_OF_VIEW
+from table_store.catalog.meta_service.registry import JobRegistry
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
-from table_store.catalog.shown.procedure import Arguments, Procedure, optional_parameter
+from table_store.catalog.names.process_identity import identity_of
+from table_store.catalog.shown.procedure import (
+    Arguments,
+    Procedure,
+    ProcedureParameter,
+    optional_parameter,
+)
 from table_store.catalog.shown.procedure_context import ProcedureContext
 from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import STRING
 
@@ -21,6 +31,7 @@ _AWAIT_RESULT: Final = pa.schema([("jobs", pa.int64())])
 _FLUSH_RESULT: Final = pa.schema(
     [("table", pa.string()), ("job", pa.string()), ("barrier", pa.int64())]
 )
+_FORGET_RESULT: Final = pa.schema([("job", pa.string())])
 _PIN_RESULT: Final = pa.schema([("barrier", pa.int64())])
 _HISTORY_RESULT: Final = pa.schema(
     [
@@ -84,6 +95,24 @@ def _pin(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     return pa.table([[barrier]], schema=_PIN_RESULT)
 
 
+def _forget_job(context: ProcedureContext, arguments: Arguments) -> pa.Table:
+    """Raises StreamWriterExistsError if the job runs, and JobNotFoundError if there is none."""
+    name, warehouse = arguments.text("job"), context.lifecycle.warehouse
+    registry = JobRegistry.of(warehouse)
+    for job in registry.all():
+        if name in (job.id, job.name) and job.commit_user != JOB_OF_VIEW:
+            claim = StreamWriterClaim(
+                file_io=warehouse.places.file_io_of(job.sink),
+                path=job.sink,
+                name=job.name,
+                clock=warehouse.clock,
+            )
+            claim.check(StreamWriter(query="", run="", holder=identity_of()), [])
+            registry.remove(job.sink, job=job.id)
+            return pa.table([[job.id]], schema=_FORGET_RESULT)
+    raise JobNotFoundError(job=name)
+
+
 JOB_PROCEDURES: Final = (
     Procedure(
         name="await_jobs",
@@ -102,6 +131,17 @@ JOB_PROCEDURES: Final = (
         ),
         result=_FLUSH_RESULT,
         run=_flush,
+    ),
+    Procedure(
+        name="forget_job",
+        description="Lets a streaming INSERT whose program has ended hold back no reader any more.",
+        parameters=(
+            ProcedureParameter(
+                name="job", type=STRING, is_required=True, description="Its id or name in sys.jobs."
+            ),
+        ),
+        result=_FORGET_RESULT,
+        run=_forget_job,
     ),
     Procedure(
         name="pin",

@@ -12,12 +12,14 @@ from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from table_store import jobs, open_table
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.topology import versions_together
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session
 from tests.integration.streaming_mode import streaming
@@ -93,6 +95,22 @@ def timed(rows: pa.Table) -> pa.Table:
     return rows.append_column("ts", pa.nulls(rows.num_rows, pa.timestamp("us")))
 
 
+def balances(spark: SparkSession, namespace: str) -> tuple[int, int, int]:
+    """How much was moved, credited and debited at one barrier, read without Spark."""
+    warehouse = str(spark.conf.get("spark.sql.warehouse.dir"))
+    names = {"transactions": "amount", "credits": "credits", "debits": "debits"}
+    versions = versions_together(warehouse, [f"{namespace}.{name}" for name in names])
+    moved, credited, debited = (
+        pc.sum(
+            located(spark, namespace, name)
+            .scan([column], version=versions[f"{namespace}.{name}"])
+            .to_arrow()[column]
+        ).as_py()
+        for name, column in names.items()
+    )
+    return moved, credited, debited
+
+
 def is_mixed(row: Row) -> bool:
     return row.wrong != 0 or row.total != 0 or len({row.moved, row.credited, row.debited}) > 1
 
@@ -120,6 +138,9 @@ def test_readers_of_a_running_chain_see_one_barrier(spark: SparkSession, namespa
             moved = [row.moved for row in seen if row is not None]
             assert moved == sorted(moved)
             assert moved[0] < moved[-1], "the barriers go on"
+        seen_by_python = [balances(spark, namespace) for _ in range(200)]
+        assert [found for found in seen_by_python if len(set(found)) > 1] == []
+        assert len(set(seen_by_python)) > 1
     assert any(row is not None and is_mixed(row) for row in newest), "else nothing is proved"
     for job in reversed(started):
         assert jobs.stop_job(spark, job.job).state == "STOPPED"

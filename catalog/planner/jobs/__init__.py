@@ -1,5 +1,5 @@
-"""Requests about materialized views and streaming INSERTs, and how Spark does their epochs.
+"""Requests about materialized views and streaming INSERTs, and about the tables that they read.
 
-May import: the planner's rooms `write`, `read`, `names`, `process`, `protocol`, and `catalog.jobs`.
-Start with `epoch.py`; then `refresh.py` for views, `job_requests.py` for INSERTs.
+May import: the planner's room `epochs`, what that may import, and `catalog.jobs`. Start with
+`refresh.py` for views, `job_requests.py` for INSERTs.
 """

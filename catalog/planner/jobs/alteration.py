@@ -21,10 +21,10 @@ from table_store.catalog.definition.table_change import (
     changed_schema,
 )
 from table_store.catalog.definition.table_definition import columns_from_spark
-from table_store.catalog.errors import UnsupportedQueryError
+from table_store.catalog.jobs.job_errors import UnsupportedQueryError
 from table_store.catalog.jobs.renamed_query import TableName, renamed_column
-from table_store.catalog.planner.jobs.consumers import Dependent, dependents
-from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.epochs.consumers import Dependent, dependents
+from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
 from table_store.catalog.planner.names.supposed_schema import supposed
 from table_store.catalog.planner.process.session import PlannerSession

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Final
 
 from table_store.catalog.definition.fate import Fate
-from table_store.catalog.errors import DependentsError
+from table_store.catalog.jobs.job_errors import DependentsError
 from table_store.catalog.jobs.progress import read_progress
 from table_store.catalog.names.identifier import quoted_parts
 from table_store.catalog.names.name_record import NameRecord, RelationKind, TableTarget
-from table_store.catalog.planner.jobs.consumers import (
+from table_store.catalog.planner.epochs.consumers import (
     UNREADABLE,
     Dependent,
     dependents,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from table_store.catalog.jobs.explanation import as_tree, explained
-from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
-from table_store.catalog.planner.jobs.epoch import planned_step
-from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
+from table_store.catalog.planner.epochs.epoch import planned_step
+from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.sink import Sink
+from table_store.catalog.planner.epochs.standing import Standing
+from table_store.catalog.planner.epochs.step import Rule, costs
 from table_store.catalog.planner.jobs.refresh import analysed_query, views_below
-from table_store.catalog.planner.jobs.sink import Sink
-from table_store.catalog.planner.jobs.standing import Standing
-from table_store.catalog.planner.jobs.step import Rule, costs
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.materialized_views import (
     ExplainedNode,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from table_store.catalog.errors import JobBehindError, NoJobError
+from table_store.catalog.jobs.job_errors import JobBehindError, NoJobError
 from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
 from table_store.catalog.planner.jobs.materialized_view_requests import refresh_materialized_view

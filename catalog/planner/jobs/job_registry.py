@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from table_store.catalog.errors import JobNotFoundError
+from table_store.catalog.jobs.job_errors import JobNotFoundError
 from table_store.catalog.jobs.job_status import JobState
-from table_store.catalog.planner.jobs.registration import forget_job
+from table_store.catalog.planner.epochs.registration import forget_job
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import JobText, ListedJob
 

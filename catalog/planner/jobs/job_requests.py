@@ -10,22 +10,19 @@ from dataclasses import replace
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from table_store.catalog.errors import (
-    StreamingInsertError,
-    StreamingStatementError,
-    WrongRelationKindError,
-)
+from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.jobs.job_errors import StreamingInsertError, StreamingStatementError
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
-from table_store.catalog.planner.jobs.epoch import Refreshed, advance
-from table_store.catalog.planner.jobs.epoch_record import error_text, recording
+from table_store.catalog.planner.epochs.epoch import Refreshed, advance
+from table_store.catalog.planner.epochs.epoch_record import error_text, recording
+from table_store.catalog.planner.epochs.lasting_queries import Target
+from table_store.catalog.planner.epochs.registration import forget_job, register_job
+from table_store.catalog.planner.epochs.sink import Sink
+from table_store.catalog.planner.epochs.step import Rule
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
 from table_store.catalog.planner.jobs.job_sink import claim, give_back, noted, opened_sink, sink_of
-from table_store.catalog.planner.jobs.lasting_queries import Target
-from table_store.catalog.planner.jobs.registration import forget_job, register_job
 from table_store.catalog.planner.jobs.scan_start import begin_late, late_start
-from table_store.catalog.planner.jobs.sink import Sink
-from table_store.catalog.planner.jobs.step import Rule
 from table_store.catalog.planner.jobs.streaming_insert import (
     DML_SYNC,
     PIPELINE_NAME,

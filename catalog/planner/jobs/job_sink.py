@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from table_store.catalog.jobs.job_status import JobStatus
-from table_store.catalog.planner.jobs.consumers import note_consumer
+from table_store.catalog.planner.epochs.consumers import note_consumer
+from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.jobs.job_registry import writing_queries
-from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, jvm_process
 from table_store.catalog.planner.names.table_requests import managed_table
 from table_store.catalog.planner.process.session import PlannerSession

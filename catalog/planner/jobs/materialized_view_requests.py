@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.definition.upkeep_change import UpkeepChange
-from table_store.catalog.errors import SuspendedViewError, WrongRelationKindError
+from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.jobs.job_errors import SuspendedViewError
 from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
-from table_store.catalog.planner.jobs.epoch import Refreshed, recache
-from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.epochs.epoch import Refreshed, recache
+from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.jobs.redefinition import (
     change_schema,
     check_policy,
@@ -22,7 +24,6 @@ from table_store.catalog.planner.jobs.redefinition import (
     refuse_cycle,
 )
 from table_store.catalog.planner.jobs.refresh import analysed_query, refresh
-from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.jobs.temporary_names import refuse_temporary
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.foreign_requests import is_foreign

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from table_store.catalog.names.identifier import quoted, quoted_parts
-from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes, inserts
+from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, changes, inserts
 from table_store.catalog.planner.names.managed_table import refuse_view
 from table_store.catalog.planner.names.opened_table import opened_table
 from table_store.catalog.planner.process.session import PlannerSession

@@ -13,18 +13,15 @@ from dataclasses import replace
 
 from table_store.catalog.definition.option_enrichment import enriched_options
 from table_store.catalog.definition.table_definition import TableDefinition
-from table_store.catalog.errors import (
-    NotIncrementalError,
-    UnsupportedQueryError,
-)
+from table_store.catalog.jobs.job_errors import NotIncrementalError, UnsupportedQueryError
 from table_store.catalog.jobs.progress import Progress, write_progress
-from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
-from table_store.catalog.planner.jobs.epoch import write_changes
-from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
+from table_store.catalog.planner.epochs.epoch import write_changes
+from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.sink import Sink
+from table_store.catalog.planner.epochs.standing import Standing
+from table_store.catalog.planner.epochs.step import Rule, Step, why_never_incremental
 from table_store.catalog.planner.jobs.refresh import analysed_query, refresh, views_below
-from table_store.catalog.planner.jobs.sink import Sink
-from table_store.catalog.planner.jobs.standing import Standing
-from table_store.catalog.planner.jobs.step import Rule, Step, why_never_incremental
 from table_store.catalog.planner.jobs.temporary_names import refuse_temporary
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.commit.commit_outcome import Committed

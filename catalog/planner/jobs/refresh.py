@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from table_store.catalog.definition.table_definition import columns_from_spark
-from table_store.catalog.errors import UnsupportedQueryError, ViewRedefinedError
+from table_store.catalog.jobs.job_errors import UnsupportedQueryError, ViewRedefinedError
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
-from table_store.catalog.planner.jobs.epoch import Refreshed, advance
-from table_store.catalog.planner.jobs.epoch_record import recording
-from table_store.catalog.planner.jobs.job_query import AS_THEY_ARE, JobQuery
-from table_store.catalog.planner.jobs.lasting_queries import analysed, moved
-from table_store.catalog.planner.jobs.sink import Sink
-from table_store.catalog.planner.jobs.standing import Standing
+from table_store.catalog.planner.epochs.epoch import Refreshed, advance
+from table_store.catalog.planner.epochs.epoch_record import recording
+from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
+from table_store.catalog.planner.epochs.lasting_queries import analysed, moved
+from table_store.catalog.planner.epochs.sink import Sink
+from table_store.catalog.planner.epochs.standing import Standing
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.model.errors import CommitConflictError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_store.catalog.errors import StreamingInsertError
+from table_store.catalog.jobs.job_errors import StreamingInsertError
 from table_store.catalog.jobs.progress import Followed, Progress, write_progress
-from table_store.catalog.planner.jobs.job_query import JobQuery
-from table_store.catalog.planner.jobs.sink import Sink
-from table_store.catalog.planner.jobs.standing import Standing
+from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.sink import Sink
+from table_store.catalog.planner.epochs.standing import Standing
 from table_store.catalog.planner.read.read_options import read_options
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.log_store.logged_table import open_logged

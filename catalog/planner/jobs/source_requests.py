@@ -10,12 +10,15 @@ from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
 from table_store.catalog.jobs.renamed_query import TableName, renamed_table
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import NameRecord, RelationKind
+from table_store.catalog.planner.epochs.consumers import Dependent, note_consumer
+from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.registration import forget_sink, register_view
+from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.jobs.alteration import (
     STRUCTURAL,
     Alteration,
     analysed_or_reason,
 )
-from table_store.catalog.planner.jobs.consumers import Dependent, note_consumer
 from table_store.catalog.planner.jobs.dependents import (
     all_dependents,
     fate_or,
@@ -24,10 +27,7 @@ from table_store.catalog.planner.jobs.dependents import (
     running,
     stop,
 )
-from table_store.catalog.planner.jobs.job_query import JobQuery
 from table_store.catalog.planner.jobs.redefinition import change_schema
-from table_store.catalog.planner.jobs.registration import forget_sink, register_view
-from table_store.catalog.planner.jobs.sink import Sink
 from table_store.catalog.planner.names import namespace_requests, table_requests
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from table_store.catalog.errors import (
+from table_store.catalog.jobs.job_errors import (
     JobExistsError,
     StreamingInsertError,
     UnsupportedQueryError,
 )
-from table_store.catalog.planner.jobs.job_query import AS_THEY_ARE, JobQuery
-from table_store.catalog.planner.jobs.lasting_queries import Target, analysed
+from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
+from table_store.catalog.planner.epochs.lasting_queries import Target, analysed
 from table_store.catalog.planner.jobs.refresh import analysed_query
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import ListedJob

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from table_store.catalog.errors import UnsupportedQueryError
-from table_store.catalog.planner.jobs.job_query import JobQuery
+from table_store.catalog.jobs.job_errors import UnsupportedQueryError
+from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.names.catalog_access import TEMPORARY_TABLES_OF, CatalogAccess
 from table_store.catalog.planner.names.catalog_of import catalog_setting
 from table_store.catalog.planner.names.table_requests import is_temporary

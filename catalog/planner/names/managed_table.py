@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from table_store.catalog.definition.table_definition import columns_to_spark
-from table_store.catalog.errors import MaterializedViewError
+from table_store.catalog.jobs.job_errors import MaterializedViewError
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.protocol.tables import (

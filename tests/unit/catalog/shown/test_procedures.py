@@ -199,7 +199,8 @@ def test_declarations() -> None:
         for first in procedure.parameters[:1]:
             is_of_all = procedure.name in ("flush", "pin", "refresh_history")
             found = (first.name, first.is_required, first.default)
-            assert found == ("table", not is_of_all, "NULL" if is_of_all else None)
+            name = "job" if procedure.name == "forget_job" else "table"
+            assert found == (name, not is_of_all, "NULL" if is_of_all else None)
         for parameter in procedure.parameters:
             assert parameter.description.endswith(".")
             assert (parameter.default == "NULL") is not parameter.is_required

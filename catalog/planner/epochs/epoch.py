@@ -10,28 +10,32 @@ from functools import cache
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
 
-from table_store.catalog.errors import JobHistoryLostError, ViewKeyError, ViewRedefinedError
+from table_store.catalog.jobs.job_errors import (
+    JobHistoryLostError,
+    ViewKeyError,
+    ViewRedefinedError,
+)
 from table_store.catalog.jobs.progress import Followed, Progress, SinkState, write_progress
 from table_store.catalog.jobs.sink_commit import commit_properties
 from table_store.catalog.names.identifier import quoted, quoted_parts
-from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
-from table_store.catalog.planner.jobs.bag_difference import present_rows
-from table_store.catalog.planner.jobs.consumers import note_consumer
-from table_store.catalog.planner.jobs.delta import query_delta
-from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes, inserts
-from table_store.catalog.planner.jobs.job_query import JobQuery, changes_key
-from table_store.catalog.planner.jobs.keyed_difference import (
+from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
+from table_store.catalog.planner.epochs.bag_difference import present_rows
+from table_store.catalog.planner.epochs.consumers import note_consumer
+from table_store.catalog.planner.epochs.delta import query_delta
+from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, changes, inserts
+from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
+from table_store.catalog.planner.epochs.keyed_difference import (
     BAD_KEY,
     key_problem,
     keyed_changes,
     keyed_differences,
     keyed_inserts,
 )
-from table_store.catalog.planner.jobs.registration import register_view
-from table_store.catalog.planner.jobs.sink import Sink
-from table_store.catalog.planner.jobs.source_changes import why_not_readable
-from table_store.catalog.planner.jobs.standing import Standing
-from table_store.catalog.planner.jobs.step import (
+from table_store.catalog.planner.epochs.registration import register_view
+from table_store.catalog.planner.epochs.sink import Sink
+from table_store.catalog.planner.epochs.source_changes import why_not_readable
+from table_store.catalog.planner.epochs.standing import Standing
+from table_store.catalog.planner.epochs.step import (
     Rule,
     Step,
     next_step,

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from table_store.catalog.names.identifier import quoted
-from table_store.catalog.planner.jobs.difference import form_of
+from table_store.catalog.planner.epochs.difference import form_of
 
 _FORM: Final = "__form"
 _NUMBER: Final = "__number"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from table_store.catalog.errors import JobHistoryLostError
+from table_store.catalog.jobs.job_errors import JobHistoryLostError
 from table_store.catalog.jobs.progress import Followed, Progress, SinkState, read_progress
 from table_store.catalog.jobs.sink_commit import last_followed
-from table_store.catalog.planner.jobs.job_query import JobQuery
-from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.sink import Sink
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.snapshot import Snapshot
 

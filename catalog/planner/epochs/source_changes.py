@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted
-from table_store.catalog.planner.jobs.difference import with_weights
-from table_store.catalog.planner.jobs.job_query import JobQuery, changes_key
+from table_store.catalog.planner.epochs.difference import with_weights
+from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
 from table_store.catalog.planner.names.changelog import describe_changes
 from table_store.catalog.planner.protocol.handles import TableReference
 from table_store.catalog.planner.protocol.json_form import to_json

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from table_store.catalog.errors import UnsupportedQueryError
 from table_store.catalog.jobs.delta import Delta
+from table_store.catalog.jobs.job_errors import UnsupportedQueryError
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.jobs.query_plan import QueryPlan
-from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, changes
+from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, changes
 from table_store.catalog.planner.names.supposed_schema import supposed_schema
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle

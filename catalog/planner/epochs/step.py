@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from table_store.catalog.errors import NotIncrementalError
 from table_store.catalog.jobs.cost import full_cost, incremental_cost
 from table_store.catalog.jobs.delta import why_not_incremental
+from table_store.catalog.jobs.job_errors import NotIncrementalError
 from table_store.catalog.jobs.progress import Followed
-from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
-from table_store.catalog.planner.jobs.delta import changed_nodes
-from table_store.catalog.planner.jobs.job_query import JobQuery
-from table_store.catalog.planner.jobs.sink import Sink
-from table_store.catalog.planner.jobs.source_changes import (
+from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
+from table_store.catalog.planner.epochs.delta import changed_nodes
+from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.sink import Sink
+from table_store.catalog.planner.epochs.source_changes import (
     ANOTHER_PLAN,
     SourceChange,
     replaced_source,

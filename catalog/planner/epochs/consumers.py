@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
-from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.epochs.sink import Sink
 from table_store.storage.file_store.metadata.consumer import Consumer
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import (

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from table_store.catalog.names.identifier import quoted
-from table_store.catalog.planner.jobs.difference import (
+from table_store.catalog.planner.epochs.difference import (
     CHANGE_TYPE,
     WEIGHT,
     form_of,

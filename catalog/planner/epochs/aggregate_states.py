@@ -19,9 +19,9 @@ from pyspark.sql import DataFrame
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
-from table_store.catalog.planner.jobs.difference import CHANGE_TYPE
-from table_store.catalog.planner.jobs.job_query import JobQuery
-from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.epochs.difference import CHANGE_TYPE
+from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.names.managed_table import describe_table
 from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
 from table_store.catalog.planner.protocol.json_form import to_json

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob, sink_digest
 from table_store.catalog.names.warehouse import Warehouse
-from table_store.catalog.planner.jobs.sink import Sink
+from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import Job

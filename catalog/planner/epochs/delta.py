@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame
 
 from table_store.catalog.jobs.delta import Delta, delta
 from table_store.catalog.names.identifier import quoted
-from table_store.catalog.planner.jobs.aggregate_states import AggregateStates
-from table_store.catalog.planner.jobs.difference import CHANGE_TYPE, WEIGHT, with_weights
-from table_store.catalog.planner.jobs.job_query import JobQuery
-from table_store.catalog.planner.jobs.source_changes import SourceChange
+from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
+from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, WEIGHT, with_weights
+from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.source_changes import SourceChange
 
 _FEW_ROWS: Final = 20_000
 """Of a join's other side, which is then read whole."""
