@@ -42,11 +42,16 @@ object DriverQuery {
   private def hasSubquery(plan: LogicalPlan): Boolean =
     plan.exists(_.expressions.exists(SubqueryExpression.hasSubquery))
 
-  /** Plans joins that neither broadcast nor shuffle rows; other threads plan theirs in the same session. */
+  /** Plans joins that neither broadcast nor shuffle rows. The planner asks the session's own settings, which other
+    * threads may change here, too; what they plan elsewhere meanwhile is no more than slower. */
   private def inOnePartition[T](session: classic.SparkSession)(plan: => T): T = {
-    val conf = session.sessionState.conf.clone()
-    conf.setConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD, -1L)
-    session.withActive(SQLConf.withExistingConf(conf)(plan))
+    val conf = session.sessionState.conf
+    conf.synchronized {
+      val before = conf.getConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD)
+      conf.setConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD, -1L)
+      try session.withActive(plan)
+      finally conf.setConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD, before)
+    }
   }
 
   private def collected(session: classic.SparkSession, plan: SparkPlan, max: Int): Option[Seq[InternalRow]] = {
