@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from table_store.catalog.jobs.ledger import Ledger
 from table_store.catalog.meta_service.consistency import Consistency, ConsistentReads
-from table_store.catalog.meta_service.registry import JobRegistry
 from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.names.table_place import plain_path
@@ -49,7 +47,7 @@ def versions_together(
     paths = {name: _location(opened, name) for name in tables}
     found: dict[str, int] = {}
     if barrier is not None or kind is not Consistency.READ_UNCOMMITTED:
-        reads = ConsistentReads(Ledger.of(opened), JobRegistry.of(opened))
+        reads = ConsistentReads.of(opened)
         for pinned in reads.pinned(paths.values(), kind, barrier=barrier):
             found |= pinned.snapshots
     return {name: found[p] if p in found else _newest(p) for name, p in paths.items()}

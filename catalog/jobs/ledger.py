@@ -22,6 +22,7 @@ from typing import Any, Final
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import FileAccessError, MissingFileError
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -48,6 +49,12 @@ class Head:
 
     snapshot: int
     created_ms: int
+
+    @classmethod
+    def of(cls, table: FileStoreTable) -> Head:
+        """Return what a table is now; two looks at storage."""
+        latest = table.latest_snapshot()
+        return cls(snapshot=0 if latest is None else latest.id, created_ms=table.created_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

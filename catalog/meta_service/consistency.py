@@ -22,6 +22,7 @@ from table_store.catalog.meta_service.observed_job import (
 )
 from table_store.catalog.meta_service.registry import JobRegistry
 from table_store.catalog.meta_service.topology import snapshots_at
+from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.kernel.errors import InvalidOptionError
 
 
@@ -78,6 +79,11 @@ class ConsistentReads:
 
     ledger: Ledger
     registry: JobRegistry
+
+    @classmethod
+    def of(cls, warehouse: Warehouse) -> ConsistentReads:
+        """Return those of a warehouse."""
+        return cls(Ledger.of(warehouse), JobRegistry.of(warehouse))
 
     def pinned(
         self, tables: Iterable[str], consistency: Consistency, *, barrier: int | None = None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
+from table_store.catalog.jobs.progress import Track
 from table_store.catalog.meta_service.observed_job import (
     ObservedJob,
     SameRows,
@@ -47,7 +48,7 @@ def delays(jobs: Sequence[ObservedJob], ledger: Ledger, now_ms: int) -> list[Del
     by_sink = {one.job.sink: one for one in jobs}
     now = _as_of_now(topology.below(by_sink) - by_sink.keys(), now_ms)
     current = snapshots_at(now, by_sink, tracks, same)
-    last = _last_valid(by_sink.keys() - current.keys(), jobs, ledger, same)
+    last = _last_valid(by_sink.keys() - current.keys(), tracks, ledger, same)
     found = []
     for sink, one in by_sink.items():
         if sink in current:
@@ -79,21 +80,17 @@ def _as_of_now(roots: frozenset[str], now_ms: int) -> Barrier:
     heads = {}
     for path in roots:
         try:
-            table = open_logged(path)
-            latest = table.latest_snapshot()
+            heads[path] = Root(head=Head.of(open_logged(path)), position=0)
         except (MissingFileError, NotFoundError):
-            continue
-        head = Head(snapshot=0 if latest is None else latest.id, created_ms=table.created_ms)
-        heads[path] = Root(head=head, position=0)
+            continue  # it was dropped
     return Barrier(number=now_ms, position=0, id="", previous="", roots=heads)
 
 
 def _last_valid(
-    sinks: frozenset[str] | set[str], jobs: Sequence[ObservedJob], ledger: Ledger, same: SameRows
+    sinks: frozenset[str] | set[str], tracks: Mapping[str, Track], ledger: Ledger, same: SameRows
 ) -> Mapping[str, Barrier]:
     """The last barrier at which each table is valid."""
     found: dict[str, Barrier] = {}
-    tracks = tracks_of(jobs)
     for barrier in ledger.newest_first():
         if found.keys() >= sinks:
             break

@@ -15,7 +15,6 @@ from table_store.catalog.jobs.progress import read_progress
 from table_store.catalog.jobs.schedule import Schedule, Turn
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.jobs.job_sink import claim, is_note_due, noted, opened_sink
-from table_store.catalog.planner.jobs.refresh import head_of
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import (
@@ -45,7 +44,7 @@ class _Looks:
     def head(self, path: str) -> Head | None:
         if path not in self.heads:
             try:
-                self.heads[path] = head_of(open_logged(path))
+                self.heads[path] = Head.of(open_logged(path))
             except (MissingFileError, NotFoundError):
                 self.heads[path] = None
         return self.heads[path]

@@ -21,7 +21,6 @@ from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.schema import Field, TableSchema
-from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import to_arrow
 from table_store.storage.log_store.logged_table import open_logged
 
@@ -127,14 +126,8 @@ def _heads(jobs: Sequence[_Job], known: Mapping[str, Root]) -> dict[str, Head]:
     for path, head in heads.items():
         if path in known and head.snapshot < known[path].head.snapshot:
             # All queries read it AS OF an older version, or it is another table by now.
-            heads[path] = head_of(open_logged(path))
+            heads[path] = Head.of(open_logged(path))
     return heads
-
-
-def head_of(table: FileStoreTable) -> Head:
-    """What a table is now; two looks at storage."""
-    latest = table.latest_snapshot()
-    return Head(snapshot=0 if latest is None else latest.id, created_ms=table.created_ms)
 
 
 def _advanced(

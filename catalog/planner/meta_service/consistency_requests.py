@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from table_store.catalog.bridge.shared_text import shared_name
-from table_store.catalog.jobs.ledger import Ledger
 from table_store.catalog.meta_service.consistency import (
     Consistency,
     ConsistentReads,
     Pinned,
     barrier_number,
 )
-from table_store.catalog.meta_service.registry import JobRegistry
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
@@ -58,7 +56,7 @@ def pinned_tables(
     number = None if text is None else barrier_number(text, key=BARRIER)
     if number is None and consistency is Consistency.READ_UNCOMMITTED:
         return []
-    reads = ConsistentReads(Ledger.of(warehouse), JobRegistry.of(warehouse))
+    reads = ConsistentReads.of(warehouse)
     return reads.pinned(tables, consistency, barrier=number)
 
 
@@ -70,7 +68,7 @@ def pin(session: PlannerSession, warehouse: Warehouse, table: ManagedTable | Non
     Raises:
         NoCommonBarrierError: there is none, or there are no jobs.
     """
-    reads = ConsistentReads(Ledger.of(warehouse), JobRegistry.of(warehouse))
+    reads = ConsistentReads.of(warehouse)
     number = reads.last_barrier(None if table is None else table.location)
     session.set_conf(BARRIER, str(number))
     return number

@@ -43,7 +43,7 @@ class Topology:
 
     def __post_init__(self) -> None:
         self.ledger, self.registry = Ledger.of(self.warehouse), JobRegistry.of(self.warehouse)
-        self.reads = ConsistentReads(self.ledger, self.registry)
+        self.reads = ConsistentReads.of(self.warehouse)
 
     def table(self, name: str) -> FileStoreTable:
         if name not in self.tables:
