@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from table_store.catalog.errors import WrongRelationKindError
-from table_store.catalog.planner.jobs import streaming_insert
+from table_store.catalog.planner.jobs import hosted_jobs, streaming_insert
 from table_store.catalog.planner.jobs.dependents import stated_fate
 from table_store.catalog.planner.jobs.job_registry import (
     listed_job,
@@ -33,7 +32,6 @@ from table_store.catalog.planner.jobs.materialized_view_requests import (
 )
 from table_store.catalog.planner.jobs.statement_set import start_together
 from table_store.catalog.planner.meta_service import consistency_requests
-from table_store.catalog.planner.names.catalog_access import WAREHOUSE
 from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, require_managed
 from table_store.catalog.planner.names.table_requests import drop_temporary, managed_table
 from table_store.catalog.planner.process.session import PlannerSession
@@ -45,6 +43,7 @@ from table_store.catalog.planner.read.partition_values import stated_partition
 from table_store.catalog.planner.write.maintenance import compact_table
 from table_store.catalog.shown.describe import describe_rows
 from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.sql_ext.catalog_option import check_catalog_option
 from table_store.sql_ext.protocol import ExplainedCommand, RunnableCommand, RunStatement
 from table_store.sql_ext.statements.show_create import create_statement
 from table_store.sql_ext.statements.statements import (
@@ -70,11 +69,7 @@ from table_store.sql_ext.statements.view_statements import (
     ShowCreateMaterializedView,
     ShowMaterializedViews,
 )
-from table_store.storage.kernel.errors import (
-    AlreadyExistsError,
-    InvalidOptionError,
-    UnknownOptionError,
-)
+from table_store.storage.kernel.errors import AlreadyExistsError
 from table_store.storage.kernel.secrets import shown_value
 from table_store.storage.kernel.values import Value
 from table_store.storage.log_store.logged_table import open_logged
@@ -156,6 +151,7 @@ def _set(session: PlannerSession, command: SetOption) -> Rows:
     key, value = command.key, command.value
     streaming_insert.check_setting(key, value)
     consistency_requests.check_setting(key, value)
+    hosted_jobs.check_setting(key, value)
     session.set_conf(key, value)
     return [{"key": key, "value": shown_value(key, value)}]
 
@@ -179,23 +175,11 @@ def _create_catalog(session: PlannerSession, command: CreateCatalog) -> Rows:
         remedy = "begin another session, since a catalog stays until its session ends"
         raise AlreadyExistsError(kind="catalog", name=command.name, remedy=remedy)
     for option, value in command.options:
-        _check_catalog_option(option, value)
+        check_catalog_option(option, value)
     for option, value in command.options:
         session.set_conf(f"{key}.{option}", value)
     session.set_conf(key, CATALOG_CLASS)
     return []
-
-
-def _check_catalog_option(option: str, value: str) -> None:
-    if option not in _CATALOG_OPTIONS:
-        close = difflib.get_close_matches(option, _CATALOG_OPTIONS, n=1)
-        raise UnknownOptionError(key=option, nearest=close[0] if close else None)
-    if option == "type" and value.lower() not in _CATALOG_TYPES:
-        reason = f"use {' or '.join(map(repr, _CATALOG_TYPES))}"
-        raise InvalidOptionError(key=option, value=value, reason=reason)
-    if option == WAREHOUSE and not (value.startswith("/") or ":/" in value):
-        reason = "use an absolute path, or a URI: each program has another current folder"
-        raise InvalidOptionError(key=option, value=value, reason=reason)
 
 
 def _drop_temporary(session: PlannerSession, command: DropTemporaryTable) -> Rows:
@@ -272,8 +256,6 @@ def _partition(
     return stated_partition(session, parts, managed.schema, constants)
 
 
-_CATALOG_OPTIONS = ("type", WAREHOUSE)
-_CATALOG_TYPES = ("table-store", "table_store")
 _KEY_VALUE = (("key", pa.string()), ("value", pa.string()))
 
 COMMANDS: Final[Mapping[type[RunnableCommand], CommandKind]] = {

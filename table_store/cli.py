@@ -28,6 +28,8 @@ from table_store.storage.kernel.errors import TableStoreError
 _DISTRIBUTION = "spark-table-store"
 _REFUSED = 1
 _OWN_ARGUMENTS = {"sql": 1, "run": 2}
+_TAKES_OTHERS = "jobs"
+_JOB_HOST = "org.apache.spark.sql.tablestore.JobHost"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -50,6 +52,18 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("script", help="a file of SQL")
     run.epilog = "Everything after the script is passed on to spark-sql, its options too."
     run.set_defaults(run=_run, arguments=[])
+    jobs = commands.add_parser(
+        "jobs", help="host the jobs and scheduled views of a warehouse", allow_abbrev=False
+    )
+    jobs.description = (
+        "Run the job runner of a warehouse as an application of Spark: it hosts the streaming "
+        "INSERTs that were submitted to it and refreshes the materialized views that have a "
+        "schedule, until it is told to end. Of several on one warehouse one works, and the others "
+        "stand by."
+    )
+    jobs.add_argument("--catalog", metavar="NAME", help="whose warehouse; default: the current one")
+    jobs.epilog = "All other arguments are passed on to spark-submit."
+    jobs.set_defaults(run=_jobs, arguments=[])
     jar = commands.add_parser("jar-path", help="print where the bridge's jar is (for a cluster)")
     jar.set_defaults(run=_jar_path)
     return parser
@@ -171,13 +185,23 @@ def _run(options: argparse.Namespace) -> int:
     return _become_shell([*conf, *options.arguments, "-f", options.script])
 
 
+def _jobs(options: argparse.Namespace) -> int:
+    catalog = [] if options.catalog is None else [options.catalog]
+    application = ["--class", _JOB_HOST, *options.arguments, "spark-internal", *catalog]
+    return _become("spark-submit", application)
+
+
 def _become_shell(arguments: Sequence[str]) -> NoReturn:
-    """Become the stock spark-sql, which finds Spark and its workers by `python3` on the PATH."""
+    _become("spark-sql", arguments)
+
+
+def _become(name: str, arguments: Sequence[str]) -> NoReturn:
+    """Become a program of Spark, which finds Spark and its workers by `python3` on the PATH."""
     home = find_spark_home(os.environ)
     programs = Path(sys.executable).parent
     path = os.pathsep.join((str(programs), os.environ.get("PATH", os.defpath)))
     own = {"PATH": path, "SPARK_HOME": str(home.path), "PYSPARK_PYTHON": sys.executable}
-    program = str(home.path / "bin" / "spark-sql")
+    program = str(home.path / "bin" / name)
     sys.stdout.flush()
     os.execve(program, [program, *arguments], {**os.environ, **own})
 
@@ -207,8 +231,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # All arguments after `sql`, and after the script of `run`, are spark-sql's: passed on unread.
     own_count = _OWN_ARGUMENTS.get(given[0], len(given)) if given else 0
     own, passed_on = given[:own_count], given[own_count:]
-    options = build_parser().parse_args(own)
-    options.arguments = passed_on
+    options, others = build_parser().parse_known_args(own)
+    if others and own[0] != _TAKES_OTHERS:
+        build_parser().error(f"unrecognized arguments: {' '.join(others)}")
+    options.arguments = others + passed_on
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         return run(options)

@@ -110,6 +110,21 @@ class JobBehindError(TableStoreError):
         )
 
 
+class NoRunnerError(TableStoreError):
+    """What a statement wants of a submitted job needs the job runner, and none works."""
+
+    condition = "TABLE_STORE_NO_JOB_RUNNER"
+    sql_state = "55000"
+
+    def __init__(self, *, job: str, wanted: str) -> None:
+        self.job = job
+        super().__init__(
+            f"Job {job} was submitted to a job runner, and none works on its warehouse, so nobody "
+            f"{wanted}. Start one with `table-store jobs`, or STOP JOB and run the INSERT with SET "
+            "'table-store.jobs' = 'driver'."
+        )
+
+
 class JobHistoryLostError(TableStoreError):
     """Nobody can tell which rows of a sink without key a job has written."""
 

@@ -14,8 +14,9 @@ FAILURES_MAX: Final = 5
 
 
 class JobState(Enum):
-    """Only a running job has epochs."""
+    """Only a running job has epochs; one that was submitted waits for a job runner."""
 
+    SUBMITTED = "SUBMITTED"
     RUNNING = "RUNNING"
     FINISHED = "FINISHED"
     STOPPED = "STOPPED"
@@ -74,7 +75,7 @@ class JobStatus:
 
     @property
     def is_over(self) -> bool:
-        """Whether no epoch follows."""
+        """Whether no epoch follows in the program that has it."""
         return self.state is not JobState.RUNNING
 
     @property

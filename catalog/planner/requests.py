@@ -9,6 +9,7 @@ from table_store.catalog.planner import procedure_requests
 from table_store.catalog.planner.jobs import (
     barrier_requests,
     explain,
+    host_requests,
     job_requests,
     materialized_view_requests,
     pipeline_requests,
@@ -61,6 +62,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     barrier_requests.plan_barrier,
     job_requests.advance_job,
     job_requests.refuse_streaming,
+    host_requests.host_jobs,
     pipeline_requests.can_await_rows,
     pipeline_requests.replace_rows,
     view_requests.define_view,

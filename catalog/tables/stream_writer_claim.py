@@ -96,6 +96,15 @@ class StreamWriterClaim:
         if latest.writer == writer:
             self._add(latest.number + 1, None)
 
+    def take_over(self, writer: StreamWriter, deposed: ProcessIdentity) -> None:
+        """Take the table for `writer` if a query of the process `deposed` has it.
+
+        That process need not have ended: it may stand still.
+        """
+        latest = self._latest()
+        if latest.writer is not None and latest.writer.holder == deposed:
+            self._add(latest.number + 1, writer)
+
     def _check(self, latest: _Latest, writer: StreamWriter, running: Collection[str]) -> None:
         other = latest.writer
         if other is None or (other.query, other.holder) == (writer.query, writer.holder):

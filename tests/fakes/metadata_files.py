@@ -29,6 +29,13 @@ from table_store.catalog.jobs.progress import (
     write_progress,
 )
 from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
+from table_store.catalog.meta_service.runner_lease import RunnerLease, Sight
+from table_store.catalog.meta_service.submitted_jobs import (
+    HostedJob,
+    Order,
+    Submission,
+    SubmittedJobs,
+)
 from table_store.catalog.names.directory_journal import DirectoryJournal, claimed_by
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.lock import LeaseCatalogLock
@@ -327,6 +334,7 @@ def _files_of_processes(warehouse: Warehouse, table: FileStoreTable) -> dict[str
     JobRegistry(file_io, root).register(job)
     (job_file,) = file_io.list(f"{root}/_jobs")
     return {
+        **_runner_files(file_io, root, clock),
         "registered job": MetadataFile(path=job_file.path, read=registered, is_versioned=True),
         "barrier": MetadataFile(path=f"{root}/_barriers/{1:012d}", read=barrier, is_versioned=True),
         "note of a directory": MetadataFile(path=str(note), read=notes, nothing=()),
@@ -335,6 +343,38 @@ def _files_of_processes(warehouse: Warehouse, table: FileStoreTable) -> dict[str
         ),
         "streaming writer": MetadataFile(path=f"{table.path}/stream-writer/{1:012d}", read=writer),
         **_lock_entries(f"{root}/_leases", clock),
+    }
+
+
+def _runner_files(file_io: FileIO, root: str, clock: Clock) -> dict[str, MetadataFile]:
+    """What a job runner and those who submit jobs to it write."""
+
+    def lease(file_io: FileIO) -> RunnerLease:
+        return RunnerLease(Claim(file_io, f"{root}/_runner/lease"), clock)
+
+    def holder(file_io: FileIO) -> object:
+        return lease(file_io)._latest()
+
+    def submitted(file_io: FileIO) -> object:
+        return SubmittedJobs(file_io, root).all()
+
+    def status(file_io: FileIO) -> object:
+        return SubmittedJobs(file_io, root).status()
+
+    lease(file_io).take(ELSEWHERE, Sight(), 0)
+    jobs = SubmittedJobs(file_io, root)
+    job = jobs.submit(Submission(sink="/w/é", listed="{}", order=Order.SUSPEND, reason="ä"))
+    jobs.tell({job.digest: HostedJob(listed="{}", number=1)})
+    return {
+        "lease of a job runner": MetadataFile(
+            path=f"{root}/_runner/lease/{1:012d}", read=holder, is_versioned=True
+        ),
+        "submitted job": MetadataFile(
+            path=f"{root}/_runner/jobs/{job.digest}-{1:012d}", read=submitted, is_versioned=True
+        ),
+        "status of a job runner": MetadataFile(
+            path=f"{root}/_runner/status", read=status, is_versioned=True
+        ),
     }
 
 

@@ -182,7 +182,11 @@ def test_system_tables_and_settings(shell: StockShell) -> None:
 def test_catalogs(shell: StockShell) -> None:
     """CREATE CATALOG makes one with a warehouse of its own."""
     other = shell.folder / "other-warehouse"
-    shell.ok(f"CREATE CATALOG other WITH ('warehouse' = '{other}')")
+    shell.ok(
+        f"CREATE CATALOG other WITH ('type' = 'table-store', 'warehouse' = '{other}', "
+        "'metastore' = 'table-store', 'uri' = 'http://localhost:8188', "
+        "'consistency' = 'RepeatableRead')"
+    )
     shell.ok("USE CATALOG other")
     shell.ok("CREATE TABLE there (a INT)")
     shell.ok("USE CATALOG table_store")
@@ -266,6 +270,10 @@ REFUSED = [
     ("CREATE CATALOG no WITH ('warehous' = '/x')", "[TABLE_STORE_UNKNOWN_OPTION]"),
     ("CREATE CATALOG no WITH ('warehouse' = 'a/../b')", "[TABLE_STORE_INVALID_OPTION]"),
     ("CREATE CATALOG no WITH ('type' = 'hive')", "[TABLE_STORE_INVALID_OPTION]"),
+    ("CREATE CATALOG no WITH ('consistency' = 'eventual')", "[TABLE_STORE_INVALID_OPTION]"),
+    ("CREATE CATALOG no WITH ('uri' = 'localhost')", "[TABLE_STORE_INVALID_OPTION]"),
+    ("CREATE CATALOG no WITH ('jobs' = 'nowhere')", "[TABLE_STORE_INVALID_OPTION]"),
+    ("SET 'table-store.jobs' = 'nowhere'", "[TABLE_STORE_INVALID_OPTION]"),
     ("SELECT * FROM bad CHANGES FROM TIMESTAMP rand()", "[TABLE_STORE_SYNTAX_ERROR]"),
     ("SELECT * FROM bad CHANGES FROM TIMESTAMP id", "[TABLE_STORE_SYNTAX_ERROR]"),
 ]

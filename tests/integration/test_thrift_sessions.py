@@ -71,7 +71,15 @@ def test_settings_and_catalogs(first: ThriftSession, second: ThriftSession, tmp_
     first.run("CREATE TABLE of_first (a INT)")
     second.run("CREATE TABLE of_second (a INT)")
     first.run("SET 'execution.checkpointing.interval' = '1 s'")
-    assert "a server's sessions" in first.error("INSERT INTO of_first SELECT a FROM of_second")
+    streaming = "INSERT INTO of_first SELECT a FROM of_second"
+    assert "a server's sessions" in first.error(streaming)
+    first.run("SET 'table-store.jobs' = 'runner'")
+    ((job,),) = first.run(streaming)
+    assert [row[3] for row in second.run("SHOW JOBS") if row[0] == job] == ["SUBMITTED"]
+    assert "TABLE_STORE_NO_JOB_RUNNER" in second.error(f"STOP JOB '{job}' WITH DRAIN")
+    second.run(f"STOP JOB '{job}'")
+    assert not [row for row in first.run("SHOW JOBS") if row[0] == job]
+    first.run("RESET 'table-store.jobs'")
     first.run("RESET 'execution.checkpointing.interval'")
     (shown,) = second.run("SHOW CREATE TABLE of_second")
     assert "bucket" not in str(shown)

@@ -31,6 +31,9 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
 
   override def name(): String = catalogName
 
+  /** The catalog as requests name it. */
+  def reference: Requests.CatalogReference = catalog
+
   /** The name under which the catalog is configured. */
   def ownName: String = catalogName
 

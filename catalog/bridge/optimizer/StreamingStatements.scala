@@ -137,8 +137,10 @@ case class StreamingInsert(table: Requests.TableReference, text: String, options
     val user = session.asInstanceOf[classic.SparkSession]
     val started = PlannerProcess.ask(
       Requests.StartJob(table, StoredQueries.ofInsert(user, text), options, SessionCatalogMirror.isAskedFor))
-    val job = Jobs.start(user, started)
-    if (started.waits) Jobs.awaitEnded(java.util.List.of(job.id))
+    if (!started.isHosted) {
+      val job = Jobs.start(user, started)
+      if (started.waits) Jobs.awaitEnded(java.util.List.of(job.id))
+    }
     Seq(Row(started.id))
   }
 }

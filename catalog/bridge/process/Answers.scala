@@ -188,6 +188,7 @@ object Answers {
     val listed = member[String]("listed")
     val waits = member[Boolean]("waits")
     val isTemporary = member[Boolean]("isTemporary")
+    val isHosted = member[Boolean]("isHosted")
   }
   class TakenTurn(json: JValue) extends Answer(json) {
     val job = member[String]("job")
@@ -204,6 +205,25 @@ object Answers {
     val isOver = member[Boolean]("isOver")
     val hasFailed = member[Boolean]("hasFailed")
     val error = member[Option[String]]("error")
+  }
+
+  class ToldJob(json: JValue) extends Answer(json) {
+    val job = member[String]("job")
+    val command = member[String]("command")
+    val reason = member[Option[String]]("reason")
+  }
+  class DueView(json: JValue) extends Answer(json) {
+    val path = member[String]("path")
+    val statement = member[String]("statement")
+  }
+
+  /** `host` is sent back with the next request, and is opaque to the bridge. */
+  class HostedWork(json: JValue) extends Answer(json) {
+    val host = member[String]("host")
+    val isHost = member[Boolean]("isHost")
+    val start = member[Seq[StartedJob]]("start")
+    val tell = member[Seq[ToldJob]]("tell")
+    val refresh = member[Seq[DueView]]("refresh")
   }
 
   // Procedures

@@ -82,7 +82,16 @@ object Requests {
     val drain = "drain"
     val stop = "stop"
     val suspend = "suspend"
+    val leave = "leave"
     val refresh = "refresh"
+  }
+  object HostCommand {
+    val flush = "flush"
+    val refresh = "refresh"
+    val drain = "drain"
+    val stop = "stop"
+    val suspend = "suspend"
+    val leave = "leave"
   }
   object RefusedStatement {
     val select = "SELECT"
@@ -177,6 +186,11 @@ object Requests {
       listed: String, command: String, epoch: Option[String], below: Seq[String],
       lost: Option[String] = None) extends Request[Answers.AdvancedJob]
   case class RefuseStreaming(statement: String, reads: Seq[String] = Nil) extends Request[Unit]
+
+  case class RefreshedView(path: String, error: Option[String]) extends Record
+  case class HostJobs(
+      catalog: CatalogReference, host: String, jobs: Seq[String], refreshed: Seq[RefreshedView], isLeaving: Boolean)
+      extends Change[Answers.HostedWork]
 
   // Views
 

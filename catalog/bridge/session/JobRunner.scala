@@ -44,11 +44,17 @@ class JobRunner(session: classic.SparkSession) extends Logging {
 
   /** Returns when jobs have come up to a look that begins from now on, or will not. */
   def flush(jobs: List[Job]): Unit = {
+    val asked = ask(jobs)
+    // A job that ends wakes nobody.
+    while (jobs.exists(job => job.isRunning && job.doneLook < asked)) synchronized(wait(100))
+  }
+
+  /** Brings jobs up to a look that begins from now on; its number. */
+  def ask(jobs: List[Job]): Long = {
     val asked = synchronized(looks + 1)
     jobs.foreach(_.askedLook = asked)
     look()
-    // A job that ends wakes nobody.
-    while (jobs.exists(job => job.isRunning && job.doneLook < asked)) synchronized(wait(100))
+    asked
   }
 
   private def jobs: List[Job] = Jobs.jobs.filter(_.isOf(session))

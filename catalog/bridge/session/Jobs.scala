@@ -21,7 +21,7 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) {
   private val context = session.sparkContext
   private val over = new CountDownLatch(1)
   private val lookMs = 1000L
-  private val endings = Set(Requests.JobCommand.stop, Requests.JobCommand.suspend)
+  private val cancelling = Set(Requests.JobCommand.stop, Requests.JobCommand.suspend)
   @volatile var listed: String = started.listed
   @volatile var error: Option[String] = None
 
@@ -31,7 +31,7 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) {
   /** Why it is to be suspended. */
   @volatile var suspension: Option[String] = None
 
-  /** What it was told to do: to drain, to stop, or to be suspended. */
+  /** What it was told to do: to drain, to stop, to be suspended, or to leave this program. */
   @volatile var command: Option[String] = None
 
   /** Whether its next epoch is to make its sink equal to the whole result. */
@@ -45,7 +45,8 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) {
   def isOf(other: classic.SparkSession): Boolean = context eq other.sparkContext
   def isAsked: Boolean = askedLook > doneLook || isDraining || isRefreshing
   def isDraining: Boolean = command.contains(Requests.JobCommand.drain)
-  def isEnding: Boolean = command.exists(endings.contains)
+  def isCancelled: Boolean = command.exists(cancelling.contains)
+  def isEnding: Boolean = isCancelled || command.contains(Requests.JobCommand.leave)
   def end(): Unit = over.countDown()
   def cancel(): Unit = context.cancelJobGroup(id)
 
@@ -95,13 +96,19 @@ object Jobs {
   /** Tells a job what to do, and does not wait for it. */
   def tell(job: Job, command: String): Unit = {
     job.command = Some(command)
-    if (job.isEnding) job.cancel()
+    if (job.isCancelled) job.cancel()
     current.foreach(_.look())
   }
 
   /** Returns when some jobs have followed their sources up to now, have failed to, or have ended. */
   def flush(ids: java.util.List[String]): Unit =
     current.foreach(_.flush(jobs.filter(job => ids.contains(job.id))))
+
+  /** The same, without waiting for it. */
+  def ask(id: String): Unit = current.foreach(_.ask(running.filter(_.id == id)))
+
+  /** Waits on behalf of the planner. */
+  def pause(milliseconds: Long): Unit = Thread.sleep(milliseconds)
 
   /** Until [[release]] no barrier is cut, so that jobs which are started meanwhile begin with the same one. */
   def hold(): Unit = synchronized(JobRunner.held.incrementAndGet())
@@ -127,9 +134,12 @@ object Jobs {
 
   /** Suspends a job, if it runs, and returns when it has ended. */
   def suspend(id: String, reason: String): Unit = running.find(_.id == id).foreach { job =>
+    tellSuspension(job, reason)
+    job.await()
+  }
+  def tellSuspension(job: Job, reason: String): Unit = {
     job.suspension = Some(reason)
     tell(job, Requests.JobCommand.suspend)
-    job.await()
   }
 
   /** Returns when no job runs, with the number of those that did. */

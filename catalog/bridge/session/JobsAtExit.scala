@@ -36,6 +36,7 @@ object JobsAtExit {
   def end(): Unit = synchronized {
     if (!hasEnded) {
       hasEnded = true
+      JobHost.leave()
       val running = Jobs.running
       val hasFailed = isScript && exitCode != 0
       val (temporary, others) = running.partition(_.endsWith.isDefined)

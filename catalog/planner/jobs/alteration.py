@@ -80,7 +80,7 @@ class Alteration:
 
     def _follow_job(self, session: PlannerSession, dependent: Dependent) -> None:
         for listed in listed_jobs(session):
-            if listed.job.commit_user != dependent.job or listed.status.is_over:
+            if listed.job.commit_user != dependent.job or not listed.is_kept:
                 continue
             old = analysed_or_reason(session, listed.job.insert)
             if isinstance(old, str):

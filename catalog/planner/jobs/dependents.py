@@ -88,7 +88,7 @@ def all_dependents(record: NameRecord, access: CatalogAccess) -> list[Dependent]
 
 def running(session: PlannerSession, found: Sequence[Dependent]) -> list[Dependent]:
     """Those that are views, or run in this program."""
-    users = {j.job.commit_user for j in listed_jobs(session) if not j.status.is_over}
+    users = {j.job.commit_user for j in listed_jobs(session) if j.is_kept}
     return [one for one in found if one.is_view or one.job in users]
 
 
@@ -126,7 +126,7 @@ def _suspend(dependent: Dependent, reason: str) -> None:
 
 def _stop_job(session: PlannerSession, dependent: Dependent, reason: str) -> None:
     for listed in listed_jobs(session):
-        if listed.job.commit_user == dependent.job and not listed.status.is_over:
+        if listed.job.commit_user == dependent.job and listed.is_kept:
             suspend_job(session, listed, reason)
             _log.warning("%s has ended: %s. The same INSERT resumes.", dependent.text, reason)
 

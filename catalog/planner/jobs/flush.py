@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from table_store.catalog.jobs.job_errors import JobBehindError, NoJobError
+from table_store.catalog.jobs.job_errors import NoJobError
 from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.meta_service.submitted_jobs import Order
+from table_store.catalog.planner.jobs.hosted_jobs import Submitter, behind
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
 from table_store.catalog.planner.jobs.materialized_view_requests import refresh_materialized_view
 from table_store.catalog.planner.jobs.refresh import analysed_query
@@ -32,6 +34,7 @@ def flush(
     Raises:
         NoJobError: no job of this program writes the table.
         JobBehindError: a job has been suspended, has failed, or fails.
+        NoRunnerError: a job was submitted to a job runner, and none works.
         SuspendedViewError: the view is suspended.
     """
     jobs = {one.job.path: one for one in listed_jobs(session)}
@@ -75,11 +78,14 @@ def _followed(session: PlannerSession, jobs: Iterable[ListedJob]) -> list[Flushe
     ids = [one.job.id for one in jobs]
     for one in jobs:
         if one.status.state in _GIVEN_UP:
-            raise _behind(one, one.status.error or "it has failed")
-        if one.status.is_over:
+            raise behind(one, one.status.error or "it has failed")
+        if one.status.is_over and not one.job.is_hosted:
             raise NoJobError(table=one.job.sink_name)
     begin_ms = _CLOCK.now_ms()
-    session.bridge.Jobs.flush(ids)
+    session.bridge.Jobs.flush([one.job.id for one in jobs if not one.job.is_hosted])
+    for one in jobs:
+        if one.job.is_hosted:
+            Submitter.of(session, one).ask(one, Order.FLUSH)
     now = {one.job.id: one for one in listed_jobs(session)}
     failed = [one for one in now.values() if one.status.failures and one.status.error]
     found = []
@@ -87,14 +93,8 @@ def _followed(session: PlannerSession, jobs: Iterable[ListedJob]) -> list[Flushe
         if one.status.reached_ms < begin_ms:
             # It may wait for one below it.
             other = one if one.status.error or not failed else failed[0]
-            raise _behind(one, f"job {other.job.name}: {other.status.error or 'it has ended'}")
+            raise behind(one, f"job {other.job.name}: {other.status.error or 'it has ended'}")
         found.append(
             FlushedTable(table=one.job.sink_name, job=one.job.name, barrier=one.status.barrier)
         )
     return found
-
-
-def _behind(one: ListedJob, reason: str) -> JobBehindError:
-    return JobBehindError(
-        table=one.job.sink_name, job=one.job.name, state=one.status.state.value, reason=reason
-    )

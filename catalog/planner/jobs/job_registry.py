@@ -1,4 +1,4 @@
-"""The jobs of this program, which the JVM keeps: each is one of its threads."""
+"""The jobs that a session sees: those of its program, which the JVM keeps, and of job runners."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from dataclasses import replace
 
 from table_store.catalog.jobs.job_errors import JobNotFoundError
 from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.meta_service.submitted_jobs import Order
 from table_store.catalog.planner.epochs.registration import forget_job
+from table_store.catalog.planner.jobs.hosted_jobs import Submitter, hosted_jobs
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import JobText, ListedJob
 
 
 def listed_jobs(session: PlannerSession) -> list[ListedJob]:
-    """All jobs of this program, also those that have ended, in the order of their start."""
-    return [ListedJob.of(JobText(text)) for text in json.loads(session.bridge.Jobs.all())]
+    """All jobs of this program, also those that have ended, in the order of their start.
+
+    Behind them those of the job runners of the session's catalogs.
+    """
+    own = [ListedJob.of(JobText(text)) for text in json.loads(session.bridge.Jobs.all())]
+    ids = {one.job.id for one in own}
+    return own + [one for one in hosted_jobs(session) if one.job.id not in ids]
 
 
 def listed_job(session: PlannerSession, job: str) -> ListedJob:
@@ -39,6 +46,11 @@ def stop_job(session: PlannerSession, job: str, *, drains: bool) -> ListedJob:
         JobNotFoundError: there is none of this id or name.
     """
     found = listed_job(session, job)
+    if found.job.is_hosted:
+        if not found.is_kept:
+            return found
+        order = Order.DRAIN if drains else Order.STOP
+        return Submitter.of(session, found).end(found, order)
     if found.status.state is JobState.SUSPENDED:
         stopped = replace(found, status=found.status.ended(JobState.STOPPED))
         session.bridge.Jobs.note(found.job.id, stopped.text)
@@ -55,14 +67,19 @@ def refresh_job(session: PlannerSession, job: str) -> ListedJob:
         JobNotFoundError: none of this id or name runs.
     """
     found = listed_job(session, job)
-    if found.status.is_over:
+    if not found.is_kept:
         raise JobNotFoundError(job=job)
+    if found.job.is_hosted:
+        return Submitter.of(session, found).ask(found, Order.REFRESH)
     session.bridge.Jobs.refresh(found.job.id)
     return found
 
 
 def suspend_job(session: PlannerSession, listed: ListedJob, reason: str) -> None:
     """End a running job, which cannot go on for a reason."""
+    if listed.job.is_hosted:
+        Submitter.of(session, listed).end(listed, Order.SUSPEND, reason)
+        return
     session.bridge.Jobs.suspend(listed.job.id, reason)
 
 

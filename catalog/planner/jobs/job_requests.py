@@ -14,12 +14,20 @@ from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.jobs.job_errors import StreamingInsertError, StreamingStatementError
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
+from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.epoch import Refreshed, advance
 from table_store.catalog.planner.epochs.epoch_record import error_text, recording
 from table_store.catalog.planner.epochs.lasting_queries import Target
 from table_store.catalog.planner.epochs.registration import forget_job, register_job
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.step import Rule
+from table_store.catalog.planner.jobs.hosted_jobs import (
+    Host,
+    Submitter,
+    behind,
+    has_runner,
+    host_of,
+)
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
 from table_store.catalog.planner.jobs.job_sink import claim, give_back, noted, opened_sink, sink_of
 from table_store.catalog.planner.jobs.scan_start import begin_late, late_start
@@ -68,11 +76,6 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         JobExistsError: a job writes the table already.
         StreamWriterExistsError: a streaming query or a job of another program writes it.
     """
-    if request.is_server:
-        raise StreamingInsertError(
-            reason="a server's sessions come and go, and a job would end with its server",
-            remedy="Run the statement with spark-sql -f, or in a program of yours",
-        )
     interval = interval_ms(session)
     if request.table.table_handle.change_type_column is not None:
         raise StreamingInsertError(
@@ -85,10 +88,18 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     refuse_view(managed.schema, sink_name, "INSERT")
     insert, relation = request.insert, request.table.relation
     is_temporary = access.temporary.holds(managed.location)
+    is_hosted = not is_temporary and _is_for_runner(session, request, access.warehouse)
     if is_temporary:
         insert, relation = seen_by_job(session, insert, relation)
     name = session.conf(PIPELINE_NAME) or sink_name
+    commit_user = commit_user_of(name, insert)
     jobs = listed_jobs(session)
+    waits = (session.conf(DML_SYNC) or "false").strip().lower() == "true"
+    if is_hosted:
+        for known in jobs:
+            is_same = known.job.is_hosted and known.job.commit_user == commit_user
+            if is_same and known.is_kept:
+                return _submitted(session, known, waits=waits)
     check_alone(jobs, name, managed.location)
     target = Target.of(open_logged(managed.location), managed.schema)
     query = insert_query(session, insert, target)
@@ -100,7 +111,7 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     job = Job(
         id=uuid.uuid4().hex,
         name=name,
-        commit_user=commit_user_of(name, insert),
+        commit_user=commit_user,
         sink=relation,
         sink_name=sink_name,
         path=managed.location,
@@ -108,6 +119,7 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         options=request.options,
         interval_ms=interval,
         starts_late=start is not None,
+        is_hosted=is_hosted,
     )
     sink = sink_of(job, access, managed)
     claim(session, job, sink)
@@ -115,13 +127,58 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         begin_late(sink, start)
     register_job(session, job, query.sources, JobState.RUNNING)
     status = JobStatus(started_ms=_CLOCK.now_ms(), sources=query.sources, created=query.created)
+    listed = ListedJob(job=job, status=status)
+    if is_hosted:
+        # The runner claims the table before the job's first epoch.
+        give_back(session, job)
+        listed = replace(listed, status=status.ended(JobState.SUBMITTED))
+        return _submitted(session, listed, waits=waits)
+    return _started(listed, waits=waits, is_temporary=is_temporary)
+
+
+def _is_for_runner(session: PlannerSession, request: StartJob, warehouse: Warehouse) -> bool:
+    """Whether a job runner is to have the job.
+
+    Raises:
+        StreamingInsertError: it has to, for the statement comes from a server, and none works.
+    """
+    host = host_of(session, request.table.relation.catalog)
+    if host is Host.RUNNER or (host is Host.AUTO and has_runner(warehouse)):
+        return True
+    if request.is_server:
+        raise StreamingInsertError(
+            reason="a server's sessions come and go, and a job would end with its server",
+            remedy="Start a job runner with `table-store jobs`, or run the statement with "
+            "spark-sql -f, or in a program of yours",
+        )
+    return False
+
+
+def _submitted(session: PlannerSession, listed: ListedJob, *, waits: bool) -> StartedJob:
+    """Submit a job, also one that was submitted before: so it goes on at once if it had failed.
+
+    Raises:
+        JobBehindError: the statement waits for the job, which has failed.
+    """
+    submitter = Submitter.of(session, listed)
+    submitter.submit(listed)
+    if waits:
+        done = submitter.await_over(listed)
+        if done.status.error is not None:
+            raise behind(done, done.status.error)
+    return _started(listed, waits=waits, is_temporary=False)
+
+
+def _started(listed: ListedJob, *, waits: bool, is_temporary: bool) -> StartedJob:
+    job = listed.job
     return StartedJob(
         id=job.id,
         name=job.name,
         commit_user=job.commit_user,
-        listed=ListedJob(job=job, status=status).text,
-        waits=(session.conf(DML_SYNC) or "false").strip().lower() == "true",
+        listed=listed.text,
+        waits=waits,
         is_temporary=is_temporary,
+        is_hosted=job.is_hosted,
     )
 
 
@@ -133,7 +190,9 @@ def advance_job(session: PlannerSession, request: AdvanceJob) -> AdvancedJob:
         status = replace(status, error=request.lost).ended(JobState.SUSPENDED)
     elif request.lost is not None:
         status = status.failed(request.lost)
-    if request.command is JobCommand.STOP:
+    if request.command is JobCommand.LEAVE:
+        status = status.ended(JobState.SUBMITTED)
+    elif request.command is JobCommand.STOP:
         status = replace(status, failures=0, error=None).ended(JobState.STOPPED)
     elif not status.is_over:
         if request.epoch is not None:
@@ -148,7 +207,7 @@ def advance_job(session: PlannerSession, request: AdvanceJob) -> AdvancedJob:
         give_back(session, job)
     if status.state is JobState.SUSPENDED:
         register_job(session, job, status.sources or (), status.state)
-    elif status.is_over:
+    elif status.is_over and status.state is not JobState.SUBMITTED:
         forget_job(session, job)
     return AdvancedJob(
         listed=ListedJob(job=job, status=status).text,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from table_store.catalog.jobs.job_status import JobStatus
+from table_store.catalog.names.process_identity import ProcessIdentity
 from table_store.catalog.planner.epochs.consumers import note_consumer
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.jobs.job_registry import writing_queries
@@ -55,6 +56,11 @@ def claim(session: PlannerSession, job: Job, sink: Sink) -> None:
         StreamWriterExistsError: a streaming query or a job of another program writes it.
     """
     _claim(job, sink).take(_writer(job), writing_queries(session))
+
+
+def take_over(job: Job, sink: Sink, deposed: ProcessIdentity) -> None:
+    """Take the table for the job if a process has it that hosts jobs no longer."""
+    _claim(job, sink).take_over(_writer(job), deposed)
 
 
 def give_back(session: PlannerSession, job: Job) -> None:

@@ -89,7 +89,7 @@ def check_alone(jobs: Sequence[ListedJob], name: str, path: str) -> None:
     Raises:
         JobExistsError: one does.
     """
-    for job in (listed.job for listed in jobs if not listed.status.is_over):
+    for job in (listed.job for listed in jobs if listed.is_kept):
         if name == job.name or path == job.path:
             raise JobExistsError(job=job.id, name=job.name, sink=job.sink_name)
 
@@ -127,9 +127,7 @@ def check_no_cycle(
     Raises:
         StreamingInsertError: it is; the error names the path.
     """
-    written = {
-        listed.job.path: listed.status.sources or {} for listed in jobs if not listed.status.is_over
-    }
+    written = {listed.job.path: listed.status.sources or {} for listed in jobs if listed.is_kept}
     names = {listed.job.path: listed.job.sink_name for listed in jobs}
     name, target = sink
     path = _path_to(session, _named_sources(query), written, names, target, frozenset())

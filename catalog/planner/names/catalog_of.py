@@ -66,6 +66,15 @@ def catalog_reference(session: PlannerSession, catalog: str) -> CatalogReference
     )
 
 
+def managed_catalogs(session: PlannerSession) -> list[CatalogReference]:
+    """All catalogs of a session that are ours."""
+    return [
+        catalog_reference(session, key.removeprefix(_PREFIX))
+        for key, value in session.confs(_PREFIX).items()
+        if value == CATALOG_CLASS
+    ]
+
+
 def catalog_setting(catalog: str, key: str) -> str:
     """The setting of a session that configures a catalog."""
     return f"{_PREFIX}{catalog}.{key}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NewType
 
-from table_store.catalog.jobs.job_status import JobStatus
+from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.planner.protocol.handles import TableReference
 from table_store.catalog.planner.protocol.json_form import from_json, to_json
 from table_store.catalog.planner.protocol.relations import RelationReference
@@ -28,13 +28,15 @@ EpochText = NewType("EpochText", str)
 class JobCommand(Enum):
     """What a job does next; after all but ADVANCE and REFRESH it is over.
 
-    REFRESH is an epoch that leaves the sink with the rows of the result alone.
+    REFRESH is an epoch that leaves the sink with the rows of the result alone. LEAVE ends a hosted
+    job in this program, so that another one may host it.
     """
 
     ADVANCE = "advance"
     DRAIN = "drain"
     STOP = "stop"
     SUSPEND = "suspend"
+    LEAVE = "leave"
     REFRESH = "refresh"
 
 
@@ -53,6 +55,7 @@ class Job:
         options: of its writes.
         interval_ms: between two epochs.
         starts_late: whether `log.scan` of a source leaves out rows that were there.
+        is_hosted: whether a job runner has it, else the program that ran the INSERT.
     """
 
     id: str
@@ -65,6 +68,7 @@ class Job:
     options: Mapping[str, str]
     interval_ms: int
     starts_late: bool = False
+    is_hosted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +77,12 @@ class ListedJob:
 
     job: Job
     status: JobStatus
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it goes on, or a job runner takes it up again."""
+        resumed = (JobState.SUBMITTED, JobState.SUSPENDED)
+        return not self.status.is_over or (self.job.is_hosted and self.status.state in resumed)
 
     @property
     def text(self) -> JobText:
@@ -102,6 +112,7 @@ class StartedJob:
     Attributes:
         waits: whether its statement ends when it does.
         is_temporary: whether its table is one of the session, with which both end.
+        is_hosted: whether it was submitted to a job runner, and does not begin here.
     """
 
     id: str
@@ -110,6 +121,7 @@ class StartedJob:
     listed: JobText
     waits: bool
     is_temporary: bool
+    is_hosted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

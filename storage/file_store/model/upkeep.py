@@ -28,6 +28,20 @@ class TimeUnit(Enum):
     DAY = "DAY"
     WEEK = "WEEK"
 
+    @property
+    def milliseconds(self) -> int:
+        """How long it is."""
+        return _MILLISECONDS[self]
+
+
+_MILLISECONDS: Final = {
+    TimeUnit.SECOND: 1_000,
+    TimeUnit.MINUTE: 60_000,
+    TimeUnit.HOUR: 3_600_000,
+    TimeUnit.DAY: 86_400_000,
+    TimeUnit.WEEK: 604_800_000,
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
@@ -42,6 +56,11 @@ class Schedule:
     is_on_update: bool = False
     every: int | None = None
     unit: TimeUnit = TimeUnit.SECOND
+
+    @property
+    def distance_ms(self) -> int:
+        """The least time from one refresh to the next."""
+        return (self.every or 0) * self.unit.milliseconds
 
     @property
     def sql(self) -> str:

@@ -225,8 +225,8 @@ def test_the_same_values_of_enumerations() -> None:
     bodies = dict(re.findall(r"  object (\w+) \{\n((?:    val .*\n)+)  \}", REQUESTS_SOURCE))
     enums = {
         kind.__name__: kind
-        for request in PYTHON.values()
-        for kind in get_type_hints(request).values()
+        for record in (*PYTHON.values(), *PYTHON_ANSWERS.values())
+        for kind in get_type_hints(record).values()
         if isinstance(kind, type) and issubclass(kind, Enum)
     }
     assert bodies.keys() == enums.keys() - {"Deduplication"}  # whose values are Spark's own
