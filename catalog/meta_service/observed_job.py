@@ -10,6 +10,7 @@ from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.jobs.progress import JOB_OF_VIEW, Progress, Track, read_progress
 from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
 from table_store.catalog.meta_service.topology import Topology
+from table_store.catalog.tables.stream_writer_claim import StreamWriterClaim
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
@@ -35,10 +36,33 @@ class ObservedJob:
 
     @property
     def state(self) -> JobState:
-        """RUNNING or SUSPENDED; whether a running INSERT's program still lives is not known."""
-        if self.is_view and self.table.schema.upkeep.is_suspended:
-            return JobState.SUSPENDED
-        return self.job.state
+        """How it is; costs a look at the table or at its claim.
+
+        A view is RUNNING or SUSPENDED. An INSERT is FAILED where the program that runs it has
+        ended without a word, and SUBMITTED where a job runner is to begin it.
+
+        Raises:
+            CorruptFileError: the claim is damaged.
+        """
+        if self.is_view:
+            is_suspended = self.table.schema.upkeep.is_suspended
+            return JobState.SUSPENDED if is_suspended else JobState.RUNNING
+        if self.job.state is not JobState.RUNNING:
+            return self.job.state
+        match self._claim.holds(self.job.commit_user):
+            case True:
+                return JobState.RUNNING
+            case False:
+                return JobState.FAILED
+            case None:
+                return JobState.SUBMITTED
+
+    @property
+    def _claim(self) -> StreamWriterClaim:
+        table = self.table
+        return StreamWriterClaim(
+            file_io=table.file_io, path=table.path, name=self.job.name, clock=table.clock
+        )
 
     @property
     def track(self) -> Track:

@@ -96,6 +96,25 @@ class StreamWriterClaim:
         if latest.writer == writer:
             self._add(latest.number + 1, None)
 
+    def holds(self, query: str) -> bool | None:
+        """Whether a query has the table and lives, as far as is known; None if it was given back.
+
+        Raises:
+            CorruptFileError: the last entry is damaged.
+        """
+        latest = self._latest()
+        if latest.writer is None:
+            return None
+        if latest.writer.query != query:
+            return False
+        match liveness(latest.writer.holder):
+            case Liveness.RUNNING:
+                return True
+            case Liveness.DEAD:
+                return False
+            case Liveness.UNKNOWN:
+                return latest.time_ms + LEASE_MS >= self.clock.now_ms()
+
     def take_over(self, writer: StreamWriter, deposed: ProcessIdentity) -> None:
         """Take the table for `writer` if a query of the process `deposed` has it.
 

@@ -284,12 +284,20 @@ def test_a_session_is_pinned(spark: SparkSession, namespace: str) -> None:
     pinned = spark.sql("CALL sys.pin('t')").first()
     assert pinned is not None
     assert spark.sql("SELECT * FROM t").count() == 1
+    query = "SELECT n FROM t WHERE id < (SELECT c FROM counted)"
+    plan = spark.sql(f"EXPLAIN {query}").first()
+    assert plan is not None
+    for table in ("t", "counted"):
+        assert f"{namespace}.{table} at barrier {pinned.barrier}" in plan[0]
+    described = [row.col_name for row in spark.sql(f"DESCRIBE QUERY {query}").collect()]
+    assert described == ["n", "# Barrier", str(pinned.barrier)]
     spark.sql("REFRESH MATERIALIZED VIEW counted")
     assert spark.sql("SELECT c FROM counted").collect() == [Row(c=1)]
     barriers = spark.sql("SELECT barrier FROM sys.barriers WHERE table_name = 't'").collect()
     assert pinned.barrier == min(row.barrier for row in barriers)
     spark.sql("RESET 'table-store.barrier'")
     assert spark.sql("SELECT c FROM counted").collect() == [Row(c=2)]
+    assert [row.col_name for row in spark.sql(f"DESCRIBE QUERY {query}").collect()] == ["n"]
 
 
 def test_settings_that_mean_nothing_are_refused(spark: SparkSession, namespace: str) -> None:

@@ -16,14 +16,17 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s._
 
-/** A table at one snapshot, as the planner described it; its handle is sent back with every request. */
-class ManagedTable(relation: Requests.RelationReference, definition: Answers.DescribedTable)
+/** A table at one snapshot, as the planner described it; its handle is sent back with every request. Plans show the
+  * barrier for which the snapshot was chosen. */
+class ManagedTable(
+    relation: Requests.RelationReference, definition: Answers.DescribedTable, barrier: Option[Long] = None)
     extends Table with SupportsRead with SupportsWrite with SupportsRowLevelOperations with SupportsMetadataColumns
     with SupportsSchemaEvolution {
   val reference: Requests.TableReference = Requests.TableReference(relation, definition.handle)
 
   /** The same table with the same columns at another version, whatever its columns were called then. */
-  def at(version: Option[String]): ManagedTable = ManagedTable(relation, definition.at(version))
+  def at(version: Option[String], barrier: Option[Long] = None): ManagedTable =
+    ManagedTable(relation, definition.at(version), barrier)
 
   override def name(): String = definition.name
   override def toString: String = s"TableStoreTable ${name()}"
@@ -60,7 +63,7 @@ class ManagedTable(relation: Requests.RelationReference, definition: Answers.Des
     PlannerProcess.ask(Requests.CanAlter(reference, Json.change(change)))
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    new ManagedScanBuilder(reference, name(), schema(), options)
+    new ManagedScanBuilder(reference, name() + barrier.fold("")(number => s" at barrier $number"), schema(), options)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ManagedWriteBuilder(reference, name(), info)
 
   override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =
@@ -79,8 +82,9 @@ class ManagedTable(relation: Requests.RelationReference, definition: Answers.Des
 }
 
 /** A managed table whose partitions can be listed, dropped and truncated. */
-class PartitionedManagedTable(relation: Requests.RelationReference, definition: Answers.DescribedTable)
-    extends ManagedTable(relation, definition) with SupportsAtomicPartitionManagement {
+class PartitionedManagedTable(
+    relation: Requests.RelationReference, definition: Answers.DescribedTable, barrier: Option[Long])
+    extends ManagedTable(relation, definition, barrier) with SupportsAtomicPartitionManagement {
   override def partitionSchema(): StructType = StructType(partitioning.map(transform =>
       schema()(transform.references.head.fieldNames.head)))
 
@@ -120,9 +124,10 @@ class StagedManagedTable(relation: Requests.RelationReference, definition: Answe
 }
 
 object ManagedTable {
-  def apply(relation: Requests.RelationReference, definition: Answers.DescribedTable): ManagedTable =
-    if (definition.partitions.isEmpty) new ManagedTable(relation, definition) with Truncated
-    else new PartitionedManagedTable(relation, definition) with Truncated
+  def apply(relation: Requests.RelationReference, definition: Answers.DescribedTable,
+      barrier: Option[Long] = None): ManagedTable =
+    if (definition.partitions.isEmpty) new ManagedTable(relation, definition, barrier) with Truncated
+    else new PartitionedManagedTable(relation, definition, barrier) with Truncated
 }
 
 /** TRUNCATE, and those DELETEs that the planner can do by dropping whole partitions. */

@@ -1,8 +1,10 @@
 package org.apache.spark.sql.tablestore
 
-import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.{classic, Row, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.command.{DescribeQueryCommand, LeafRunnableCommand}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /** Lets a statement read tables that hang together at one barrier, which the planner finds.
@@ -15,9 +17,17 @@ class BarrierReads(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case delete: DeleteFromTable => delete
-    case _ =>
-      val tables = plan.collectWithSubqueries { case Newest(table) => table.reference }.filter(isConcerned)
-      if (tables.isEmpty) plan else pinned(plan, PlannerProcess.ask(Requests.ReadTogether(tables.distinct)))
+    case describe: DescribeQueryCommand =>
+      val query = session.asInstanceOf[classic.SparkSession].sessionState.executePlan(describe.plan).analyzed
+      val versions = together(query)
+      if (versions.isEmpty) describe else DescribedAtBarrier(describe, versions.values.map(_.barrier).toSeq.distinct)
+    case _ => pinned(plan, together(plan))
+  }
+
+  /** The versions of a plan's tables that hang together, by directory. */
+  private def together(plan: LogicalPlan): Map[String, Answers.PinnedTable] = {
+    val tables = plan.collectWithSubqueries { case Newest(table) => table.reference }.filter(isConcerned)
+    if (tables.isEmpty) Map.empty else PlannerProcess.ask(Requests.ReadTogether(tables.distinct))
   }
 
   private def isConcerned(table: Requests.TableReference): Boolean =
@@ -25,11 +35,13 @@ class BarrierReads(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def confs = session.asInstanceOf[classic.SparkSession].sessionState.conf
 
-  private def pinned(plan: LogicalPlan, versions: Map[String, String]): LogicalPlan =
+  private def pinned(plan: LogicalPlan, versions: Map[String, Answers.PinnedTable]): LogicalPlan =
     if (versions.isEmpty) plan
     else plan.transformWithSubqueries { case relation @ Newest(table) =>
-      JobTables.pathOf(table).flatMap(versions.get).fold[LogicalPlan](relation)(version =>
-        JobTables.pinned(JobTables.at(relation.asInstanceOf[DataSourceV2Relation], version)))
+      JobTables.pathOf(table).flatMap(versions.get).fold[LogicalPlan](relation) { at =>
+        val known = relation.asInstanceOf[DataSourceV2Relation]
+        JobTables.pinned(JobTables.at(known, at.version, Some(at.barrier)))
+      }
     }
 }
 
@@ -44,4 +56,11 @@ object BarrierReads {
       case _ => None
     }
   }
+}
+
+/** DESCRIBE QUERY of a query that reads tables at barriers, which its last rows tell. */
+case class DescribedAtBarrier(describe: DescribeQueryCommand, barriers: Seq[Long]) extends LeafRunnableCommand {
+  override val output: Seq[Attribute] = describe.output
+  override def run(session: SparkSession): Seq[Row] =
+    describe.run(session) ++ (Row("# Barrier", "", "") +: barriers.sorted.map(number => Row(number.toString, "", "")))
 }

@@ -269,6 +269,10 @@ object Answers {
 
   // Reading
 
+  class PinnedTable(json: JValue) extends Answer(json) {
+    val version = member[String]("version")
+    val barrier = member[Long]("barrier")
+  }
   class Changelog(json: JValue) extends Answer(json) {
     val name = member[String]("name")
     val columns = member[StructType]("columns")

@@ -21,10 +21,10 @@ object JobTables {
   }
 
   /** A table at another version; 0 before the first. */
-  def at(relation: DataSourceV2Relation, version: String): DataSourceV2Relation =
-    if (version == relation.table.version()) relation
+  def at(relation: DataSourceV2Relation, version: String, barrier: Option[Long] = None): DataSourceV2Relation =
+    if (version == relation.table.version() && barrier.isEmpty) relation
     else relation.table match {
-      case table: ManagedTable => relation.copy(table = table.at(Some(version).filter(_ != "0")))
+      case table: ManagedTable => relation.copy(table = table.at(Some(version).filter(_ != "0"), barrier))
       case other => throw new IllegalStateException(s"${other.name} is no managed table")
     }
 

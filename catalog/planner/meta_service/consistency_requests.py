@@ -15,7 +15,7 @@ from table_store.catalog.meta_service.consistency import (
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.catalog.planner.protocol.consistency import ReadTogether
+from table_store.catalog.planner.protocol.consistency import PinnedTable, ReadTogether
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.relations import CatalogReference
 from table_store.catalog.tables.lifecycle import ManagedTable
@@ -25,14 +25,14 @@ BARRIER: Final = shared_name("read-barrier")
 _CATALOG_KEYS: Final = tuple(shared_name("catalog-consistency").split(","))
 
 
-def read_together(session: PlannerSession, request: ReadTogether) -> Mapping[str, str]:
+def read_together(session: PlannerSession, request: ReadTogether) -> Mapping[str, PinnedTable]:
     """The versions of a statement's tables, by directory; those read as they are have none.
 
     Raises:
         InvalidOptionError: there is no such consistency or barrier.
         NoCommonBarrierError: the tables have no barrier in common, or not the one that is set.
     """
-    found: dict[str, str] = {}
+    found: dict[str, PinnedTable] = {}
     groups: dict[tuple[str, Consistency], tuple[Warehouse, set[str]]] = {}
     for table in request.tables:
         if not isinstance(table.handle, TableHandle):
@@ -44,7 +44,8 @@ def read_together(session: PlannerSession, request: ReadTogether) -> Mapping[str
         paths.add(table.handle.path)
     for (_, consistency), (warehouse, paths) in groups.items():
         for pinned in pinned_tables(session, warehouse, sorted(paths), consistency):
-            found |= {path: str(at) for path, at in pinned.snapshots.items()}
+            for path, at in pinned.snapshots.items():
+                found[path] = PinnedTable(version=str(at), barrier=pinned.barrier)
     return found
 
 

@@ -11,8 +11,15 @@ from table_store.catalog.planner.protocol.handles import TableReference
 class ReadTogether:
     """Which snapshots the tables of one statement have at one barrier.
 
-    The answer is by the tables' directories; those that are read as they are have none. The text is
-    that of a version.
+    The answer is by the tables' directories; those that are read as they are have none.
     """
 
     tables: tuple[TableReference, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinnedTable:
+    """The version with which a table is read, and the barrier for which it was chosen."""
+
+    version: str
+    barrier: int

@@ -93,3 +93,32 @@ def test_files_do_not_pile_up(claim: StreamWriterClaim) -> None:
         claim.take(writer(str(number)), [str(number)])
         claim.give_back(writer(str(number)))
     assert len(list((Path(claim.path) / CLAIM_FOLDER).iterdir())) == 1
+
+
+def test_who_is_known_to_live(claim: StreamWriterClaim) -> None:
+    assert claim.holds("a") is None
+    claim.take(writer("a", NEIGHBOUR), [])
+    assert claim.holds("a") is True
+    assert claim.holds("b") is False
+    claim.give_back(writer("a", NEIGHBOUR))
+    assert claim.holds("a") is None
+    claim.take(writer("a", DEAD), [])
+    assert claim.holds("a") is False
+    claim.take(writer("a", ELSEWHERE), [])
+    assert claim.holds("a") is True
+    assert isinstance(claim.clock, ManualClock)
+    claim.clock.time_ms += LEASE_MS + 1
+    assert claim.holds("a") is False
+
+
+def test_a_deposed_process(claim: StreamWriterClaim) -> None:
+    """It need not be dead, and only what it has is taken over."""
+    claim.take(writer("a", NEIGHBOUR), [])
+    claim.take_over(writer("a"), ELSEWHERE)
+    assert claim.holds("a") is True
+    with pytest.raises(StreamWriterExistsError):
+        claim.take(writer("a"), ["a"])
+    claim.take_over(writer("a"), NEIGHBOUR)
+    claim.take(writer("a"), ["a"])
+    with pytest.raises(StreamWriterExistsError):
+        claim.take(writer("a", NEIGHBOUR), ["a"])
