@@ -217,17 +217,13 @@ class NoCommonBarrierError(TableStoreError):
     condition = "TABLE_STORE_NO_COMMON_BARRIER"
     sql_state = "55019"
 
-    def __init__(
-        self, *, tables: Sequence[str], barrier: int | None, behind: Sequence[str]
-    ) -> None:
+    def __init__(self, *, tables: Sequence[str], wanted: str, behind: Sequence[str]) -> None:
         self.tables = tuple(tables)
-        self.barrier = barrier
         self.behind = tuple(behind)
-        which = "at any barrier that is kept" if barrier is None else f"at barrier {barrier}"
         late = f": {', '.join(behind)} are behind" if behind else ", which is not kept"
         super().__init__(
-            f"The tables {', '.join(tables)} cannot be read together {which}{late}. Let their jobs "
-            "go on, REFRESH their views, or read the newest rows with SET "
+            f"The tables {', '.join(tables)} cannot be read together {wanted}{late}. Let their "
+            "jobs go on, REFRESH their views, or read the newest rows with SET "
             "'table-store.consistency' = 'ReadUncommitted'; RESET 'table-store.barrier' if it is "
             "set."
         )

@@ -7,7 +7,7 @@ revision, or a job with another query, takes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -86,7 +86,12 @@ class ConsistentReads:
         return cls(Ledger.of(warehouse), JobRegistry.of(warehouse))
 
     def pinned(
-        self, tables: Iterable[str], consistency: Consistency, *, barrier: int | None = None
+        self,
+        tables: Iterable[str],
+        consistency: Consistency,
+        *,
+        barrier: int | None = None,
+        until_ms: int | None = None,
     ) -> list[Pinned]:
         """Return a barrier for each group of tables that hang together.
 
@@ -97,6 +102,7 @@ class ConsistentReads:
             tables: the directories of the tables that a statement reads.
             consistency: which barrier it is.
             barrier: its number, if it is a certain one.
+            until_ms: a time, ms since 1970, after which it was not cut.
 
         Raises:
             NoCommonBarrierError: there is no such barrier.
@@ -110,7 +116,8 @@ class ConsistentReads:
         for group in sorted(groups, key=min):
             read = wanted & group
             needed = group if consistency is Consistency.REPEATABLE_READ else read
-            found.append(self._pinned(read, needed, tracks, barrier))
+            barriers, said = self._barriers(barrier, until_ms), _wanted(barrier, until_ms)
+            found.append(self._pinned(read, needed, tracks, barriers, said))
         return found
 
     def last_barrier(self, table: str | None) -> int:
@@ -125,14 +132,21 @@ class ConsistentReads:
         jobs = [one for one in observed_jobs(self.registry) if one.track.taken]
         components = topology_of(jobs).components
         tables = components.keys() if table is None else components.get(table, {table})
-        return self._pinned(set(tables), tables, tracks_of(jobs), None).barrier
+        barriers = self.ledger.newest_first()
+        return self._pinned(set(tables), tables, tracks_of(jobs), barriers).barrier
 
     def _pinned(
-        self, read: set[str], needed: Iterable[str], tracks: Mapping[str, Track], number: int | None
+        self,
+        read: set[str],
+        needed: Iterable[str],
+        tracks: Mapping[str, Track],
+        barriers: Iterable[Barrier],
+        wanted: str = "at any barrier that is kept",
     ) -> Pinned:
+        """The first of the barriers at which all tables are valid."""
         same = SameRows()
         behind: list[str] | None = None
-        for barrier in self._barriers(number):
+        for barrier in barriers:
             # A job that began later holds back only those who read its table.
             begun = {t for t in needed if t not in tracks or tracks[t].last_until(barrier.number)}
             tables = sorted(read | begun)
@@ -141,12 +155,21 @@ class ConsistentReads:
                 return Pinned(barrier=barrier.number, snapshots={t: found[t] for t in read})
             if behind is None:
                 behind = [table for table in tables if table not in found]
-        raise NoCommonBarrierError(tables=sorted(read), barrier=number, behind=behind or ())
+        raise NoCommonBarrierError(tables=sorted(read), wanted=wanted, behind=behind or ())
 
-    def _barriers(self, number: int | None) -> Iterator[Barrier]:
-        if number is None:
-            yield from self.ledger.newest_first()
-            return
-        barrier = self.ledger.get(number)
-        if barrier is not None:
-            yield barrier
+    def _barriers(self, number: int | None, until_ms: int | None) -> Iterable[Barrier]:
+        if number is not None:
+            barrier = self.ledger.get(number)
+            return () if barrier is None else (barrier,)
+        newest_first = self.ledger.newest_first()
+        if until_ms is None:
+            return newest_first
+        return (barrier for barrier in newest_first if barrier.number <= until_ms)
+
+
+def _wanted(number: int | None, until_ms: int | None) -> str:
+    if number is not None:
+        return f"at barrier {number}"
+    if until_ms is not None:
+        return f"at any barrier that is kept until {until_ms} ms since 1970"
+    return "at any barrier that is kept"

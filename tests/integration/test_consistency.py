@@ -300,6 +300,36 @@ def test_a_session_is_pinned(spark: SparkSession, namespace: str) -> None:
     assert [row.col_name for row in spark.sql(f"DESCRIBE QUERY {query}").collect()] == ["n"]
 
 
+def test_tables_as_of_one_time(spark: SparkSession, namespace: str) -> None:
+    """They are those of one barrier; a table alone, and one that no job reads, as they were."""
+    for table in ("t", "alone"):
+        spark.sql(f"CREATE TABLE {table} (id INT)")
+        spark.sql(f"INSERT INTO {table} VALUES (1)")
+    before = spark.sql("SELECT current_timestamp()").collect()[0][0]
+    spark.sql("CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS c FROM t")
+    for table in ("t", "alone"):
+        spark.sql(f"INSERT INTO {table} VALUES (2)")
+    then = spark.sql("SELECT current_timestamp()").collect()[0][0]
+    spark.sql("REFRESH MATERIALIZED VIEW counted")
+
+    def seen(time: object) -> Row | None:
+        as_of = f"TIMESTAMP AS OF '{time}'"
+        return spark.sql(
+            f"SELECT (SELECT count(*) FROM t {as_of}) AS t, (SELECT c FROM counted {as_of}) AS c, "
+            f"(SELECT count(*) FROM alone {as_of}) AS alone"
+        ).first()
+
+    assert seen(then) == Row(t=1, c=1, alone=2)
+    assert spark.sql(f"SELECT count(*) AS n FROM t TIMESTAMP AS OF '{then}'").first() == Row(n=2)
+    now = spark.sql("SELECT current_timestamp()").collect()[0][0]
+    assert seen(now) == Row(t=2, c=2, alone=2)
+    with reading(spark, "RepeatableRead"):
+        assert seen(then) == Row(t=1, c=1, alone=2)
+        query = f"SELECT * FROM t TIMESTAMP AS OF '{before}' JOIN alone TIMESTAMP AS OF '{before}'"
+        with pytest.raises(PySparkException, match=r"NO_COMMON_BARRIER.*until"):
+            spark.sql(query).collect()
+
+
 def test_settings_that_mean_nothing_are_refused(spark: SparkSession, namespace: str) -> None:
     with pytest.raises(PySparkException, match=r"INVALID_OPTION.*'RepeatableRead'"):
         spark.sql("SET 'table-store.consistency' = 'Serializable'")

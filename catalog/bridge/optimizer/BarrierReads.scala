@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tablestore
 
 import org.apache.spark.sql.{classic, Row, SparkSession}
+import org.apache.spark.sql.catalyst.analysis.AsOfTimestamp
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -21,7 +22,7 @@ class BarrierReads(session: SparkSession) extends Rule[LogicalPlan] {
       val query = session.asInstanceOf[classic.SparkSession].sessionState.executePlan(describe.plan).analyzed
       val versions = together(query)
       if (versions.isEmpty) describe else DescribedAtBarrier(describe, versions.values.map(_.barrier).toSeq.distinct)
-    case _ => pinned(plan, together(plan))
+    case _ => asOfTimes(pinned(plan, together(plan)))
   }
 
   /** The versions of a plan's tables that hang together, by directory. */
@@ -35,13 +36,31 @@ class BarrierReads(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def confs = session.asInstanceOf[classic.SparkSession].sessionState.conf
 
+  /** A plan whose newest tables are read at these versions. */
   private def pinned(plan: LogicalPlan, versions: Map[String, Answers.PinnedTable]): LogicalPlan =
     if (versions.isEmpty) plan
-    else plan.transformWithSubqueries { case relation @ Newest(table) =>
-      JobTables.pathOf(table).flatMap(versions.get).fold[LogicalPlan](relation) { at =>
-        val known = relation.asInstanceOf[DataSourceV2Relation]
-        JobTables.pinned(JobTables.at(known, at.version, Some(at.barrier)))
+    else plan.transformWithSubqueries { case relation @ Newest(table) => at(relation, table, versions) }
+
+  /** A plan that reads several tables AS OF one time, which then is that of the last barrier before it. */
+  private def asOfTimes(plan: LogicalPlan): LogicalPlan = {
+    val read = plan.collectWithSubqueries { case AsOfTime(table, micros) => micros -> table.reference }.distinct
+    val times = read.groupMap(_._1)(_._2).filter(_._2.size > 1)
+    if (times.isEmpty) plan
+    else {
+      val versions = times.map { case (micros, tables) =>
+        micros -> PlannerProcess.ask(Requests.ReadTogether(tables, Some(micros)))
       }
+      plan.transformWithSubqueries { case relation @ AsOfTime(table, micros) =>
+        at(relation, table, versions.getOrElse(micros, Map.empty))
+      }
+    }
+  }
+
+  private def at(
+      relation: LogicalPlan, table: ManagedTable, versions: Map[String, Answers.PinnedTable]): LogicalPlan =
+    JobTables.pathOf(table).flatMap(versions.get).fold(relation) { at =>
+      val known = relation.asInstanceOf[DataSourceV2Relation]
+      JobTables.pinned(JobTables.at(known, at.version, Some(at.barrier)))
     }
 }
 
@@ -53,6 +72,15 @@ object BarrierReads {
   private object Newest {
     def unapply(plan: LogicalPlan): Option[ManagedTable] = plan match {
       case DataSourceV2Relation(table: ManagedTable, _, _, _, _, None) if !table.reference.isSystemTable => Some(table)
+      case _ => None
+    }
+  }
+
+  /** A managed table that is read as it was at a time, in microseconds since 1970. */
+  private object AsOfTime {
+    def unapply(plan: LogicalPlan): Option[(ManagedTable, Long)] = plan match {
+      case DataSourceV2Relation(table: ManagedTable, _, _, _, _, Some(AsOfTimestamp(micros)))
+          if !table.reference.isSystemTable => Some(table -> micros)
       case _ => None
     }
   }

@@ -222,7 +222,8 @@ object Requests {
       options: Map[String, String], parallelism: Int, answeredRows: Int) extends Record
 
   /** Asks for the versions that the tables of a statement have at one barrier, by their directories. */
-  case class ReadTogether(tables: Seq[TableReference]) extends Request[Map[String, Answers.PinnedTable]]
+  case class ReadTogether(tables: Seq[TableReference], timestampUs: Option[Long] = None)
+      extends Request[Map[String, Answers.PinnedTable]]
   case class PlanScan(scan: AskedScan) extends Request[Answers.PlannedRead]
   case class AggregateFunction(name: String, column: Option[Seq[String]] = None) extends Record
   case class ExactAggregates(table: TableReference, functions: Seq[AggregateFunction])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from table_store.catalog.bridge.shared_text import shared_name
+from table_store.catalog.jobs.job_errors import NoCommonBarrierError
 from table_store.catalog.meta_service.consistency import (
     Consistency,
     ConsistentReads,
@@ -43,22 +45,37 @@ def read_together(session: PlannerSession, request: ReadTogether) -> Mapping[str
         _, paths = groups.setdefault((warehouse.root, consistency), (warehouse, set()))
         paths.add(table.handle.path)
     for (_, consistency), (warehouse, paths) in groups.items():
-        for pinned in pinned_tables(session, warehouse, sorted(paths), consistency):
+        if request.timestamp_us is None:
+            at_once = _pinned_now(session, warehouse, sorted(paths), consistency)
+        else:
+            until_ms = request.timestamp_us // 1_000
+            at_once = _pinned_then(warehouse, sorted(paths), consistency, until_ms)
+        for pinned in at_once:
             for path, at in pinned.snapshots.items():
                 found[path] = PinnedTable(version=str(at), barrier=pinned.barrier)
     return found
 
 
-def pinned_tables(
+def _pinned_now(
     session: PlannerSession, warehouse: Warehouse, tables: Sequence[str], consistency: Consistency
 ) -> list[Pinned]:
-    """The barriers at which a session reads tables, by directory; see `ConsistentReads.pinned`."""
     text = session.conf(BARRIER)
     number = None if text is None else barrier_number(text, key=BARRIER)
     if number is None and consistency is Consistency.READ_UNCOMMITTED:
         return []
+    return ConsistentReads.of(warehouse).pinned(tables, consistency, barrier=number)
+
+
+def _pinned_then(
+    warehouse: Warehouse, tables: Sequence[str], consistency: Consistency, until_ms: int
+) -> list[Pinned]:
+    """The last barrier until a time; each table as it was then where nobody asks for more."""
     reads = ConsistentReads.of(warehouse)
-    return reads.pinned(tables, consistency, barrier=number)
+    if consistency is not Consistency.READ_UNCOMMITTED:
+        return reads.pinned(tables, consistency, until_ms=until_ms)
+    with suppress(NoCommonBarrierError):
+        return reads.pinned(tables, Consistency.READ_COMMITTED, until_ms=until_ms)
+    return []
 
 
 def pin(session: PlannerSession, warehouse: Warehouse, table: ManagedTable | None) -> int:

@@ -12,9 +12,13 @@ class ReadTogether:
     """Which snapshots the tables of one statement have at one barrier.
 
     The answer is by the tables' directories; those that are read as they are have none.
+
+    Attributes:
+        timestamp_us: if they are read AS OF a time.
     """
 
     tables: tuple[TableReference, ...]
+    timestamp_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
