@@ -29,6 +29,7 @@ from table_store.catalog.planner.process.handler import Handler, handlers
 from table_store.catalog.planner.read import (
     aggregate_requests,
     change_requests,
+    lease_requests,
     partition_requests,
     scan_requests,
 )
@@ -78,6 +79,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     change_requests.load_changelog,
     consistency_requests.read_together,
     scan_requests.plan_scan,
+    lease_requests.lease_reads,
     stream_requests.stream_start,
     stream_requests.stream_latest,
     stream_requests.plan_stream,

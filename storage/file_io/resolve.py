@@ -29,3 +29,14 @@ def file_io_for(path: str, options: Mapping[str, str] | None = None) -> FileIO:
             + ", ".join(SCHEMES),
         )
     return LocalFileIO(local_path(path))
+
+
+def named_path(path: str) -> str:
+    """Return the path by which files below `path` are named: what a `file:` URI stands for.
+
+    Names that are appended to a URI would have to be escaped; a path takes them as they are.
+
+    Raises:
+        PathNotAllowedError: the URI names another host, or a path that is relative or climbs.
+    """
+    return local_path(path) if path.startswith("file:") else path

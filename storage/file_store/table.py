@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from table_store.storage.file_io.file_io import FileIO
-from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.file_io.resolve import file_io_for, named_path
 from table_store.storage.file_store.bag.bag_place import moved_schemas
 from table_store.storage.file_store.changes.change_archive import ChangeArchive
 from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS
@@ -75,7 +75,7 @@ class FileStoreTable:
             NotFoundError: there is none.
             MissingFileError: its definition is lost.
         """
-        table = FileStoreTable(file_io or file_io_for(path), path)
+        table = FileStoreTable(file_io or file_io_for(path), named_path(path))
         table.schema_store.latest_id()
         return table
 
@@ -87,7 +87,7 @@ class FileStoreTable:
             InvalidSchemaError: the schema breaks a rule, or there is a table already.
         """
         schema.validate()
-        table = FileStoreTable(file_io or file_io_for(path), path)
+        table = FileStoreTable(file_io or file_io_for(path), named_path(path))
         if not table.schema_store.publish(schema):
             raise InvalidSchemaError(reason=f"there is a table at {path} already")
         return table

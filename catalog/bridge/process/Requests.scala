@@ -225,6 +225,8 @@ object Requests {
   case class ReadTogether(tables: Seq[TableReference], timestampUs: Option[Long] = None)
       extends Request[Map[String, Answers.PinnedTable]]
   case class PlanScan(scan: AskedScan) extends Request[Answers.PlannedRead]
+  case class LeasedRead(table: TableReference, snapshot: Long, execution: String) extends Record
+  case class LeaseReads(reads: Seq[LeasedRead], isOver: Boolean) extends Request[Unit]
   case class AggregateFunction(name: String, column: Option[Seq[String]] = None) extends Record
   case class ExactAggregates(table: TableReference, functions: Seq[AggregateFunction])
       extends Request[Option[Answers.AggregateRow]]

@@ -154,6 +154,7 @@ class ManagedScan(asked: Requests.AskedScan, table: String, override val readSch
   /** Assigns merge splits to executors in turn, so that a split that is read again goes to the executor that knows its
     * live rows. */
   override def planInputPartitions(): Array[InputPartition] = {
+    LongReads.begin(asked.table, plan.snapshot)
     val executors = if (splits.isEmpty) Array.empty[String] else ManagedScan.executors()
     val merges = splits.zipWithIndex.map {
       case (merge, i) if merge.live.nonEmpty && executors.nonEmpty =>

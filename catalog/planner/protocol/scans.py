@@ -44,6 +44,23 @@ class PlanScan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeasedRead:
+    """A table and its snapshot that a query, by its execution's id in the JVM, reads for long."""
+
+    table: TableReference
+    snapshot: int
+    execution: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseReads:
+    """Renews the leases of queries on what they read; `is_over`: ends them."""
+
+    reads: tuple[LeasedRead, ...]
+    is_over: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateFunction:
     """COUNT(*), or MIN or MAX of the column with this path."""
 

@@ -1,7 +1,8 @@
 """Consumers: who reads a table's changes, and how far, so that expiry keeps what they need.
 
 Each consumer has a file beside the table, as in Apache Paimon. A stream writes it when it has read
-further, and now and then to say that it still runs.
+further, and now and then to say that it still runs. So does a query that runs for long, which is
+a reader: it is ignored after `READER_MS`, however long streams may be away.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 from table_store.storage.kernel.types import Json
 
 CONSUMER_FOLDER: Final = "consumer"
+READER: Final = "reader:"
+"""Beginning of the names of readers."""
+
+READER_MS: Final = 600_000
 _PREFIX: Final = "consumer-"
 _VERSION: Final = 2
 _RENEWALS: Final = 10
@@ -62,7 +67,7 @@ class ConsumerStore:
     def all(self) -> tuple[Consumer, ...]:
         """Return the consumers that count, by name; fails as `known`."""
         now_ms = self.clock.now_ms()
-        return tuple(c for c in self.known() if c.time_ms + self.expiration_ms > now_ms)
+        return tuple(c for c in self.known() if c.time_ms + self._silence_ms(c.id) > now_ms)
 
     def known(self) -> tuple[Consumer, ...]:
         """Return all consumers, also those that have been silent for too long, by name.
@@ -91,7 +96,11 @@ class ConsumerStore:
         now_ms = self.clock.now_ms()
         known = self._read(self._file(consumer_id))
         is_new = known is None or (known.next_snapshot_id, known.sink) != (next_snapshot_id, sink)
-        if known is None or is_new or known.time_ms + self.expiration_ms // _RENEWALS < now_ms:
+        if (
+            known is None
+            or is_new
+            or known.time_ms + self._silence_ms(consumer_id) // _RENEWALS < now_ms
+        ):
             item: dict[str, Json] = {
                 "id": consumer_id,
                 "nextSnapshot": next_snapshot_id,
@@ -107,6 +116,19 @@ class ConsumerStore:
         is_known = self.file_io.exists(self._file(consumer_id))
         self.file_io.delete(self._file(consumer_id))
         return is_known
+
+    def remove_lapsed_readers(self) -> None:
+        """Forget the readers whose programs have died; fails as `known`."""
+        now_ms = self.clock.now_ms()
+        for one in self.known():
+            if one.id.startswith(READER) and one.time_ms + self._silence_ms(one.id) <= now_ms:
+                self.remove(one.id)
+
+    def _silence_ms(self, consumer_id: str) -> int:
+        """How long it may be silent."""
+        if consumer_id.startswith(READER):
+            return min(READER_MS, self.expiration_ms)
+        return self.expiration_ms
 
     def _file(self, consumer_id: str) -> str:
         return join_path(self.path, CONSUMER_FOLDER, _PREFIX + quote(consumer_id, safe=""))

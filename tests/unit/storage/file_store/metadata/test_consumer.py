@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from table_store.storage.file_store.metadata.consumer import READER, READER_MS
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
@@ -88,3 +89,21 @@ def test_a_file_of_another_consumer(table: FileStoreTable) -> None:
     for use in (table.consumers.all, lambda: table.consumers.note("a", 2)):
         with pytest.raises(CorruptFileError, match=r"consumer-a.*it holds consumer 'b'"):
             use()
+
+
+def test_a_reader_lapses_sooner(table: FileStoreTable) -> None:
+    """A query whose program has died must not keep what streams may need for days."""
+    clock = table.clock
+    assert isinstance(clock, ManualClock)
+    for name in ("reader:host:1:2:3", "stream"):
+        table.consumers.note(name, 4)
+    clock.time_ms += READER_MS // 2
+    table.consumers.note("reader:host:9:2:3", 4)
+    clock.time_ms += READER_MS // 2
+    assert [one.id for one in table.consumers.all()] == ["reader:host:9:2:3", "stream"]
+    table.consumers.remove_lapsed_readers()
+    assert [one.id for one in table.consumers.known()] == ["reader:host:9:2:3", "stream"]
+    (renewed,) = [one for one in table.consumers.known() if one.id.startswith(READER)]
+    table.consumers.note(renewed.id, 4)
+    (later,) = [one for one in table.consumers.known() if one.id.startswith(READER)]
+    assert later.time_ms == clock.time_ms
