@@ -20,6 +20,7 @@ from typing import NoReturn
 
 from table_store import delta_jars, spark_defaults
 from table_store.catalog.bridge import bridge_jar
+from table_store.catalog.service.service_errors import ServiceNotInstalledError
 from table_store.doctor import Finding, examine, patient_of_this_process
 from table_store.setup_plan import Change, plan_setup, plan_undo
 from table_store.spark_home import SparkHome, find_spark_home
@@ -64,6 +65,9 @@ def build_parser() -> argparse.ArgumentParser:
     jobs.add_argument("--catalog", metavar="NAME", help="whose warehouse; default: the current one")
     jobs.epilog = "All other arguments are passed on to spark-submit."
     jobs.set_defaults(run=_jobs, arguments=[])
+    _add_meta_service(
+        commands.add_parser("meta-service", help="serve the topology: a page, REST and metrics")
+    )
     jar = commands.add_parser("jar-path", help="print where the bridge's jar is (for a cluster)")
     jar.set_defaults(run=_jar_path)
     return parser
@@ -87,6 +91,21 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
     parser.description = "Look at every part that must be there. Exit code 1: one is not."
     _add_common(parser)
     parser.set_defaults(run=_doctor)
+
+
+def _add_meta_service(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Serve what a warehouse says of its jobs: a page at /, REST below /v1, and metrics for "
+        "Prometheus. Without --host only this machine reaches it."
+    )
+    parser.add_argument("--warehouse", required=True, metavar="PATH", help="path or URI")
+    parser.add_argument("--host", default="127.0.0.1", help="needs --token-file if not loopback")
+    parser.add_argument("--port", type=int, default=8188, help="0 is any that is free")
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="what requests must bear")
+    parser.add_argument("--tls-certificate", type=Path, metavar="FILE", help="in PEM")
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="in PEM")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text")
+    parser.set_defaults(run=_meta_service)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -204,6 +223,24 @@ def _become(name: str, arguments: Sequence[str]) -> NoReturn:
     program = str(home.path / "bin" / name)
     sys.stdout.flush()
     os.execve(program, [program, *arguments], {**os.environ, **own})
+
+
+def _meta_service(options: argparse.Namespace) -> int:
+    try:  # the libraries of the service are optional, and nothing else loads them
+        from table_store.catalog.service.server import ServiceSettings, serve
+    except ModuleNotFoundError as error:
+        raise ServiceNotInstalledError(package=error.name or "?") from error
+    settings = ServiceSettings(
+        warehouse=options.warehouse,
+        host=options.host,
+        port=options.port,
+        token_file=options.token_file,
+        certificate=options.tls_certificate,
+        key=options.tls_key,
+        is_log_json=options.log_format == "json",
+    )
+    serve(settings, lambda address: print(f"MetaService: {address}", flush=True))
+    return 0
 
 
 def _jar_path(_: argparse.Namespace) -> int:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from table_store.catalog.meta_service.consistency import Consistency, ConsistentReads
-from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
-from table_store.catalog.names.name_record import RelationKind
+from table_store.catalog.meta_service.versions import versions_by_name
 from table_store.catalog.names.table_place import plain_path
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.ids import RandomIds
-from table_store.storage.log_store.logged_table import open_logged
 
 __all__ = ["versions_together"]
 
@@ -44,21 +42,7 @@ def versions_together(
     root = plain_path(warehouse)
     opened = Warehouse(file_io_for(root), root, SystemClock(), RandomIds())
     kind = Consistency.of(consistency, key="consistency")
-    paths = {name: _location(opened, name) for name in tables}
-    found: dict[str, int] = {}
-    if barrier is not None or kind is not Consistency.READ_UNCOMMITTED:
-        reads = ConsistentReads.of(opened)
-        for pinned in reads.pinned(paths.values(), kind, barrier=barrier):
-            found |= pinned.snapshots
-    return {name: found[p] if p in found else _newest(p) for name, p in paths.items()}
-
-
-def _location(warehouse: Warehouse, name: str) -> str:
-    namespace, _, table = name.rpartition(".")
-    identifier = Identifier(namespace or DEFAULT_NAMESPACE, table)
-    return warehouse.location(warehouse.require(identifier, RelationKind.TABLE))
-
-
-def _newest(path: str) -> int:
-    latest = open_logged(path).latest_snapshot()
-    return 0 if latest is None else latest.id
+    found = versions_by_name(
+        opened, tables, kind, barrier=barrier, reads=lambda: ConsistentReads.of(opened)
+    )
+    return {name: version.snapshot for name, version in found.items()}

@@ -7,14 +7,16 @@ revision, or a job with another query, takes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 from table_store.catalog.jobs.job_errors import NoCommonBarrierError
 from table_store.catalog.jobs.ledger import Barrier, Ledger
 from table_store.catalog.jobs.progress import Track
 from table_store.catalog.meta_service.observed_job import (
+    ObservedJob,
     SameRows,
     observed_jobs,
     topology_of,
@@ -73,17 +75,33 @@ class Pinned:
     snapshots: Mapping[str, int]
 
 
+class Barriers(Protocol):
+    """The barriers of a warehouse: its ledger, or a copy of it in memory."""
+
+    def newest_first(self) -> Iterator[Barrier]:
+        """Yield the barriers that are kept, from the last one on."""
+        ...
+
+    def get(self, number: int) -> Barrier | None:
+        """Return the barrier of a number; None if there is none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ConsistentReads:
-    """Finds the barriers of the warehouse to which a ledger and a registry belong."""
+    """Finds the barriers at which tables are read, for jobs as they were seen."""
 
-    ledger: Ledger
-    registry: JobRegistry
+    barriers: Barriers
+    jobs: Sequence[ObservedJob]
 
     @classmethod
     def of(cls, warehouse: Warehouse) -> ConsistentReads:
-        """Return those of a warehouse."""
-        return cls(Ledger.of(warehouse), JobRegistry.of(warehouse))
+        """Look at a warehouse; costs a list, and two reads or three for each job.
+
+        Raises:
+            CorruptFileError: the registry is damaged.
+        """
+        return cls(Ledger.of(warehouse), observed_jobs(JobRegistry.of(warehouse)))
 
     def pinned(
         self,
@@ -95,8 +113,8 @@ class ConsistentReads:
     ) -> list[Pinned]:
         """Return a barrier for each group of tables that hang together.
 
-        Tables of no job, and those whose job has had no epoch, are in no group. It costs a list and
-        a read for each job of the warehouse, and a read for each job and barrier that is looked at.
+        Tables of no job, and those whose job has had no epoch, are in no group. It costs a read for
+        each barrier that is looked at.
 
         Args:
             tables: the directories of the tables that a statement reads.
@@ -106,10 +124,10 @@ class ConsistentReads:
 
         Raises:
             NoCommonBarrierError: there is no such barrier.
-            CorruptFileError: the registry or the ledger is damaged.
+            CorruptFileError: the ledger is damaged.
         """
         wanted = set(tables)
-        jobs = [one for one in observed_jobs(self.registry) if one.track.taken]
+        jobs = self._begun()
         components, tracks = topology_of(jobs).components, tracks_of(jobs)
         groups = {components[table] for table in wanted if table in components}
         found = []
@@ -127,13 +145,16 @@ class ConsistentReads:
 
         Raises:
             NoCommonBarrierError: there is none.
-            CorruptFileError: the registry or the ledger is damaged.
+            CorruptFileError: the ledger is damaged.
         """
-        jobs = [one for one in observed_jobs(self.registry) if one.track.taken]
+        jobs = self._begun()
         components = topology_of(jobs).components
         tables = components.keys() if table is None else components.get(table, {table})
-        barriers = self.ledger.newest_first()
+        barriers = self.barriers.newest_first()
         return self._pinned(set(tables), tables, tracks_of(jobs), barriers).barrier
+
+    def _begun(self) -> list[ObservedJob]:
+        return [one for one in self.jobs if one.track.taken]
 
     def _pinned(
         self,
@@ -159,9 +180,9 @@ class ConsistentReads:
 
     def _barriers(self, number: int | None, until_ms: int | None) -> Iterable[Barrier]:
         if number is not None:
-            barrier = self.ledger.get(number)
+            barrier = self.barriers.get(number)
             return () if barrier is None else (barrier,)
-        newest_first = self.ledger.newest_first()
+        newest_first = self.barriers.newest_first()
         if until_ms is None:
             return newest_first
         return (barrier for barrier in newest_first if barrier.number <= until_ms)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 
-from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
+from table_store.catalog.jobs.ledger import Barrier, Head, Root
 from table_store.catalog.jobs.progress import Track
+from table_store.catalog.meta_service.consistency import Barriers
 from table_store.catalog.meta_service.observed_job import (
     ObservedJob,
     SameRows,
@@ -37,8 +40,26 @@ class Delay:
     bottlenecks: tuple[ObservedJob, ...]
 
 
-def delays(jobs: Sequence[ObservedJob], ledger: Ledger, now_ms: int) -> list[Delay]:
-    """Return how late the table of each job is; costs a look at each root.
+def heads_of_roots(jobs: Sequence[ObservedJob]) -> dict[str, Head]:
+    """Return what the roots of jobs are now, by their directories, but for those that are gone."""
+    sources = {path for one in jobs for path in one.job.sources}
+    heads = {}
+    for path in sorted(sources - {one.job.sink for one in jobs}):
+        with suppress(MissingFileError, NotFoundError):
+            heads[path] = Head.of(open_logged(path))
+    return heads
+
+
+def delays(
+    jobs: Sequence[ObservedJob], barriers: Barriers, heads: Mapping[str, Head], now_ms: int
+) -> list[Delay]:
+    """Return how late the table of each job is.
+
+    Args:
+        jobs: all jobs of a warehouse.
+        barriers: of the warehouse.
+        heads: from `heads_of_roots`.
+        now_ms: the time, ms since 1970.
 
     Raises:
         CorruptFileError: the ledger is damaged.
@@ -46,9 +67,10 @@ def delays(jobs: Sequence[ObservedJob], ledger: Ledger, now_ms: int) -> list[Del
     same = SameRows()
     tracks, topology = tracks_of(jobs), topology_of(jobs)
     by_sink = {one.job.sink: one for one in jobs}
-    now = _as_of_now(topology.below(by_sink) - by_sink.keys(), now_ms)
+    roots = {path: Root(head=head, position=0) for path, head in heads.items()}
+    now = Barrier(number=now_ms, position=0, id="", previous="", roots=roots)
     current = snapshots_at(now, by_sink, tracks, same)
-    last = _last_valid(by_sink.keys() - current.keys(), tracks, ledger, same)
+    last = _last_valid(by_sink.keys() - current.keys(), tracks, barriers, same)
     found = []
     for sink, one in by_sink.items():
         if sink in current:
@@ -62,8 +84,8 @@ def delays(jobs: Sequence[ObservedJob], ledger: Ledger, now_ms: int) -> list[Del
         barrier = last.get(sink)
         since = None
         if barrier is not None:
-            roots = topology.below([sink]) - by_sink.keys()
-            since = min(_unseen(roots, barrier, now, same), default=now_ms)
+            below = topology.below([sink]) - by_sink.keys()
+            since = min(_unseen(below, barrier, now, same), default=now_ms)
         found.append(
             Delay(
                 job=one,
@@ -75,23 +97,12 @@ def delays(jobs: Sequence[ObservedJob], ledger: Ledger, now_ms: int) -> list[Del
     return found
 
 
-def _as_of_now(roots: frozenset[str], now_ms: int) -> Barrier:
-    """What a barrier would be that is cut now."""
-    heads = {}
-    for path in roots:
-        try:
-            heads[path] = Root(head=Head.of(open_logged(path)), position=0)
-        except (MissingFileError, NotFoundError):
-            continue  # it was dropped
-    return Barrier(number=now_ms, position=0, id="", previous="", roots=heads)
-
-
 def _last_valid(
-    sinks: frozenset[str] | set[str], tracks: Mapping[str, Track], ledger: Ledger, same: SameRows
+    sinks: AbstractSet[str], tracks: Mapping[str, Track], barriers: Barriers, same: SameRows
 ) -> Mapping[str, Barrier]:
     """The last barrier at which each table is valid."""
     found: dict[str, Barrier] = {}
-    for barrier in ledger.newest_first():
+    for barrier in barriers.newest_first():
         if found.keys() >= sinks:
             break
         for sink in snapshots_at(barrier, sinks - found.keys(), tracks, same):

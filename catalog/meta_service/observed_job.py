@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from table_store.catalog.jobs.history import EpochRecord, read_histories
 from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.jobs.progress import JOB_OF_VIEW, Progress, Track, read_progress
 from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
@@ -87,6 +88,17 @@ def observed_jobs(registry: JobRegistry) -> list[ObservedJob]:
             continue
         found.append(ObservedJob(job, table, progress))
     return found
+
+
+def kept_epochs(one: ObservedJob) -> tuple[EpochRecord, ...]:
+    """Return the last epochs of a job, in the order of their ends; costs a list and a read.
+
+    Raises:
+        FormatVersionError: a newer version of the table store wrote them.
+    """
+    name = "" if one.is_view else one.job.name
+    found = read_histories(one.table.file_io, one.job.sink)
+    return tuple(epoch for epoch in found if epoch.job == name)
 
 
 def topology_of(jobs: Iterable[ObservedJob]) -> Topology:

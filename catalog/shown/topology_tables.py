@@ -16,10 +16,13 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from table_store.catalog.jobs.history import read_histories
 from table_store.catalog.jobs.ledger import Ledger
-from table_store.catalog.meta_service.delay import delays
-from table_store.catalog.meta_service.observed_job import ObservedJob, observed_jobs
+from table_store.catalog.meta_service.delay import delays, heads_of_roots
+from table_store.catalog.meta_service.observed_job import (
+    ObservedJob,
+    kept_epochs,
+    observed_jobs,
+)
 from table_store.catalog.meta_service.registry import JobRegistry
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.names.warehouse import Warehouse
@@ -80,6 +83,10 @@ class TopologyTable:
         """The columns as the JSON of Spark's StructType."""
         fields = tuple(StructField(name=f.name, type=from_arrow(f.type)) for f in self.schema)
         return json.dumps(StructType(fields).to_json())
+
+    def records(self, topology: WarehouseTopology) -> Iterable[Row]:
+        """Yield all rows, by the names of the columns; fails as `rows`."""
+        return self._rows(topology)
 
     def rows(self, topology: WarehouseTopology) -> pa.Table:
         """Return all rows.
@@ -168,23 +175,23 @@ def _sink_lineage(topology: WarehouseTopology) -> Iterable[Row]:
 
 def _progress(topology: WarehouseTopology) -> Iterable[Row]:
     for one in topology.jobs:
-        for epoch in read_histories(one.table.file_io, one.job.sink):
-            if (epoch.job or None) == (None if one.is_view else one.job.name):
-                yield {
-                    "job_id": one.job.id,
-                    "barrier": epoch.barrier or None,
-                    "started": (epoch.ended_ms - epoch.milliseconds) * 1000,
-                    "finished": epoch.ended_ms * 1000,
-                    "milliseconds": epoch.milliseconds,
-                    "rows_read": epoch.rows_read,
-                    "rows_changed": epoch.rows_changed,
-                    "error": epoch.error,
-                }
+        for epoch in kept_epochs(one):
+            yield {
+                "job_id": one.job.id,
+                "barrier": epoch.barrier or None,
+                "started": (epoch.ended_ms - epoch.milliseconds) * 1000,
+                "finished": epoch.ended_ms * 1000,
+                "milliseconds": epoch.milliseconds,
+                "rows_read": epoch.rows_read,
+                "rows_changed": epoch.rows_changed,
+                "error": epoch.error,
+            }
 
 
 def _delays(topology: WarehouseTopology) -> Iterable[Row]:
     now_ms = topology.warehouse.clock.now_ms()
-    for delay in delays(topology.jobs, topology.ledger, now_ms):
+    heads = heads_of_roots(topology.jobs)
+    for delay in delays(topology.jobs, topology.ledger, heads, now_ms):
         yield {
             "table_name": topology.name_of(delay.job.job.sink),
             "job_id": delay.job.job.id,

@@ -5,95 +5,29 @@ Method: two jobs over one root, whose epochs are written as jobs write them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-import pyarrow as pa
 import pytest
 
 from table_store.catalog.jobs.job_errors import NoCommonBarrierError
-from table_store.catalog.jobs.ledger import Head, Ledger
-from table_store.catalog.jobs.progress import (
-    Followed,
-    Progress,
-    SinkState,
-    read_progress,
-    write_progress,
-)
 from table_store.catalog.meta_service.consistency import Consistency, ConsistentReads
-from table_store.catalog.meta_service.delay import delays
+from table_store.catalog.meta_service.delay import delays, heads_of_roots
 from table_store.catalog.meta_service.observed_job import observed_jobs
-from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
 from table_store.catalog.names.warehouse import Warehouse
-from table_store.storage.file_store.model.schema import Field, new_schema
-from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidOptionError
-from table_store.storage.kernel.types import INTEGER
+from tests.fakes.written_topology import WrittenTopology
 
-ROW = pa.table({"n": pa.array([1], pa.int32())})
 READ = Consistency.READ_COMMITTED
 REPEAT = Consistency.REPEATABLE_READ
 
 
-@dataclass
-class Topology:
-    """Tables, each snapshot with one row more."""
-
-    warehouse: Warehouse
-    tables: dict[str, FileStoreTable] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.ledger, self.registry = Ledger.of(self.warehouse), JobRegistry.of(self.warehouse)
-        self.reads = ConsistentReads.of(self.warehouse)
-
-    def table(self, name: str) -> FileStoreTable:
-        if name not in self.tables:
-            path = f"{self.warehouse.root}/default.db/{name}"
-            schema = new_schema(fields=(Field(id=0, name="n", type=INTEGER),), time_ms=1)
-            self.tables[name] = FileStoreTable.create(path, schema)
-        return self.tables[name]
-
-    def write(self, name: str) -> int:
-        self.table(name).append(ROW)
-        return self.head(name)
-
-    def head(self, name: str) -> int:
-        latest = self.table(name).latest_snapshot()
-        return 0 if latest is None else latest.id
-
-    def cut(self, number: int, *roots: str) -> int:
-        heads = {
-            self.table(name).path: Head(snapshot=self.head(name), created_ms=1) for name in roots
-        }
-        return self.ledger.cut(number, lambda: heads).number
-
-    def epoch(self, sink: str, barrier: int, **sources: int) -> None:
-        table = self.table(sink)
-        table.append(ROW)
-        followed = Followed(
-            sources={self.table(name).path: at for name, at in sources.items()},
-            created={self.table(name).path: 1 for name in sources},
-            plan="p",
-        )
-        done = Progress(barrier=barrier, followed=followed, sink=SinkState())
-        before = read_progress(table.file_io, table.path, sink)
-        write_progress(
-            table.file_io, table.path, done.after(before, snapshot=self.head(sink)), sink
-        )
-        job = RegisteredJob(
-            id=sink,
-            name=sink,
-            commit_user=sink,
-            sink=table.path,
-            sources=frozenset(followed.sources),
-        )
-        self.registry.register(job)
+class Topology(WrittenTopology):
+    """Reads what it has written."""
 
     def read(
         self, consistency: Consistency, *names: str, barrier: int | None = None
     ) -> dict[str, int]:
         """The snapshots that are read, by name."""
         paths = {self.table(name).path: name for name in names}
-        found = self.reads.pinned(paths, consistency, barrier=barrier)
+        found = ConsistentReads.of(self.warehouse).pinned(paths, consistency, barrier=barrier)
         return {paths[p]: at for pinned in found for p, at in pinned.snapshots.items()}
 
 
@@ -168,7 +102,8 @@ def test_an_unknown_barrier(topology: Topology) -> None:
 
 def test_delays(topology: Topology) -> None:
     jobs = observed_jobs(topology.registry)
-    found = {delay.job.job.name: delay for delay in delays(jobs, topology.ledger, 10**15)}
+    told = delays(jobs, topology.ledger, heads_of_roots(jobs), 10**15)
+    found = {delay.job.job.name: delay for delay in told}
     assert (found["a"].delay_ms, found["a"].barrier) == (0, 20)
     changed = topology.table("r").latest_snapshot()
     assert changed is not None

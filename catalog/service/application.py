@@ -1,0 +1,114 @@
+"""The service as an ASGI application: its paths, each answered from one look at the warehouse."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.service.endpoints import ENDPOINTS, Endpoint
+from table_store.catalog.service.failures import failed_response
+from table_store.catalog.service.guard import Guard
+from table_store.catalog.service.json_values import to_bytes
+from table_store.catalog.service.metrics import METRICS_TYPE, Metrics
+from table_store.catalog.service.observation import Observer
+from table_store.catalog.service.openapi import openapi_document
+from table_store.catalog.service.page import PageFile, page_files
+from table_store.catalog.service.query import Query
+from table_store.catalog.service.service_errors import InvalidRequestError
+from table_store.catalog.service.workers import Workers
+from table_store.storage.kernel.errors import NotFoundError, TableStoreError
+
+_JSON: Final = "application/json"
+_PROBES: Final = frozenset({"/health", "/ready"})
+
+_log = logging.getLogger(__name__)
+
+
+def application_of(
+    warehouse: Warehouse,
+    *,
+    token: str | None = None,
+    hosts: frozenset[str] | None = None,
+    workers: Workers | None = None,
+) -> Guard:
+    """Return the service of a warehouse; `token` and `hosts` are as for `Guard`."""
+    observer, doers = Observer(warehouse), workers or Workers()
+    files = page_files()
+    document = json.dumps(openapi_document(ENDPOINTS)).encode()
+    metrics = Metrics(observer)
+    routes = [
+        *(_route(endpoint.path, _told(endpoint, observer, doers)) for endpoint in ENDPOINTS),
+        *(_route(path, _file(file)) for path, file in files.items()),
+        _route("/openapi.json", _file(PageFile(document, _JSON))),
+        _route("/metrics", _metrics(metrics, doers)),
+        _route("/health", _file(PageFile(b'{"status":"up"}', _JSON))),
+        _route("/ready", _readiness(observer, doers)),
+    ]
+    starlette = Starlette(routes=routes, exception_handlers={HTTPException: _no_such_path})
+    open_paths = _PROBES | files.keys()
+    return Guard(starlette, token=token, hosts=hosts, open_paths=open_paths)
+
+
+_Handler = Callable[[Request], Awaitable[Response]]
+
+
+def _route(path: str, handler: _Handler) -> Route:
+    async def safe(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except Exception as error:  # noqa: BLE001  the edge of the process
+            return failed_response(error, request.url.path)
+
+    return Route(path, safe, methods=["GET"])
+
+
+def _told(endpoint: Endpoint, observer: Observer, workers: Workers) -> _Handler:
+    async def handler(request: Request) -> Response:
+        query = Query.of(request.query_params.multi_items(), endpoint.parameters)
+        content = await workers.run(lambda: to_bytes(endpoint.tell(observer.now(), query)))
+        return Response(content, media_type=_JSON)
+
+    return handler
+
+
+def _file(file: PageFile) -> _Handler:
+    async def handler(_: Request) -> Response:
+        return Response(file.content, media_type=file.media_type)
+
+    return handler
+
+
+def _metrics(metrics: Metrics, workers: Workers) -> _Handler:
+    async def handler(_: Request) -> Response:
+        return Response(await workers.run(metrics.to_bytes), media_type=METRICS_TYPE)
+
+    return handler
+
+
+def _readiness(observer: Observer, workers: Workers) -> _Handler:
+    async def handler(_: Request) -> Response:
+        try:
+            await workers.run(observer.now)
+        except TableStoreError as error:  # what it says is not for everybody
+            _log.warning("not ready: %s", error)
+            return Response(b'{"status":"not ready"}', 503, media_type=_JSON)
+        return Response(b'{"status":"ready"}', media_type=_JSON)
+
+    return handler
+
+
+async def _no_such_path(request: Request, error: Exception) -> Response:
+    path = request.url.path[:200]
+    if isinstance(error, HTTPException) and error.status_code != 404:
+        refused = InvalidRequestError(part="form", reason=error.detail, status=error.status_code)
+        return failed_response(refused, path)
+    return failed_response(NotFoundError(kind="path", name=path), path)

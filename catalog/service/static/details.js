@@ -1,0 +1,147 @@
+// What a chosen table or job is: from the topology, with its last epochs and how late it was.
+
+import { ask } from "./api.js";
+import { html } from "./dom.js";
+import { count, duration, moment, NONE } from "./format.js";
+
+const EPOCHS = 12;
+
+/** Returns the id of a job that tells more of a node; null for a root. */
+function jobOf(id, topology) {
+  if (id.startsWith("job ")) return id.slice(4);
+  return topology.tables.find((table) => `table ${table.name}` === id)?.job ?? null;
+}
+
+/** Returns what else the service tells of a node. */
+export async function asked(id, topology) {
+  const job = jobOf(id, topology);
+  if (job === null) return { delays: null, epochs: [] };
+  const [delays, progress] = await Promise.all([
+    ask("v1/delays", { job }),
+    ask("v1/progress", { job, limit: EPOCHS }),
+  ]);
+  return { delays, epochs: progress.epochs };
+}
+
+/** Returns the elements that show a node; `go` is called with the id of one that is clicked. */
+export function details(id, topology, told, { go, close }) {
+  const links = (kind, names) => names.map((name) => link(kind, name, topology, go));
+  const table = topology.tables.find((one) => `table ${one.name}` === id);
+  const job = topology.jobs.find((one) => `job ${one.id}` === id);
+  const shown = table ?? job;
+  if (shown === undefined) return null;
+  const now = topology.observedMs;
+  const title = html(
+    "div",
+    { class: "title" },
+    html("h2", {}, shown.name),
+    html("button", { type: "button", "aria-label": "Close", onclick: close }, "×"),
+  );
+  if (table !== undefined) return [title, tableFacts(table, links, now), ...lateness(told)];
+  return [title, jobFacts(job, links, now), ...failure(job), ...shares(told), ...epochs(told, now)];
+}
+
+function link(kind, name, topology, go) {
+  const job = kind === "job" ? topology.jobs.find((one) => one.id === name) : undefined;
+  const shown = job?.name ?? name;
+  return html("button", { type: "button", class: "link", onclick: () => go(`${kind} ${name}`) }, shown);
+}
+
+function facts(pairs) {
+  const shown = pairs.filter(([, value]) => value !== null && value.length !== 0);
+  return html("dl", {}, shown.flatMap(([name, value]) => [
+    html("dt", {}, name),
+    html("dd", {}, value),
+  ]));
+}
+
+function tableFacts(table, links, now) {
+  return facts([
+    ["Kind", table.job === null ? "root: no job writes it" : "written by a job"],
+    ["Delay", table.job === null ? null : duration(table.delayMs)],
+    ["Barrier", moment(table.barrier, now)],
+    ["Its number", table.barrier === null ? null : String(table.barrier)],
+    ["Snapshot there", count(table.snapshot)],
+    ["Newest snapshot", count(table.newestSnapshot)],
+    ["Waits for", links("job", table.bottlenecks)],
+    ["Written by", table.job === null ? null : links("job", [table.job])],
+    ["Read by", links("job", table.readers)],
+  ]);
+}
+
+function jobFacts(job, links, now) {
+  return facts([
+    ["Kind", job.kind],
+    ["State", job.state],
+    ["Reads", links("table", job.sources)],
+    ["Writes", links("table", [job.table])],
+    ["Barrier", moment(job.barrier, now)],
+    ["Its number", job.barrier === null ? null : String(job.barrier)],
+    ["Last rule", job.rule],
+    ["Because of", job.reason],
+    ["Took", duration(job.milliseconds)],
+    ["Rows read", job.rowsPerSecond === null ? NONE : `${count(job.rowsPerSecond)} per second`],
+    ["Failures", job.failures === 0 ? null : `${job.failures} in a row`],
+  ]);
+}
+
+function failure(job) {
+  const text = job.error ?? job.lastError;
+  if (text === null) return [];
+  const title = job.error === null ? "Last error, since overcome" : "Error";
+  return [html("h3", {}, title), html("p", { class: "error" }, text)];
+}
+
+function lateness({ delays }) {
+  const table = delays?.tables[0];
+  if (table === undefined) return [];
+  const rows = table.windows.map((one) => distribution(one.window, one.delayMs));
+  return [html("h3", {}, "How late barriers came"), distributions(rows)];
+}
+
+function shares({ delays }) {
+  const job = delays?.jobs[0];
+  if (job === undefined) return [];
+  const rows = job.windows.flatMap((one) => [
+    distribution(`${one.window}, waiting`, one.waitingMs),
+    distribution(`${one.window}, working`, one.workingMs),
+  ]);
+  return [html("h3", {}, "What it added to the delay"), distributions(rows)];
+}
+
+function distribution(name, values) {
+  const shown = values === null
+    ? [NONE, NONE, NONE, "0"]
+    : [duration(values.p50), duration(values.p99), duration(values.max), count(values.count)];
+  return html("tr", {}, html("td", {}, name), shown.map((text) => html("td", { class: "number" }, text)));
+}
+
+function distributions(rows) {
+  const names = ["p50", "p99", "max", "barriers"];
+  const head = names.map((name) => html("th", { class: "number", scope: "col" }, name));
+  return html(
+    "table",
+    {},
+    html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "Last"), head)),
+    html("tbody", {}, rows),
+  );
+}
+
+function epochs({ epochs: last }, now) {
+  if (last.length === 0) return [];
+  const rows = last.map((epoch) => html(
+    "tr",
+    { title: epoch.error ?? epoch.reason },
+    html("td", {}, moment(epoch.finishedMs, now)),
+    html("td", { class: "number" }, duration(epoch.milliseconds)),
+    html("td", {}, epoch.error === null ? (epoch.rule ?? NONE) : "failed"),
+    html("td", { class: "number" }, count(epoch.rowsRead)),
+    html("td", { class: "number" }, count(epoch.rowsChanged)),
+  ));
+  const names = [["Ended", ""], ["Took", "number"], ["Rule", ""], ["Read", "number"], ["Changed", "number"]];
+  const head = names.map(([name, kind]) => html("th", { class: kind, scope: "col" }, name));
+  return [
+    html("h3", {}, "Last epochs"),
+    html("table", {}, html("thead", {}, html("tr", {}, head)), html("tbody", {}, rows)),
+  ];
+}

@@ -1,0 +1,67 @@
+"""A service over a warehouse that plain Python has written, asked without a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.service.application import application_of
+from tests.fakes.written_topology import WrittenTopology
+from tests.unit.catalog.conftest import SteppingClock
+
+ADDRESS = "http://127.0.0.1:8188"
+TOKEN = "a-token-that-is-long-enough"
+
+
+class Service:
+    """A service and who asks it."""
+
+    def __init__(self, warehouse: Warehouse, **settings: Any) -> None:
+        self.client = TestClient(application_of(warehouse, **settings), base_url=ADDRESS)
+
+    def told(self, path: str, **parameters: Any) -> dict[str, Any]:
+        """What a path answers that must answer."""
+        response = self.client.get(path, params=parameters)
+        assert response.status_code == 200, response.text
+        found: dict[str, Any] = response.json()
+        return found
+
+    def refused(self, path: str, **parameters: Any) -> tuple[int, str, str]:
+        """The status, condition and message of a path that must not answer."""
+        response = self.client.get(path, params=parameters)
+        error = response.json()["error"]
+        return response.status_code, error["condition"], error["message"]
+
+
+@pytest.fixture
+def clock() -> SteppingClock:
+    """Ahead of this machine's clock, by which tables are written: all of them are old."""
+    return SteppingClock(time_ms=4_000_000_000_000)
+
+
+@pytest.fixture
+def written(warehouse: Warehouse) -> WrittenTopology:
+    """`a` and `b` follow `r`, `c` follows both; at barrier 20 only `a` has come, and `b` fails."""
+    made = WrittenTopology(warehouse)
+    made.write("r")
+    first = made.cut(10, "r")
+    made.epoch("a", first, r=1)
+    made.told("a", first, ended_ms=110, took_ms=40)
+    made.epoch("b", first, r=1)
+    made.told("b", first, ended_ms=130, took_ms=100)
+    made.epoch("c", first, a=1, b=1)
+    made.told("c", first, ended_ms=200, took_ms=50)
+    made.write("r")
+    second = made.cut(20, "r")
+    made.epoch("a", second, r=2)
+    made.told("a", second, ended_ms=warehouse.clock.now_ms(), took_ms=7)
+    made.told("b", second, ended_ms=warehouse.clock.now_ms(), took_ms=3, error="[X] out of space")
+    return made
+
+
+@pytest.fixture
+def service(written: WrittenTopology) -> Service:
+    return Service(written.warehouse)
