@@ -26,6 +26,7 @@ _HISTORIES: Final = "tests/crash/test_log_history.py::test_table_log_and_changes
 CORE: Final = (
     "tests/integration/test_documents.py",
     "tests/integration/test_materialized_views.py::test_it_is_a_table_for_every_reader",
+    "tests/integration/test_meta_service.py",
     "tests/integration/test_optimizer_rules.py",
     "tests/integration/test_planner_log.py",
     "tests/integration/test_planner_sockets.py",

@@ -21,6 +21,7 @@ import uvicorn
 from table_store.catalog.names.table_place import plain_path
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.service.application import application_of
+from table_store.catalog.service.connection import BoundedProtocol
 from table_store.catalog.service.guard import LOOPBACK_NAMES
 from table_store.catalog.service.service_errors import ServiceSettingsError
 from table_store.storage.file_io.resolve import file_io_for
@@ -82,7 +83,7 @@ def serve(settings: ServiceSettings, told: Callable[[str], None]) -> None:
         names = LOOPBACK_NAMES | {settings.host.lower()} if is_loopback else None
         config = uvicorn.Config(
             application_of(warehouse, token=token, hosts=names),
-            http="h11",
+            http=BoundedProtocol,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,9 @@ from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.ids import RandomIds
 from tests.fakes.written_topology import WrittenTopology
+from tests.servers.meta_service import COMMAND, meta_service
 
 TOKEN = "a-token-that-is-long-enough"
-COMMAND = [sys.executable, "-m", "table_store.cli", "meta-service", "--port", "0"]
 
 
 @pytest.fixture(scope="module")
@@ -38,25 +38,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> str:
     made.epoch("a", made.cut(SystemClock().now_ms(), "r"), r=1)
     made.told("a", 10, SystemClock().now_ms(), 5)
     return path
-
-
-@contextmanager
-def started(root: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A process, and the address that it tells."""
-    command = [*COMMAND, "--warehouse", root, *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
-        line = process.stdout.readline()
-        if not line.startswith("MetaService: "):
-            raise AssertionError(process.stderr.read())
-        yield process, line.removeprefix("MetaService: ").strip()
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        process.stderr.close()
 
 
 def answers(address: str) -> list[Any]:
@@ -72,7 +53,7 @@ def answers(address: str) -> list[Any]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_in_good_order(root: str, number: signal.Signals) -> None:
-    with started(root) as (process, address):
+    with meta_service(root) as (process, address):
         assert answers(address)
         process.send_signal(number)
         assert process.wait(20) == 0
@@ -81,10 +62,10 @@ def test_it_ends_in_good_order(root: str, number: signal.Signals) -> None:
 
 
 def test_nothing_is_lost_with_it(root: str) -> None:
-    with started(root) as (process, address):
+    with meta_service(root) as (process, address):
         before = answers(address)
         process.kill()
-    with started(root) as (_, address), started(root) as (_, other):
+    with meta_service(root) as (_, address), meta_service(root) as (_, other):
         assert answers(address) == answers(other) == before
     assert before[0]["tables"][1]["name"] == "default.a"
 
@@ -107,7 +88,7 @@ def test_a_token_and_tls(root: str, tmp_path: Path) -> None:
     # At all addresses: there the token is what keeps strangers out.
     other = ("--host", "0.0.0.0", "--token-file", str(token))
     context = ssl.create_default_context(cafile=str(certificate))
-    with started(root, *files, *other) as (_, address):
+    with meta_service(root, *files, *other) as (_, address):
         assert address.startswith("https://0.0.0.0:")
         request = urllib.request.Request(f"{address.replace('0.0.0.0', '127.0.0.1')}v1/jobs")
         with pytest.raises(urllib.error.HTTPError, match="401") as caught:
@@ -123,7 +104,7 @@ def test_the_log_as_json(root: str, tmp_path: Path) -> None:
     shutil.copytree(root, damaged)
     for file in (damaged / "_jobs").iterdir():
         file.write_bytes(b"{}")
-    with started(str(damaged), "--log-format", "json") as (process, address):
+    with meta_service(str(damaged), "--log-format", "json") as (process, address):
         with pytest.raises(urllib.error.HTTPError, match="503") as caught:
             urllib.request.urlopen(f"{address}ready", timeout=20)
         caught.value.close()
@@ -156,7 +137,10 @@ def test_what_is_refused(root: str, tmp_path: Path, arguments: list[str], texts:
     (tmp_path / "short").write_text("short")
     given = [argument.format(folder=tmp_path) for argument in arguments]
     done = subprocess.run(
-        [*COMMAND, "--warehouse", root, *given], capture_output=True, text=True, timeout=60
+        [*COMMAND, "--port", "0", "--warehouse", root, *given],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 1, done
     assert all(text in done.stderr for text in texts), done.stderr
@@ -164,11 +148,28 @@ def test_what_is_refused(root: str, tmp_path: Path, arguments: list[str], texts:
     assert "SQLSTATE: " in done.stderr
 
 
+def test_who_sends_no_whole_request_is_cut_off(root: str) -> None:
+    with meta_service(root) as (_, address):
+        port = int(address.rstrip("/").rpartition(":")[2])
+        head = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+        unfinished = (b"", head, head + b"\r\n" + head, head + b"Content-Length: 9\r\n\r\n1")
+        begin = time.monotonic()
+        slow = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in unfinished]
+        for connection, part in zip(slow, unfinished, strict=True):
+            connection.sendall(part)
+        for connection in slow:
+            with connection:
+                while connection.recv(4096):
+                    pass
+        assert 2 < time.monotonic() - begin < 15
+        assert answers(address)
+
+
 def test_a_port_that_is_taken(root: str) -> None:
-    with started(root) as (_, address):
+    with meta_service(root) as (_, address):
         port = address.rstrip("/").rpartition(":")[2]
         done = subprocess.run(
-            [*COMMAND, "--warehouse", root, "--port", port],
+            [*COMMAND, "--port", "0", "--warehouse", root, "--port", port],
             capture_output=True,
             text=True,
             timeout=60,

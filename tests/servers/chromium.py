@@ -58,7 +58,7 @@ class BrowserPage:
         program += ["--disable-background-networking", "--remote-debugging-pipe"]
         program += [f"--window-size={width},{height}", f"--user-data-dir={folder / 'profile'}"]
         # The protocol's pipes are the files 3 and 4 of the process.
-        shell = ["sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", *program]
+        shell = ["bash", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "bash", *program]
         self._process = subprocess.Popen(
             [*shell, "about:blank"],
             pass_fds=(to_browser, from_browser),
@@ -76,8 +76,9 @@ class BrowserPage:
             self._call(f"{domain}.enable")
 
     def open(self, address: str) -> None:
-        """Go to an address."""
+        """Go to an address; returns when all of it is there."""
         self._call("Page.navigate", url=address)
+        self.await_value("document.readyState === 'complete'")
 
     def value(self, expression: str) -> Any:
         """What an expression of JavaScript is."""

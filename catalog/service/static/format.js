@@ -43,3 +43,8 @@ export function shortened(text, length) {
   const characters = [...text];
   return characters.length <= length ? text : `…${characters.slice(1 - length).join("")}`;
 }
+
+/** The name of a table as one says it: the namespace is left out where everybody is. */
+export function shortName(name) {
+  return name.startsWith("default.") ? name.slice("default.".length) : name;
+}

@@ -1,10 +1,10 @@
 // The topology as SVG: drawn anew when tables or jobs come or go, else only its texts change.
 
 import { setText, svg } from "./dom.js";
-import { count, duration, moment, NONE, shortened } from "./format.js";
+import { count, duration, moment, NONE, shortened, shortName } from "./format.js";
 import { layOut } from "./layout.js";
 
-const TABLE = { width: 184, height: 58 };
+const TABLE = { width: 190, height: 58 };
 const JOB = { width: 178, height: 44 };
 const MARGIN = 12;
 const LATE_MS = 10000;
@@ -64,7 +64,7 @@ export class Graph {
     this.selected = null;
     this.size = { width: 0, height: 0 };
     canvas.addEventListener("keydown", (event) => this.#key(event));
-    new ResizeObserver(() => this.#resize()).observe(canvas.parentElement);
+    new ResizeObserver(() => this.#resize()).observe(canvas.closest("main"));
   }
 
   show({ nodes, edges }) {
@@ -169,7 +169,7 @@ export class Graph {
 
   #update(drawn, node) {
     const { group, title, name, first, second } = drawn;
-    setText(name, shortened(node.name, node.kind === "table" ? 22 : 19));
+    setText(name, shortened(shortName(node.name), node.kind === "table" ? 21 : 19));
     setText(first, node.first);
     setText(second, node.second);
     setText(title, node.name);
@@ -248,10 +248,17 @@ export class Graph {
     return found;
   }
 
+  // The width that is there without details: they do not change the size of what is drawn.
+  #room() {
+    const main = this.canvas.closest("main");
+    const style = getComputedStyle(main);
+    return main.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  }
+
   // All of it, as long as its texts can be read.
   #fitting(least = LEGIBLE) {
     const { width, height } = this.size;
-    const room = Math.min(this.canvas.parentElement.clientWidth / width, 660 / height);
+    const room = Math.min((this.#room() - 2) / width, 660 / height);
     return Math.min(1, Math.max(least, room || 1));
   }
 

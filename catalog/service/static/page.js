@@ -3,7 +3,7 @@
 import { ask, keepToken, Unauthorized } from "./api.js";
 import { asked, details } from "./details.js";
 import { html, setText } from "./dom.js";
-import { count, duration, moment, NONE } from "./format.js";
+import { count, duration, moment, NONE, shortName } from "./format.js";
 import { Graph, graphOf } from "./graph.js";
 import { barrierRows, jobRows } from "./tables.js";
 
@@ -28,8 +28,9 @@ async function refresh() {
       ask("v1/barriers", { limit: BARRIERS }),
     ]);
     topology = next;
-    const told = chosen === null ? null : await asked(chosen, topology).catch(() => null);
-    show(barriers, told);
+    const id = chosen;
+    const told = id === null ? null : await asked(id, topology).catch(() => null);
+    show(barriers, id === chosen ? told : null);
     tell(`Updated ${moment(topology.observedMs, topology.observedMs)}`, true);
   } catch (error) {
     if (error instanceof Unauthorized) {
@@ -69,7 +70,7 @@ function showFacts() {
     ["Readable together", moment(topology.readableBarrier, now)],
     ["Tables", count(topology.tables.length)],
     ["Jobs", `${count(topology.jobs.length)}${failing ? `, ${failing} not running well` : ""}`],
-    ["Latest table", slowest === null ? NONE : `${slowest.table}, ${duration(slowest.delayMs)}`],
+    ["Latest table", slowest === null ? NONE : `${shortName(slowest.table)}, ${duration(slowest.delayMs)}`],
   ];
   const divs = pairs.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value)));
   replace("facts", divs);
@@ -80,9 +81,9 @@ function replace(id, children) {
   const text = children.map((child) => child.outerHTML).join("");
   if (shown.get(id) === text) return;
   shown.set(id, text);
-  const key = at(id).contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  const place = [...at(id).querySelectorAll("button")].indexOf(document.activeElement);
   at(id).replaceChildren(...children);
-  if (key !== undefined) at(id).querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus();
+  if (place >= 0) at(id).querySelectorAll("button")[place]?.focus();
 }
 
 function tell(text, isGood) {

@@ -24,7 +24,6 @@ export function jobRows({ jobs, observedMs }, go) {
     const id = `job ${job.id}`;
     const condition = job.state === "RUNNING" && job.failures === 0 ? "good" : "failed";
     const name = html("button", { type: "button", class: "link", onclick: () => go(id) }, job.name);
-    name.dataset.key = id;
     return [
       name,
       html("span", { class: `state ${condition}` }, job.state),
