@@ -16,7 +16,10 @@ class Deduplication(StrEnum):
     """Which changes are left out; the values are those of Spark's `deduplicationMode`."""
 
     NONE = "none"
-    """No changes are left out: a row that a commit removes and adds again unchanged is two."""
+    """No changes are left out: a row that a commit removes and adds again unchanged is two.
+
+    Which rows a commit carries over so depends on its files; a condition need not read them all.
+    """
 
     DROP_CARRYOVERS = "dropCarryovers"
     """Rows that a commit removes and adds again unchanged are left out."""
