@@ -16,11 +16,13 @@ from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
+from table_store.storage.file_store.model.schema import StoredQuery
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import MissingFileError
 
 REGISTRY_FOLDER: Final = "_jobs"
-REGISTRY_VERSION: Final = 2
+REGISTRY_VERSION: Final = 3
+_VERSION_WITHOUT_INSERT: Final = 2
 
 _REMEDY: Final = (
     "Restore it from a copy, or delete it: REFRESH MATERIALIZED VIEW or the same INSERT registers "
@@ -39,6 +41,8 @@ class RegisteredJob:
         sink: the directory of the table that it writes.
         sources: the directories of the tables that it reads.
         state: RUNNING or SUSPENDED.
+        insert: the statement of a streaming INSERT; None of a view, whose query its schema has, and
+            of an INSERT that holds a secret or that an older version registered.
     """
 
     id: str
@@ -47,10 +51,11 @@ class RegisteredJob:
     sink: str
     sources: frozenset[str]
     state: JobState = JobState.RUNNING
+    insert: StoredQuery | None = None
 
     def to_bytes(self) -> bytes:
         """Return the content of the file; `from_bytes` is its inverse."""
-        item = {
+        item: dict[str, object] = {
             "id": self.id,
             "name": self.name,
             "commitUser": self.commit_user,
@@ -58,6 +63,9 @@ class RegisteredJob:
             "sources": sorted(self.sources),
             "state": self.state.value,
         }
+        if self.insert is None:  # an older release reads it, too
+            return to_checked_json(item, version=_VERSION_WITHOUT_INSERT)
+        item["insert"] = self.insert.to_json()
         return to_checked_json(item, version=REGISTRY_VERSION)
 
     @classmethod
@@ -134,6 +142,7 @@ def sink_digest(sink: str) -> str:
 
 
 def _from_json(item: Mapping[str, Any]) -> RegisteredJob:
+    insert = item.get("insert")
     return RegisteredJob(
         id=str(item["id"]),
         name=str(item["name"]),
@@ -141,4 +150,5 @@ def _from_json(item: Mapping[str, Any]) -> RegisteredJob:
         sink=str(item["sink"]),
         sources=frozenset(str(path) for path in item["sources"]),
         state=JobState(item["state"]),
+        insert=None if insert is None else StoredQuery.from_json(insert),
     )

@@ -17,13 +17,16 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from table_store.catalog.jobs.ledger import Ledger
+from table_store.catalog.meta_service.column_lineage import WrittenTable, column_lineage
 from table_store.catalog.meta_service.delay import delays, heads_of_roots
+from table_store.catalog.meta_service.named_relations import NamedRelations
 from table_store.catalog.meta_service.observed_job import (
     ObservedJob,
     kept_epochs,
     observed_jobs,
 )
 from table_store.catalog.meta_service.registry import JobRegistry
+from table_store.catalog.names.identifier import Identifier, name_key
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.kernel.arrow_types import from_arrow
@@ -59,14 +62,21 @@ class WarehouseTopology:
         """Return the name of a table by its directory; the directory if it has none any more."""
         return self._names.get(path, path)
 
+    def seen_as(self, identifier: Identifier) -> str:
+        """Return the name of a table or view as it is called in the namespace."""
+        namespace = self._namespaces.get(name_key(identifier.namespace), identifier.namespace)
+        return identifier.name if namespace == self.namespace else f"{namespace}.{identifier.name}"
+
+    @cached_property
+    def _namespaces(self) -> Mapping[str, str]:
+        return {name_key(name): name for name in self.warehouse.namespaces()}
+
     @cached_property
     def _names(self) -> Mapping[str, str]:
         found = {}
-        for namespace in self.warehouse.namespaces():
+        for namespace in self._namespaces.values():
             for record in self.warehouse.records(namespace, (RelationKind.TABLE,)):
-                name = record.identifier.name
-                is_here = namespace == self.namespace
-                found[self.warehouse.location(record)] = name if is_here else f"{namespace}.{name}"
+                found[self.warehouse.location(record)] = self.seen_as(record.identifier)
         return found
 
 
@@ -188,6 +198,21 @@ def _progress(topology: WarehouseTopology) -> Iterable[Row]:
             }
 
 
+def _column_lineage(topology: WarehouseTopology) -> Iterable[Row]:
+    relations = NamedRelations(topology.warehouse)
+    for one in topology.jobs:
+        for found in column_lineage(WrittenTable.of(one), relations.find):
+            source = found.source
+            yield {
+                "job_id": one.job.id,
+                "table_name": topology.name_of(one.job.sink),
+                "column_name": found.column,
+                "source_table": None if source is None else topology.seen_as(source.table),
+                "source_column": None if source is None else source.name,
+                "kind": None if found.kind is None else found.kind.value,
+            }
+
+
 def _delays(topology: WarehouseTopology) -> Iterable[Row]:
     now_ms = topology.warehouse.clock.now_ms()
     heads = heads_of_roots(topology.jobs)
@@ -229,6 +254,16 @@ _JOBS: Final = pa.schema(
         "snapshot": _LONG,
     }
 )
+_COLUMN_LINEAGE: Final = pa.schema(
+    {
+        "job_id": _TEXT,
+        "table_name": _TEXT,
+        "column_name": _TEXT,
+        "source_table": _TEXT,
+        "source_column": _TEXT,
+        "kind": _TEXT,
+    }
+)
 _DELAYS: Final = pa.schema(
     {
         "table_name": _TEXT,
@@ -254,6 +289,7 @@ TOPOLOGY_TABLES: Final[Mapping[str, TopologyTable]] = FrozenMap(
         TopologyTable("sink_snapshot_lineage", _LINEAGE, _sink_lineage),
         TopologyTable("job_progress", _PROGRESS, _progress),
         TopologyTable("table_delay", _DELAYS, _delays),
+        TopologyTable("column_lineage", _COLUMN_LINEAGE, _column_lineage),
     )
 )
 """All of them by name; those in lower case are in the namespace `sys`, the others in every one."""

@@ -329,7 +329,12 @@ def _files_of_processes(warehouse: Warehouse, table: FileStoreTable) -> dict[str
         return JobRegistry(file_io, root).all()
 
     job = RegisteredJob(
-        id="i", name="é", commit_user="u", sink=table.path, sources=frozenset({"/w/sales.db/é"})
+        id="i",
+        name="é",
+        commit_user="u",
+        sink=table.path,
+        sources=frozenset({"/w/sales.db/é"}),
+        insert=QUERY,
     )
     JobRegistry(file_io, root).register(job)
     (job_file,) = file_io.list(f"{root}/_jobs")

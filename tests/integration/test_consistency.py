@@ -274,6 +274,43 @@ def test_tables_tell_what_hangs_together(spark: SparkSession, namespace: str) ->
     }
 
 
+def test_columns_tell_where_they_come_from(spark: SparkSession, namespace: str) -> None:
+    spark.sql("CREATE TABLE sales (id INT, item STRUCT<name: STRING>, n INT)")
+    spark.sql("CREATE VIEW large AS SELECT cast(id AS BIGINT), item.name, n FROM sales WHERE n > 9")
+    spark.sql(
+        "CREATE MATERIALIZED VIEW summed AS "
+        "SELECT name, sum(n), count(*) AS c FROM large JOIN sales USING (id, n) GROUP BY ALL"
+    )
+    spark.sql("CREATE TABLE copied (name STRING, n BIGINT, twice AS n * 2, source STRING)")
+    with streaming(spark, "50 ms"):
+        statement = "INSERT INTO copied (n, name) SELECT `sum(n)` + c AS z, upper(name) FROM summed"
+        started = spark.sql(statement).first()
+    query = (
+        "SELECT table_name, column_name, source_table, source_column, kind FROM sys.column_lineage "
+        "WHERE table_name IN ('copied', 'summed')"
+    )
+    of_summed = [
+        ("summed", "name", "sales", "item", "value"),
+        ("summed", "sum(n)", "sales", "n", "value"),
+        ("summed", "c", None, None, "value"),
+        ("summed", None, "sales", "id", "indirect"),
+        ("summed", None, "sales", "item", "indirect"),
+        ("summed", None, "sales", "n", "indirect"),
+    ]
+    assert [tuple(row) for row in spark.sql(query).collect()] == [
+        ("copied", "name", "summed", "name", "value"),
+        ("copied", "n", "summed", "c", "value"),
+        ("copied", "n", "summed", "sum(n)", "value"),
+        ("copied", "twice", "summed", "c", "value"),
+        ("copied", "twice", "summed", "sum(n)", "value"),
+        ("copied", "source", None, None, "value"),
+        *of_summed,
+    ]
+    assert started is not None
+    jobs.stop_job(spark, started.job)
+    assert [tuple(row) for row in spark.sql(query).collect()] == of_summed
+
+
 def test_a_session_is_pinned(spark: SparkSession, namespace: str) -> None:
     spark.sql("CREATE TABLE t (id INT, n INT, PRIMARY KEY (id) NOT ENFORCED)")
     with pytest.raises(PySparkException, match="TABLE_STORE_NO_COMMON_BARRIER"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable
 
 from table_store.catalog.jobs.job_status import JobState
@@ -12,7 +13,9 @@ from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import Job
+from table_store.storage.file_store.model.schema import StoredQuery
 from table_store.storage.kernel.errors import CorruptFileError
+from table_store.storage.kernel.secrets import SECRET_TEXT, holds_secret
 
 _log = logging.getLogger(__name__)
 
@@ -47,8 +50,16 @@ def register_job(
             sink=job.path,
             sources=frozenset(sources),
             state=state,
+            insert=kept_statement(job),
         ),
     )
+
+
+def kept_statement(job: Job) -> StoredQuery | None:
+    """Return the statement that everybody may read; None if it holds a secret."""
+    is_in_text = re.search(SECRET_TEXT, job.insert.text) is not None
+    is_secret = is_in_text or holds_secret(job.options) or holds_secret(job.insert.settings)
+    return None if is_secret else job.insert
 
 
 def forget_job(session: PlannerSession, job: Job) -> None:

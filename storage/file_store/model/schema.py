@@ -85,6 +85,27 @@ class StoredQuery:
     settings: Mapping[str, str]
     columns: tuple[str, ...] = ()
 
+    def to_json(self) -> dict[str, object]:
+        """Return the part of a file that `from_json` reads."""
+        return {
+            "text": self.text,
+            "currentCatalog": self.current_catalog,
+            "currentNamespace": list(self.current_namespace),
+            "settings": dict(self.settings),
+            "columns": list(self.columns),
+        }
+
+    @classmethod
+    def from_json(cls, item: Mapping[str, Any]) -> StoredQuery:
+        """Return what `to_json` made."""
+        return cls(
+            text=item["text"],
+            current_catalog=item["currentCatalog"],
+            current_namespace=tuple(item["currentNamespace"]),
+            settings=FrozenMap(item["settings"]),
+            columns=tuple(item.get("columns", ())),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSchema:
@@ -189,13 +210,7 @@ class TableSchema:
         }
         if self.query is None:  # an older release reads it, too
             return to_checked_json(item, version=_VERSION_WITHOUT_QUERY)
-        item["query"] = {
-            "text": self.query.text,
-            "currentCatalog": self.query.current_catalog,
-            "currentNamespace": list(self.query.current_namespace),
-            "settings": dict(self.query.settings),
-            "columns": list(self.query.columns),
-        }
+        item["query"] = self.query.to_json()
         item["upkeep"] = self.upkeep.to_json()
         return to_checked_json(item, version=SCHEMA_VERSION)
 
@@ -351,18 +366,8 @@ def _schema_from_json(item: Mapping[str, Any]) -> TableSchema:
         time_ms=int(item["timeMillis"]),
         constraint_name=item["constraintName"],
         watermark=None if watermark is None else (watermark["column"], watermark["expression"]),
-        query=None if query is None else _query_from_json(query),
+        query=None if query is None else StoredQuery.from_json(query),
         upkeep=DEFAULT_UPKEEP if query is None else Upkeep.from_json(item["upkeep"]),
-    )
-
-
-def _query_from_json(item: Mapping[str, Any]) -> StoredQuery:
-    return StoredQuery(
-        text=item["text"],
-        current_catalog=item["currentCatalog"],
-        current_namespace=tuple(item["currentNamespace"]),
-        settings=FrozenMap(item["settings"]),
-        columns=tuple(item.get("columns", ())),
     )
 
 

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from table_store.catalog.jobs.job_status import JobState
-from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
+from table_store.catalog.meta_service.registry import (
+    REGISTRY_VERSION,
+    JobRegistry,
+    RegisteredJob,
+)
 from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.kernel.frozen_map import FrozenMap
 
 JOB = RegisteredJob(
     id="a1", name="totals", commit_user="insert:totals:1", sink="/w/é", sources=frozenset({"/w/s"})
+)
+
+INSERT = StoredQuery(
+    text="INSERT INTO é SELECT * FROM s",
+    current_catalog="c",
+    current_namespace=("n",),
+    settings=FrozenMap({"spark.sql.ansi.enabled": "true"}),
+    columns=("a",),
 )
 
 
@@ -30,6 +45,21 @@ def test_a_table_has_one_job(registry: JobRegistry) -> None:
     later = replace(JOB, id="c3", sources=frozenset({"/w/s", "/w/t"}))
     registry.register(later)
     assert set(registry.all()) == {later, other}
+
+
+def test_the_statement_of_an_insert_is_kept(registry: JobRegistry) -> None:
+    job = replace(JOB, insert=INSERT)
+    registry.register(job)
+    assert registry.find(JOB.sink) == job
+    assert json.loads(job.to_bytes())["version"] == REGISTRY_VERSION
+
+
+def test_a_job_without_statement_is_read_by_older_releases(registry: JobRegistry) -> None:
+    content = json.loads(JOB.to_bytes())
+    assert content["version"] == 2
+    assert "insert" not in content
+    registry.register(JOB)
+    assert registry.find(JOB.sink) == JOB
 
 
 def test_a_job_that_another_one_has_followed_is_not_forgotten(registry: JobRegistry) -> None:
