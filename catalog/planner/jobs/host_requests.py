@@ -165,7 +165,8 @@ class _Look:
         """A job that is wanted and does not run; what is over is no longer submitted."""
         if one is not None and not one.status.is_over:
             return
-        wanted = self._hosted(ListedJob.of(JobText(submission.listed)))
+        # What this program may reach its own catalog says.
+        wanted = ListedJob.of(JobText(submission.listed)).within(self.request.catalog)
         job, known = wanted.job, wanted.status
         if one is not None and one.job.id == job.id:
             known = one.status
@@ -189,14 +190,6 @@ class _Look:
             waits=False,
             is_temporary=False,
         )
-
-    def _hosted(self, listed: ListedJob) -> ListedJob:
-        """The job with the catalog as this program has it, which says what may be reached."""
-        sink = listed.job.sink
-        if sink.catalog.name != self.request.catalog.name:
-            return listed
-        sink = replace(sink, catalog=self.request.catalog)
-        return replace(listed, job=replace(listed.job, sink=sink))
 
     def _take_over(self, job: Job) -> None:
         if self.deposed is None:
@@ -251,7 +244,7 @@ class _Look:
     def told(self, state: HostState, *, is_forced: bool) -> HostState:
         """Write the status of all jobs, if something has happened to them or it has become old."""
         jobs = {
-            digest: HostedJob(listed=one.text, number=state.handled.get(digest, 0))
+            digest: HostedJob(listed=one.shared_text, number=state.handled.get(digest, 0))
             for digest, one in self.jobs.items()
         }
         # Time alone passes without a trace.

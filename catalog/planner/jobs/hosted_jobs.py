@@ -86,11 +86,12 @@ def has_runner(warehouse: Warehouse) -> bool:
 
 def hosted_jobs(session: PlannerSession) -> list[ListedJob]:
     """The jobs that job runners have, or are to have, in the session's catalogs."""
-    roots: dict[str, Warehouse] = {}
+    found: dict[str, list[ListedJob]] = {}
     for catalog in managed_catalogs(session):
         warehouse = CatalogAccess.of(session, catalog).warehouse
-        roots.setdefault(warehouse.root, warehouse)
-    return [one for warehouse in roots.values() for one in _listed(warehouse)]
+        if warehouse.root not in found:
+            found[warehouse.root] = [one.within(catalog) for one in _listed(warehouse)]
+    return [one for listed in found.values() for one in listed]
 
 
 def _listed(warehouse: Warehouse) -> Iterator[ListedJob]:
@@ -142,7 +143,7 @@ class Submitter:
     ) -> Submission:
         """Write down what is wanted of a job."""
         return self._jobs.submit(
-            Submission(sink=listed.job.path, listed=listed.text, order=order, reason=reason)
+            Submission(sink=listed.job.path, listed=listed.shared_text, order=order, reason=reason)
         )
 
     def end(self, listed: ListedJob, order: Order, reason: str | None = None) -> ListedJob:
@@ -159,7 +160,7 @@ class Submitter:
             return self._ended_here(listed, order, reason)
         submission = self.submit(listed, order, reason)
         while True:
-            found = self._told(submission)
+            found = self._told(listed, submission)
             if found is not None and found.status.is_over:
                 return self._without_failure(found, order)
             is_known = self._jobs.numbers().get(submission.digest, 0) >= submission.number
@@ -197,7 +198,7 @@ class Submitter:
         begin_ms = self.warehouse.clock.now_ms()
         submission = self.submit(listed, order)
         while True:
-            found = self._told(submission)
+            found = self._told(listed, submission)
             if found is not None and found.status.reached_ms >= begin_ms:
                 return found
             if found is not None and (found.status.is_over or found.status.failures):
@@ -217,12 +218,12 @@ class Submitter:
                 return found
             self._pause()
 
-    def _told(self, submission: Submission) -> ListedJob | None:
+    def _told(self, listed: ListedJob, submission: Submission) -> ListedJob | None:
         """The job, if its runner has read the submission."""
         told = self._jobs.status().get(submission.digest)
         if told is None or told.number < submission.number:
             return None
-        return ListedJob.of(JobText(told.listed))
+        return ListedJob.of(JobText(told.listed)).within(listed.job.sink.catalog)
 
     def _pause(self) -> None:
         """Wait on the thread of the statement, which may be interrupted."""

@@ -18,7 +18,11 @@ from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.epoch import Refreshed, advance
 from table_store.catalog.planner.epochs.epoch_record import error_text, recording
 from table_store.catalog.planner.epochs.lasting_queries import Target
-from table_store.catalog.planner.epochs.registration import forget_job, register_job
+from table_store.catalog.planner.epochs.registration import (
+    forget_job,
+    kept_statement,
+    register_job,
+)
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.step import Rule
 from table_store.catalog.planner.jobs.hosted_jobs import (
@@ -121,6 +125,11 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         starts_late=start is not None,
         is_hosted=is_hosted,
     )
+    if is_hosted and kept_statement(job) is None:
+        raise StreamingInsertError(
+            reason="it holds a secret, and a job runner would find it in a file of the warehouse",
+            remedy="Write ${env:NAME} in its place, or SET 'table-store.jobs' = 'driver'",
+        )
     sink = sink_of(job, access, managed)
     claim(session, job, sink)
     if start is not None:

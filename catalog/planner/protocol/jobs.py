@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NewType
 
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.planner.protocol.handles import TableReference
 from table_store.catalog.planner.protocol.json_form import from_json, to_json
-from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
 from table_store.storage.file_store.model.schema import StoredQuery
 
 JobText = NewType("JobText", str)
@@ -88,6 +88,15 @@ class ListedJob:
     def text(self) -> JobText:
         """What the bridge keeps; `of` is the inverse."""
         return JobText(json.dumps(to_json(self)))
+
+    @property
+    def shared_text(self) -> JobText:
+        """The same for other programs, without what gives this one access to the warehouse."""
+        return self.within(replace(self.job.sink.catalog, options={}, allowed_roots="")).text
+
+    def within(self, catalog: CatalogReference) -> ListedJob:
+        """Return the job with the catalog by which a program reaches its warehouse."""
+        return replace(self, job=replace(self.job, sink=replace(self.job.sink, catalog=catalog)))
 
     @classmethod
     def of(cls, text: JobText) -> ListedJob:

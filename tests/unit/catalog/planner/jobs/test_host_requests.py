@@ -161,6 +161,17 @@ def test_the_end(program: Program, order: Order) -> None:
     assert program.told()["t"].status.state is ended
 
 
+def test_nothing_that_gives_access_is_told(program: Program) -> None:
+    """Other programs reach the warehouse by catalogs of their own."""
+    listed = program.submit("t")
+    program.look()
+    program.look()
+    (told,) = (one.listed for one in program.submitted.status().values())
+    for text in (told, listed.shared_text):
+        assert not [held for held in ("/of/this", "/of/another", '"warehouse"') if held in text]
+    assert ListedJob.of(JobText(told)).within(program.catalog) == program.jobs[listed.job.id]
+
+
 def test_the_end_of_a_job_that_nobody_hosts(program: Program) -> None:
     """Its runner was killed before it could read the order."""
     program.submit("t")
