@@ -70,18 +70,18 @@ def delays(
     roots = {path: Root(head=head, position=0) for path, head in heads.items()}
     now = Barrier(number=now_ms, position=0, id="", previous="", roots=roots)
     current = snapshots_at(now, by_sink, tracks, same)
-    last = _last_valid(by_sink.keys() - current.keys(), tracks, barriers, same)
+    last = _last_valid(by_sink.keys(), tracks, barriers, same)
     found = []
     for sink, one in by_sink.items():
+        barrier = last.get(sink)
         if sink in current:
-            taken = one.track.taken[-1].barrier
-            found.append(Delay(job=one, barrier=taken, delay_ms=0, bottlenecks=()))
+            number = one.track.taken[-1].barrier if barrier is None else barrier.number
+            found.append(Delay(job=one, barrier=number, delay_ms=0, bottlenecks=()))
             continue
         late = topology.below([sink]) & (by_sink.keys() - current.keys())
         blamed = tuple(
             by_sink[other] for other in sorted(late) if not by_sink[other].job.sources & late
         )
-        barrier = last.get(sink)
         since = None
         if barrier is not None:
             below = topology.below([sink]) - by_sink.keys()

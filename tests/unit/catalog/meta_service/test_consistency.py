@@ -112,6 +112,14 @@ def test_delays(topology: Topology) -> None:
     assert [one.job.name for one in found["b"].bottlenecks] == ["b"]
 
 
+def test_quiet_tables_are_at_the_last_barrier(topology: Topology) -> None:
+    topology.write("s")
+    topology.epoch("c", topology.cut(30, "s"), s=1)
+    jobs = observed_jobs(topology.registry)
+    told = delays(jobs, topology.ledger, heads_of_roots(jobs), 10**15)
+    assert {one.job.job.name: one.barrier for one in told} == {"a": 30, "b": 10, "c": 30}
+
+
 @pytest.mark.parametrize("text", ["RepeatableRead", "repeatable-read", " REPEATABLE_READ "])
 def test_names(text: str) -> None:
     assert Consistency.of(text, key="k") is REPEAT
