@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.service.answers import Answers
 from table_store.catalog.service.endpoints import ENDPOINTS, Endpoint
 from table_store.catalog.service.failures import failed_response
 from table_store.catalog.service.guard import Guard
@@ -41,17 +42,18 @@ def application_of(
     workers: Workers | None = None,
 ) -> Guard:
     """Return the service of a warehouse; `token` and `hosts` are as for `Guard`."""
-    observer, doers = Observer(warehouse), workers or Workers()
+    observer = Observer(warehouse)
+    answers = Answers(observer, workers or Workers())
     files = page_files()
     document = json.dumps(openapi_document(ENDPOINTS)).encode()
     metrics = Metrics(observer)
     routes = [
-        *(_route(endpoint.path, _told(endpoint, observer, doers)) for endpoint in ENDPOINTS),
+        *(_route(endpoint.path, _told(endpoint, observer, answers)) for endpoint in ENDPOINTS),
         *(_route(path, _file(file)) for path, file in files.items()),
         _route("/openapi.json", _file(PageFile(document, _JSON))),
-        _route("/metrics", _metrics(metrics, doers)),
+        _route("/metrics", _metrics(metrics, answers)),
         _route("/health", _file(PageFile(b'{"status":"up"}', _JSON))),
-        _route("/ready", _readiness(observer, doers)),
+        _route("/ready", _readiness(observer, answers)),
     ]
     starlette = Starlette(routes=routes, exception_handlers={HTTPException: _no_such_path})
     open_paths = _PROBES | files.keys()
@@ -71,10 +73,12 @@ def _route(path: str, handler: _Handler) -> Route:
     return Route(path, safe, methods=["GET"])
 
 
-def _told(endpoint: Endpoint, observer: Observer, workers: Workers) -> _Handler:
+def _told(endpoint: Endpoint, observer: Observer, answers: Answers) -> _Handler:
     async def handler(request: Request) -> Response:
         query = Query.of(request.query_params.multi_items(), endpoint.parameters)
-        content = await workers.run(lambda: to_bytes(endpoint.tell(observer.now(), query)))
+        content = await answers.get(
+            str(request.url), lambda: to_bytes(endpoint.tell(observer.now(), query))
+        )
         return Response(content, media_type=_JSON)
 
     return handler
@@ -87,21 +91,24 @@ def _file(file: PageFile) -> _Handler:
     return handler
 
 
-def _metrics(metrics: Metrics, workers: Workers) -> _Handler:
+def _metrics(metrics: Metrics, answers: Answers) -> _Handler:
     async def handler(_: Request) -> Response:
-        return Response(await workers.run(metrics.to_bytes), media_type=METRICS_TYPE)
+        return Response(await answers.get("/metrics", metrics.to_bytes), media_type=METRICS_TYPE)
 
     return handler
 
 
-def _readiness(observer: Observer, workers: Workers) -> _Handler:
+def _readiness(observer: Observer, answers: Answers) -> _Handler:
+    def look() -> bytes:
+        observer.now()
+        return b'{"status":"ready"}'
+
     async def handler(_: Request) -> Response:
         try:
-            await workers.run(observer.now)
+            return Response(await answers.get("/ready", look), media_type=_JSON)
         except TableStoreError as error:  # what it says is not for everybody
             _log.warning("not ready: %s", error)
             return Response(b'{"status":"not ready"}', 503, media_type=_JSON)
-        return Response(b'{"status":"ready"}', media_type=_JSON)
 
     return handler
 

@@ -108,7 +108,7 @@ def _of_jobs(seen: Observation) -> Iterator[Metric]:
     for one in seen.jobs:
         values = _labels(seen, one)
         epochs = seen.epochs[one.job.sink]
-        state.add_metric((*values, one.state.value), 1)
+        state.add_metric((*values, seen.states[one.job.sink].value), 1)
         failures.add_metric(values, failures_in_a_row(epochs))
         if one.track.taken:
             barrier.add_metric(values, one.track.taken[-1].barrier / 1000)

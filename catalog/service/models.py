@@ -48,7 +48,8 @@ class Job:
         kind: `materialized view` or `streaming INSERT`.
         table: that it writes.
         sources: the tables that it reads.
-        state: RUNNING, SUSPENDED, FAILED (its program has ended) or SUBMITTED (to a job runner).
+        state: RUNNING; SUSPENDED; SUBMITTED, if a job runner is to begin it; or FAILED, if its
+            program has ended without a word.
         barrier: the last one that it has taken; null before the first one.
         snapshot: of its table there.
         rule: of the last good epoch.

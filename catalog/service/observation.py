@@ -7,9 +7,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from table_store.catalog.jobs.history import EpochRecord
 from table_store.catalog.jobs.job_errors import NoCommonBarrierError
+from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.jobs.ledger import Head
 from table_store.catalog.meta_service.arrivals import Arrival, arrivals
 from table_store.catalog.meta_service.consistency import ConsistentReads
@@ -20,7 +22,7 @@ from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.shown.topology_tables import WarehouseTopology
 from table_store.storage.kernel.errors import MissingFileError, NotFoundError
 
-KEPT_SECONDS = 0.5
+KEPT_SECONDS: Final = 0.5
 """So long everybody is told the same; at least as long as it took to look, so that the service
 looks at most half of the time."""
 
@@ -34,7 +36,8 @@ class Observation:
         observed_ms: when it was looked at, ms since 1970.
         barriers: the ledger.
         roots: what each table is that no job writes, by directory; those that are gone are absent.
-        epochs: the kept epochs of each job, by the directory of its table.
+        states: of each job, by the directory of its table.
+        epochs: the kept epochs of each job, likewise.
         delays: of each table that a job writes, by directory.
         newest: its newest snapshot, by directory; those that are gone are absent.
     """
@@ -43,13 +46,14 @@ class Observation:
     observed_ms: int
     barriers: KeptBarriers
     roots: Mapping[str, Head]
+    states: Mapping[str, JobState]
     epochs: Mapping[str, tuple[EpochRecord, ...]]
     delays: Mapping[str, Delay]
     newest: Mapping[str, int]
 
     @classmethod
     def of(cls, warehouse: Warehouse, known: KeptBarriers) -> Observation:
-        """Look at a warehouse; costs about seven reads for each job, and two for each root.
+        """Look at a warehouse; costs about nine reads for each job, and two for each root.
 
         Args:
             warehouse: to look at.
@@ -72,6 +76,7 @@ class Observation:
             observed_ms=now_ms,
             barriers=barriers,
             roots=roots,
+            states={one.job.sink: one.state for one in jobs},
             epochs={one.job.sink: kept_epochs(one) for one in jobs},
             delays={delay.job.job.sink: delay for delay in found},
             newest={path: at for path, at in heads.items() if at is not None},
@@ -102,7 +107,12 @@ class Observation:
 
 
 class Observer:
-    """Looks at a warehouse when the last look is too old; used by several threads."""
+    """Looks at a warehouse when the last look is too old; used by several threads.
+
+    Attributes:
+        last_look_seconds: how long the last look took.
+        until: how long it counts, as `time.monotonic` tells it.
+    """
 
     def __init__(self, warehouse: Warehouse, *, kept_seconds: float = KEPT_SECONDS) -> None:
         self.warehouse = warehouse
@@ -110,18 +120,18 @@ class Observer:
         self._kept_seconds = kept_seconds
         self._lock = threading.Lock()
         self._last: Observation | None = None
-        self._until = 0.0
+        self.until = 0.0
 
     def now(self) -> Observation:
         """Return a look that is not too old; one thread looks while the others wait for it."""
         with self._lock:
             begin = time.monotonic()
-            if self._last is None or begin >= self._until:
+            if self._last is None or begin >= self.until:
                 known = KeptBarriers() if self._last is None else self._last.barriers
                 self._last = Observation.of(self.warehouse, known)
                 end = time.monotonic()
                 self.last_look_seconds = end - begin
-                self._until = end + max(self._kept_seconds, end - begin)
+                self.until = end + max(self._kept_seconds, end - begin)
             return self._last
 
 

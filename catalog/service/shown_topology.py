@@ -36,7 +36,7 @@ def shown_job(seen: Observation, one: ObservedJob) -> Job:
         kind="materialized view" if one.is_view else "streaming INSERT",
         table=seen.topology.name_of(one.job.sink),
         sources=tuple(sorted(map(seen.topology.name_of, one.job.sources))),
-        state=one.state.value,
+        state=seen.states[one.job.sink].value,
         barrier=None if taken is None else taken.barrier,
         snapshot=None if taken is None else taken.snapshot,
         rule=None if last_good is None else last_good.rule,

@@ -7,15 +7,15 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from table_store.catalog.service.service_errors import ServiceBusyError, ServiceTimeoutError
 
 T = TypeVar("T")
 
-THREADS = 4
-WAITING_MAX = 64
-TIMEOUT_SECONDS = 10.0
+THREADS: Final = 4
+WAITING_MAX: Final = 64
+TIMEOUT_SECONDS: Final = 10.0
 
 
 class Workers:

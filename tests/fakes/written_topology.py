@@ -18,7 +18,9 @@ from table_store.catalog.jobs.progress import (
     write_progress,
 )
 from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
+from table_store.catalog.names.process_identity import ProcessIdentity, identity_of
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
 from table_store.storage.file_store.table import FileStoreTable
 
 ROW = pa.table({"n": pa.array([1], pa.int32())})
@@ -30,6 +32,7 @@ class WrittenTopology:
 
     warehouse: Warehouse
     tables: dict[str, FileStoreTable] = field(default_factory=dict)
+    claimed: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.ledger, self.registry = Ledger.of(self.warehouse), JobRegistry.of(self.warehouse)
@@ -83,11 +86,22 @@ class WrittenTopology:
             plan="p",
         )
         done = Progress(barrier=barrier, followed=followed, sink=SinkState())
+        if table.path not in self.claimed:
+            self.claim(sink, identity_of())
         before = read_progress(table.file_io, table.path, sink)
         write_progress(
             table.file_io, table.path, done.after(before, snapshot=self.head(sink)), sink
         )
         self.register(sink, *sources)
+
+    def claim(self, sink: str, holder: ProcessIdentity) -> None:
+        """Let a process run the job of a table."""
+        table = self.table(sink)
+        self.claimed.add(table.path)
+        claim = StreamWriterClaim(
+            file_io=table.file_io, path=table.path, name=sink, clock=self.warehouse.clock
+        )
+        claim.take(StreamWriter(query=sink, run=sink, holder=holder), [sink])
 
     def told(
         self, sink: str, barrier: int, ended_ms: int, took_ms: int, error: str | None = None

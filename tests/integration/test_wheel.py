@@ -59,6 +59,9 @@ def test_wheel_has_jar_and_configuration(wheel: Path) -> None:
     assert f"table_store/catalog/bridge/{JAR_NAME}" in packed
     for name in ("spark-defaults.conf", "spark-delta.conf", "log4j2.properties"):
         assert f"table_store/conf/{name}" in packed
+    assert "table_store/conf/grafana-dashboard.json" in packed
+    for file in (REPOSITORY / "catalog" / "service" / "static").iterdir():
+        assert f"table_store/catalog/service/static/{file.name}" in packed
     assert "table_store/py.typed" in packed
 
 

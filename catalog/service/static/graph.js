@@ -27,8 +27,8 @@ export function graphOf(topology) {
     ...JOB,
     id: `job ${job.id}`,
     kind: "job",
-    name: job.name,
-    first: job.failures > 0 ? `${job.failures} × failed` : (job.rule ?? "no epoch yet"),
+    name: jobName(job),
+    first: jobText(job),
     second: job.rowsPerSecond === null ? NONE : `${count(job.rowsPerSecond)} rows/s`,
     condition: jobCondition(job),
   }));
@@ -46,9 +46,20 @@ function tableCondition(table) {
   return table.delayMs > LATE_MS ? "late" : "good";
 }
 
-function jobCondition(job) {
-  if (job.state !== "RUNNING" || job.failures > 0) return "failed";
-  return job.barrier === null ? "unknown" : "good";
+// Views, and INSERTs without a name of their own, are called as their tables.
+function jobName(job) {
+  return job.name.endsWith(`.${job.table}`) ? job.table : job.name;
+}
+
+function jobText(job) {
+  if (job.failures > 0) return `${job.failures} × failed`;
+  return job.state === "RUNNING" ? (job.rule ?? "no epoch yet") : job.state.toLowerCase();
+}
+
+/** How a job is: `failed`, `unknown` before it has begun, or `good`. */
+export function jobCondition(job) {
+  if (["FAILED", "SUSPENDED"].includes(job.state) || job.failures > 0) return "failed";
+  return job.state !== "RUNNING" || job.barrier === null ? "unknown" : "good";
 }
 
 export class Graph {

@@ -4,7 +4,7 @@ import { ask, keepToken, Unauthorized } from "./api.js";
 import { asked, details } from "./details.js";
 import { html, setText } from "./dom.js";
 import { count, duration, moment, NONE, shortName } from "./format.js";
-import { Graph, graphOf } from "./graph.js";
+import { Graph, graphOf, jobCondition } from "./graph.js";
 import { barrierRows, jobRows } from "./tables.js";
 
 const PAUSE_MS = 1500;
@@ -64,7 +64,7 @@ function showFacts() {
   const now = topology.observedMs;
   const known = topology.jobs.filter((job) => job.delayMs !== null);
   const slowest = known.reduce((one, other) => (other.delayMs > (one?.delayMs ?? 0) ? other : one), null);
-  const failing = topology.jobs.filter((job) => job.failures > 0 || job.state !== "RUNNING").length;
+  const failing = topology.jobs.filter((job) => jobCondition(job) === "failed").length;
   const pairs = [
     ["Last barrier", moment(topology.barrier, now)],
     ["Readable together", moment(topology.readableBarrier, now)],

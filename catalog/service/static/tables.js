@@ -2,6 +2,7 @@
 
 import { html } from "./dom.js";
 import { count, duration, moment, NONE } from "./format.js";
+import { jobCondition } from "./graph.js";
 
 function table(columns, rows) {
   const head = columns.map(([name, kind = ""]) => html("th", { class: kind, scope: "col" }, name));
@@ -22,11 +23,10 @@ const JOBS = [
 export function jobRows({ jobs, observedMs }, go) {
   return table(JOBS, jobs.map((job) => {
     const id = `job ${job.id}`;
-    const condition = job.state === "RUNNING" && job.failures === 0 ? "good" : "failed";
     const name = html("button", { type: "button", class: "link", onclick: () => go(id) }, job.name);
     return [
       name,
-      html("span", { class: `state ${condition}` }, job.state),
+      html("span", { class: `state ${jobCondition(job)}` }, job.state),
       job.table,
       moment(job.barrier, observedMs),
       duration(job.delayMs),

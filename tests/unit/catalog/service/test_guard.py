@@ -9,7 +9,9 @@ from functools import partial
 
 import pytest
 
+from table_store.catalog.service.answers import ANSWERS_MAX, Answers
 from table_store.catalog.service.guard import LOOPBACK_NAMES
+from table_store.catalog.service.observation import Observer
 from table_store.catalog.service.service_errors import ServiceBusyError, ServiceTimeoutError
 from table_store.catalog.service.workers import Workers
 from tests.fakes.written_topology import WrittenTopology
@@ -18,9 +20,9 @@ from tests.unit.catalog.service.conftest import TOKEN, Service
 OPEN = {"/health", "/ready", "/", "/static/page.js", "/static/style.css"}
 
 
-@pytest.fixture
-def guarded(written: WrittenTopology) -> Service:
-    return Service(written.warehouse, token=TOKEN, hosts=LOOPBACK_NAMES)
+@pytest.fixture(scope="module")
+def guarded(only_read: WrittenTopology) -> Service:
+    return Service(only_read, token=TOKEN, hosts=LOOPBACK_NAMES)
 
 
 def paths(service: Service) -> list[str]:
@@ -119,6 +121,64 @@ def test_too_many_wait() -> None:
     assert asyncio.run(ask()) == [True, 7]
 
 
+@pytest.mark.parametrize("kept_seconds", [60, 0.1])
+def test_many_who_ask_the_same_cost_one(written: WrittenTopology, kept_seconds: float) -> None:
+    observer = Observer(written.warehouse, kept_seconds=kept_seconds)
+    answers = Answers(observer, Workers(threads=1, waiting_max=1))
+    made: list[str] = []
+
+    def make(key: str) -> bytes:
+        observer.now()
+        made.append(key)
+        return key.encode()
+
+    async def ask() -> None:
+        many = [answers.get("a", partial(make, "a")) for _ in range(500)]
+        assert set(await asyncio.gather(*many)) == {b"a"}
+        assert await answers.get("b", partial(make, "b")) == b"b"
+        time.sleep(0.5)
+        await answers.get("b", partial(make, "b"))
+
+    asyncio.run(ask())
+    assert made == (["a", "b"] if kept_seconds == 60 else ["a", "b", "b"])
+
+
+def test_answers_are_forgotten(written: WrittenTopology) -> None:
+    observer = Observer(written.warehouse, kept_seconds=60)
+    observer.now()
+    answers = Answers(observer, Workers(threads=1))
+    made: list[int] = []
+
+    def make(number: int) -> bytes:
+        made.append(number)
+        return b""
+
+    async def ask() -> None:
+        for number in (*range(ANSWERS_MAX + 1), 1, 0):
+            await answers.get(str(number), partial(make, number))
+
+    asyncio.run(ask())
+    assert made == [*range(ANSWERS_MAX + 1), 0], "the oldest"
+
+
+def test_a_failure_is_tried_again(written: WrittenTopology) -> None:
+    answers = Answers(Observer(written.warehouse), Workers())
+    tried: list[int] = []
+
+    def fail() -> bytes:
+        tried.append(1)
+        raise ValueError
+
+    async def ask() -> None:
+        for _ in range(2):
+            together = [answers.get("a", fail) for _ in range(5)]
+            found = await asyncio.gather(*together, return_exceptions=True)
+            assert [type(one) for one in found] == [ValueError] * 5
+
+    asyncio.run(ask())
+    assert len(tried) == 2
+
+
 def test_storage_that_does_not_answer() -> None:
     workers, go_on = Workers(threads=1, timeout_seconds=0.05), threading.Event()
     done: list[int] = []
@@ -144,7 +204,7 @@ def test_storage_that_does_not_answer() -> None:
 def test_a_defect_is_told_without_its_trace(
     written: WrittenTopology, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    service = Service(written.warehouse)
+    service = Service(written)
     monkeypatch.setattr("table_store.catalog.service.observation.heads_of_roots", lambda _: 1 / 0)
     status, condition, message = service.refused("/v1/jobs")
     assert (status, condition) == (500, "TABLE_STORE_SERVICE_FAULT")

@@ -36,7 +36,7 @@ def test_values(service: Service) -> None:
     assert of(found["table_store_table_snapshot"], table="default.r", kind="Root") == 2
     assert of(found["table_store_table_barrier_seconds"], table="default.c") == 0.01
     assert of(found["table_store_readable_barrier_seconds"]) == 0.01
-    assert of(found["table_store_job_state"], job_id="b", state="SUBMITTED") == 1
+    assert of(found["table_store_job_state"], job_id="b", state="RUNNING") == 1
     assert of(found["table_store_job_failures"], job_id="b") == 1
     last = {"window": "1m"}
     assert of(found["table_store_job_epochs"], job_id="a", rule="incremental", **last) == 1

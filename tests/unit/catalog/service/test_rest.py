@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
+from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.names.process_identity import identity_of
+from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.service.endpoints import ENDPOINTS
 from table_store.catalog.service.observation import Observer
 from table_store.catalog.shown.topology_tables import TOPOLOGY_TABLES, WarehouseTopology
@@ -22,7 +26,7 @@ def by(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, Any]]:
     return {row[key]: row for row in rows}
 
 
-def test_tables(service: Service, written: WrittenTopology) -> None:
+def test_tables(service: Service) -> None:
     tables = by(service.told("/v1/tables")["tables"], "name")
     assert list(tables) == ["default.r", "default.a", "default.b", "default.c"]
     root = tables["default.r"]
@@ -44,6 +48,18 @@ def test_jobs(service: Service) -> None:
     assert jobs["a"]["rowsPerSecond"] == 20 * 1000 // 47
     assert jobs["c"]["sources"] == ["default.a", "default.b"]
     assert [job["id"] for job in service.told("/v1/jobs", job="c")["jobs"]] == ["c"]
+
+
+def test_states(written: WrittenTopology) -> None:
+    written.register("waits", "r")
+    written.register("dead", "r")
+    written.claim("dead", replace(identity_of(), start="long ago"))
+    written.register("given-up", "r", state=JobState.SUSPENDED)
+    states = {one["id"]: one["state"] for one in Service(written).told("/v1/jobs")["jobs"]}
+    assert states.pop("waits") == "SUBMITTED"
+    assert states.pop("dead") == "FAILED"
+    assert states.pop("given-up") == "SUSPENDED"
+    assert set(states.values()) == {"RUNNING"}
 
 
 def test_barriers_progress_and_lineage(service: Service) -> None:
@@ -69,10 +85,10 @@ def test_delays(service: Service) -> None:
 
 
 @pytest.mark.parametrize("consistency", ["RepeatableRead", "ReadCommitted", "ReadUncommitted"])
-def test_versions(service: Service, written: WrittenTopology, consistency: str) -> None:
+def test_versions(service: Service, consistency: str) -> None:
     tables = ["a", "default.r"]
     told = service.told("/v1/versions", table=tables, consistency=consistency)
-    root = written.warehouse.root
+    root = service.written.warehouse.root
     assert {row["table"]: row["version"] for row in told["versions"]} == versions_together(
         root, tables, consistency=consistency
     )
@@ -88,12 +104,14 @@ def test_versions_at_a_barrier(service: Service) -> None:
     assert "default.db/b, " in message
 
 
-def test_the_topology_is_all_of_it(service: Service, written: WrittenTopology) -> None:
+def test_the_topology_is_all_of_it(service: Service) -> None:
     told = service.told("/v1/topology")
     assert (told["barrier"], told["readableBarrier"]) == (20, 10)
     assert told["tables"] == service.told("/v1/tables")["tables"]
     assert told["jobs"] == service.told("/v1/jobs")["jobs"]
-    rows = TOPOLOGY_TABLES["jobs"].rows(WarehouseTopology(written.warehouse, "")).to_pylist()
+    rows = (
+        TOPOLOGY_TABLES["jobs"].rows(WarehouseTopology(service.written.warehouse, "")).to_pylist()
+    )
     told_rows = [(one["id"], one["table"], one["barrier"], one["snapshot"]) for one in told["jobs"]]
     names = ("job_id", "table_name", "barrier", "snapshot")
     assert told_rows == [tuple(row[name] for name in names) for row in rows]
@@ -149,7 +167,7 @@ def test_a_damaged_registry_is_told_without_a_trace(written: WrittenTopology) ->
     file_io, root = written.warehouse.file_io, written.warehouse.root
     (path, *_) = [entry.path for entry in file_io.list(f"{root}/_jobs")]
     file_io.write_bytes(path, b"{}")
-    service = Service(written.warehouse)
+    service = Service(written)
     status, condition, message = service.refused("/v1/jobs")
     assert (status, condition) == (500, "TABLE_STORE_CORRUPT_FILE")
     assert path in message
@@ -158,8 +176,8 @@ def test_a_damaged_registry_is_told_without_a_trace(written: WrittenTopology) ->
     assert service.client.get("/health").status_code == 200
 
 
-def test_an_empty_warehouse(warehouse: Any) -> None:
-    service = Service(warehouse)
+def test_an_empty_warehouse(warehouse: Warehouse) -> None:
+    service = Service(WrittenTopology(warehouse))
     told = service.told("/v1/topology")
     assert (told["barrier"], told["readableBarrier"], told["tables"]) == (None, None, [])
 
@@ -173,6 +191,6 @@ def test_a_look_serves_many(written: WrittenTopology) -> None:
     numbers = []
     for number in (40, 50):
         written.cut(number, "r")
-        again._until = 0.0
+        again.until = 0.0
         numbers.append([one.number for one in again.now().barriers.newest_first()])
     assert numbers == [[40, 30, 20, 10], [50, 40, 30, 20, 10]]
