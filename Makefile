@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all campaign demo demo-kafka benchmark benchmark-quick benchmark-growth benchmark-cluster clean
+.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all campaign demo demo-stream demo-kafka benchmark benchmark-quick benchmark-growth benchmark-cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 
 
 demo: setup ## set everything up, then show it on real data through the stock spark-sql
 	@$(BIN)/python demo/run.py
+
+demo-stream: setup ## streaming jobs in a job runner, one barrier for every query, the runner killed; under 2 minutes
+	@$(BIN)/python -m demo.stream
 
 demo-kafka: setup ## a real Kafka broker: topics, a stream beside statements, CHANGES
 	@$(BIN)/python -m demo.changes

@@ -35,9 +35,8 @@ class ObservedJob:
         """Whether it keeps a materialized view; else it is a streaming INSERT."""
         return self.job.commit_user == JOB_OF_VIEW
 
-    @property
     def state(self) -> JobState:
-        """How it is; costs a look at the table or at its claim.
+        """Return how it is; costs a look at the table or at its claim.
 
         A view is RUNNING or SUSPENDED. An INSERT is FAILED where the program that runs it has
         ended without a word, and SUBMITTED where a job runner is to begin it.

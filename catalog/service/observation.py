@@ -76,7 +76,7 @@ class Observation:
             observed_ms=now_ms,
             barriers=barriers,
             roots=roots,
-            states={one.job.sink: one.state for one in jobs},
+            states={one.job.sink: one.state() for one in jobs},
             epochs={one.job.sink: kept_epochs(one) for one in jobs},
             delays={delay.job.job.sink: delay for delay in found},
             newest={path: at for path, at in heads.items() if at is not None},

@@ -143,7 +143,7 @@ def _jobs(topology: WarehouseTopology) -> Iterable[Row]:
             "job_name": one.job.name,
             "kind": "materialized view" if one.is_view else "streaming INSERT",
             "table_name": topology.name_of(one.job.sink),
-            "state": one.state.value,
+            "state": one.state().value,
             "barrier": None if taken is None else taken.barrier,
             "snapshot": None if taken is None else taken.snapshot,
         }

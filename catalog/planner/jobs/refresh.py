@@ -17,6 +17,7 @@ from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
 from table_store.catalog.planner.epochs.lasting_queries import analysed, moved
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.standing import Standing
+from table_store.catalog.planner.jobs.shared_barrier import Moment, shared_barrier
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.model.errors import CommitConflictError
@@ -52,11 +53,14 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
     while True:
         last = ledger.latest()
         jobs = list(_jobs(session, view, seen=set()))
-        barrier = _barrier(ledger, last, view, jobs, is_full=is_full)
-        if barrier is None:
-            continue
+        moment = _shared(view, jobs, is_full=is_full)
+        if moment is None:
+            barrier = _barrier(ledger, last, view, jobs, is_full=is_full)
+            if barrier is None:
+                continue
+            moment = Moment(number=barrier.number, snapshots=barrier.snapshots)
         try:
-            return _advanced(session, view, jobs, barrier, is_full=is_full)
+            return _advanced(session, view, jobs, moment, is_full=is_full)
         except ViewRedefinedError:
             view = replace(view, schema=view.table.schema)
 
@@ -96,6 +100,24 @@ def _jobs(session: PlannerSession, view: Sink, *, seen: set[str]) -> Iterator[_J
     yield view, query
 
 
+def _shared(view: Sink, jobs: Sequence[_Job], *, is_full: bool) -> Moment | None:
+    """The last barrier of the streaming INSERTs whose tables the queries read, if that will do."""
+    sinks = {sink.table.path for sink, _ in jobs}
+    sources = {path for _, query in jobs for path in query.sources} - sinks
+    standings = [Standing.of(sink) for sink, _ in jobs]
+    after = max(standing.barrier for standing in standings)
+    moment = shared_barrier(view.access.warehouse, sources, after)
+    if moment is None or moment.number > after:
+        return moment
+    # All views are there, or they have rows of other moments and need a later barrier.
+    followed = [standing.followed() for standing in standings]
+    is_there = not is_full and all(
+        one is not None and all(moment.snapshots.get(p, at) == at for p, at in one.sources.items())
+        for one in followed
+    )
+    return moment if is_there else None
+
+
 def _barrier(
     ledger: Ledger, last: Barrier | None, view: Sink, jobs: Sequence[_Job], *, is_full: bool
 ) -> Barrier | None:
@@ -131,19 +153,19 @@ def _heads(jobs: Sequence[_Job], known: Mapping[str, Root]) -> dict[str, Head]:
 
 
 def _advanced(
-    session: PlannerSession, view: Sink, jobs: Sequence[_Job], barrier: Barrier, *, is_full: bool
+    session: PlannerSession, view: Sink, jobs: Sequence[_Job], moment: Moment, *, is_full: bool
 ) -> list[Refreshed]:
     sinks = {sink.table.path for sink, _ in jobs}
     # What a view has at the barrier is read, also if another refresh has gone on since.
-    pins = {path: at for path, at in barrier.snapshots.items() if path not in sinks}
+    pins = {path: at for path, at in moment.snapshots.items() if path not in sinks}
     done: list[Refreshed] = []
     for sink, known in jobs:
-        with recording(session, sink, barrier.number) as record:
+        with recording(session, sink, moment.number) as record:
             query = known
             if any(at != pins.get(path, at) for path, at in query.sources.items()):
                 query = moved(known, pins) or analysed_query(session, sink.schema, pins)
             is_asked = is_full and sink is view
-            done.append(advance(session, sink, query, is_full=is_asked, barrier=barrier.number))
+            done.append(advance(session, sink, query, is_full=is_asked, barrier=moment.number))
             record(done[-1])
         pins[sink.table.path] = done[-1].snapshot
     return done

@@ -1,0 +1,228 @@
+"""The demo of a topology: streaming jobs in a job runner, and queries that read one barrier.
+
+Started by `make demo-stream`; works in the folder `.demo-stream`, or the one given, which it
+empties first. Shoppers buy all the time; each piece costs ten, so whoever reads amounts and prices
+of two moments together sees it. Ends with an error where a result is wrong that must not be.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from table_store import jobs, open_table
+
+HERE = Path(__file__).resolve().parent
+FOLDER = Path(sys.argv[1]).resolve() if sys.argv[1:] else HERE.parent / ".demo-stream"
+WAREHOUSE = FOLDER / "warehouse"
+PROGRAMS = Path(sys.executable).parent
+_READS = 10
+_PRICE = 10
+
+# The user case of FLIP-276, whose printed query is this one, but for counting instead of showing.
+_TABLES = (
+    "CREATE TABLE shopping (userId BIGINT, itemId BIGINT, amount BIGINT, price DOUBLE)",
+    "CREATE TABLE user_item_amount (userId BIGINT, itemId BIGINT, totalAmount BIGINT)",
+    "CREATE TABLE user_item_price (userId BIGINT, itemId BIGINT, totalPrice DOUBLE)",
+)
+_JOBS = {
+    "user_item_amount": "SELECT userId, itemId, sum(amount) FROM shopping GROUP BY userId, itemId",
+    "user_item_price": "SELECT userId, itemId, sum(price) FROM shopping GROUP BY userId, itemId",
+}
+_VIEW = """CREATE MATERIALIZED VIEW top_items TRIGGER ON UPDATE AS
+    SELECT itemId, sum(totalAmount) AS pieces FROM user_item_amount GROUP BY itemId"""
+_OLAP = f"""
+    SELECT count_if(T2.totalPrice <> {_PRICE} * T1.totalAmount) AS wrong,
+        sum(T1.totalAmount) AS pieces
+    FROM user_item_amount T1
+    JOIN user_item_price T2 ON T1.userId = T2.userId AND T1.itemId = T2.itemId"""
+_READERS_OF_SHOPPING = """
+    SELECT T.table_name FROM __META_JOB_SOURCE S
+    JOIN __META_JOB_Sink T ON S.job_id = T.job_id WHERE S.table_name = 'shopping'"""
+
+
+def title(text: str) -> None:
+    """Say what comes next."""
+    print(f"\n-- {text}", flush=True)
+
+
+def show(spark: SparkSession, query: str) -> None:
+    """Print a query and its rows."""
+    print(" ".join(query.split()))
+    spark.sql(query).show(truncate=False)
+
+
+def program(name: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start a command of `table-store`, whose output goes to a file of the folder."""
+    with (FOLDER / f"{name}.log").open("ab") as log:
+        return subprocess.Popen(
+            [str(PROGRAMS / "table-store"), *arguments],
+            cwd=FOLDER,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+
+
+def runner() -> subprocess.Popen[bytes]:
+    """Start a job runner of the warehouse."""
+    warehouse = f"spark.sql.warehouse.dir={WAREHOUSE}"
+    return program(
+        "runner", "jobs", "--master", "local[2]", "--driver-memory", "1g", "--conf", warehouse
+    )
+
+
+@contextmanager
+def shopping() -> Iterator[None]:
+    """Let people shop: a plain Python program that appends 50 purchases at a time."""
+    has_ended = threading.Event()
+    random = np.random.default_rng(1)
+    table = open_table(str(WAREHOUSE / "default.db" / "shopping"))
+
+    def shop() -> None:
+        while not has_ended.wait(0.1):
+            amount = random.integers(1, 9, 50)
+            bought = {
+                "userId": random.integers(1, 4, 50),
+                "itemId": random.integers(1, 10, 50),
+                "amount": amount,
+                "price": pa.array(amount * _PRICE, pa.float64()),
+            }
+            table.append(pa.table(bought))
+
+    thread = threading.Thread(target=shop)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
+
+
+def wrong_reads(spark: SparkSession, consistency: str) -> int:
+    """Read again and again, and return how often amounts and prices did not fit together."""
+    spark.sql(f"SET 'table-store.consistency' = '{consistency}'")
+    seen = [spark.sql(_OLAP).collect()[0] for _ in range(_READS)]
+    spark.sql("RESET 'table-store.consistency'")
+    wrong = len([row for row in seen if row.wrong])
+    pieces = f"{seen[0].pieces} to {seen[-1].pieces} pieces"
+    print(f"{consistency}: {wrong} of {_READS} reads are wrong ({pieces})", flush=True)
+    return wrong
+
+
+def check(spark: SparkSession) -> None:
+    """Bring all tables up to now, and compare them with what their queries give.
+
+    Raises:
+        SystemExit: one is not what it should be.
+    """
+    jobs.flush(spark)
+    for sink, query in _JOBS.items():
+        for one, other in ((f"TABLE {sink}", query), (query, f"TABLE {sink}")):
+            left = spark.sql(f"({one}) EXCEPT ALL ({other})").count()
+            if left:
+                raise SystemExit(f"{sink} is wrong: {left} rows differ")
+    print("each table is what its query gives: checked, both ways")
+
+
+def run(spark: SparkSession) -> None:
+    """Show everything, and check it.
+
+    Raises:
+        SystemExit: a result is wrong.
+    """
+    title("Three tables, two streaming jobs and a materialized view, submitted to the job runner")
+    spark.sql("SET 'table-store.jobs' = 'runner'")
+    for statement in _TABLES:
+        spark.sql(statement)
+    host, service = (
+        runner(),
+        program("meta-service", "meta-service", "--warehouse", str(WAREHOUSE), "--port", "0"),
+    )
+    try:
+        spark.sql("SET 'execution.checkpointing.interval' = '500 ms'")
+        for sink, query in _JOBS.items():
+            print(f"INSERT INTO {sink} {query}")
+            spark.sql(f"INSERT INTO {sink} {query}")
+        spark.sql("RESET 'execution.checkpointing.interval'")
+        print(_VIEW)
+        spark.sql(_VIEW)
+        with shopping():
+            _wait_until_hosted(spark)
+            print(f"{(FOLDER / 'meta-service.log').read_text().strip()} (while this demo runs)")
+            title("Amounts joined with prices while people shop: each piece costs ten")
+            wrong_reads(spark, "ReadUncommitted")
+            if wrong_reads(spark, "RepeatableRead"):
+                raise SystemExit("RepeatableRead read two moments together")
+            title("The runner is killed (kill -9), and queries go on at the last barrier")
+            host.send_signal(signal.SIGKILL)
+            host.wait()
+            if wrong_reads(spark, "RepeatableRead"):
+                raise SystemExit("RepeatableRead read two moments together")
+            show(spark, "SELECT table_name, delay_ms, bottlenecks FROM sys.table_delay")
+            host = runner()
+            title("Another runner goes on where it was")
+            _wait_until_hosted(spark)
+        check(spark)
+        title("What hangs together")
+        show(spark, _READERS_OF_SHOPPING)
+        show(spark, "SELECT * FROM __META_TABLE_VERSION")
+        show(spark, "SELECT table_name, column_name, source_table, source_column, kind "
+                    "FROM sys.column_lineage WHERE kind = 'value'")  # fmt: skip
+        show(spark, "SELECT table_name, barrier, delay_ms FROM sys.table_delay")
+        show(spark, "SHOW JOBS")
+    finally:
+        for process in (host, service):
+            process.terminate()
+        for process in (host, service):
+            process.wait(60)
+
+
+def _wait_until_hosted(spark: SparkSession) -> None:
+    begin = time.monotonic()
+    while not all(job.is_running for job in jobs.list_jobs(spark)):
+        if time.monotonic() - begin > 90:
+            raise SystemExit(f"no job runs: see {FOLDER / 'runner.log'}")
+        time.sleep(0.2)
+    jobs.flush(spark)
+    print(f"the jobs run after {time.monotonic() - begin:.0f} s", flush=True)
+
+
+def main() -> None:
+    """Start Spark, and run."""
+    begin = time.monotonic()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    WAREHOUSE.mkdir(parents=True)
+    os.chdir(FOLDER)
+    os.environ["PATH"] = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
+    builder = SparkSession.builder.master("local[2]").appName("stream")
+    spark = builder.config("spark.sql.warehouse.dir", str(WAREHOUSE)).getOrCreate()
+    run(spark)
+    spark.stop()
+    print(f"Done in {time.monotonic() - begin:.0f} s.")
+    print(_NEXT.format(folder=FOLDER, programs=PROGRAMS, warehouse=WAREHOUSE))
+
+
+_NEXT = """
+The tables and jobs are still there. Try next, each in a terminal of its own:
+   {programs}/table-store jobs --conf spark.sql.warehouse.dir={warehouse}
+   {programs}/table-store meta-service --warehouse {warehouse}
+   {programs}/table-store sql --conf spark.sql.warehouse.dir={warehouse}
+   spark-sql> INSERT INTO shopping VALUES (1, 1, 3, 30);
+   spark-sql> CALL sys.flush('user_item_amount');
+   spark-sql> SELECT * FROM top_items ORDER BY itemId;"""
+
+if __name__ == "__main__":
+    main()
