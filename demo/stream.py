@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -48,9 +47,15 @@ _OLAP = f"""
         sum(T1.totalAmount) AS pieces
     FROM user_item_amount T1
     JOIN user_item_price T2 ON T1.userId = T2.userId AND T1.itemId = T2.itemId"""
-_READERS_OF_SHOPPING = """
-    SELECT T.table_name FROM __META_JOB_SOURCE S
-    JOIN __META_JOB_Sink T ON S.job_id = T.job_id WHERE S.table_name = 'shopping'"""
+_TOPOLOGY = (
+    """SELECT T.table_name FROM __META_JOB_SOURCE S
+    JOIN __META_JOB_Sink T ON S.job_id = T.job_id WHERE S.table_name = 'shopping'""",
+    "SELECT * FROM __META_TABLE_VERSION",
+    """SELECT table_name, column_name, source_table, source_column FROM sys.column_lineage
+    WHERE kind = 'value'""",
+    "SELECT table_name, barrier, delay_ms FROM sys.table_delay",
+    "SHOW JOBS",
+)
 
 
 def title(text: str) -> None:
@@ -86,13 +91,13 @@ def runner() -> subprocess.Popen[bytes]:
 
 @contextmanager
 def shopping() -> Iterator[None]:
-    """Let people shop: a plain Python program that appends 50 purchases at a time."""
+    """Let people shop: a plain Python program that appends 50 purchases again and again."""
     has_ended = threading.Event()
     random = np.random.default_rng(1)
     table = open_table(str(WAREHOUSE / "default.db" / "shopping"))
 
     def shop() -> None:
-        while not has_ended.wait(0.1):
+        while not has_ended.wait(0.2):
             amount = random.integers(1, 9, 50)
             bought = {
                 "userId": random.integers(1, 4, 50),
@@ -143,51 +148,59 @@ def run(spark: SparkSession) -> None:
     Raises:
         SystemExit: a result is wrong.
     """
-    title("Three tables, two streaming jobs and a materialized view, submitted to the job runner")
-    spark.sql("SET 'table-store.jobs' = 'runner'")
-    for statement in _TABLES:
-        spark.sql(statement)
-    host, service = (
-        runner(),
-        program("meta-service", "meta-service", "--warehouse", str(WAREHOUSE), "--port", "0"),
-    )
+    title("Three tables, two streaming jobs and a materialized view, submitted to a job runner")
+    host = runner()
+    arguments = ("--warehouse", str(WAREHOUSE), "--port", "0")
+    service = program("meta-service", "meta-service", *arguments)
     try:
-        spark.sql("SET 'execution.checkpointing.interval' = '500 ms'")
-        for sink, query in _JOBS.items():
-            print(f"INSERT INTO {sink} {query}")
-            spark.sql(f"INSERT INTO {sink} {query}")
-        spark.sql("RESET 'execution.checkpointing.interval'")
-        print(_VIEW)
-        spark.sql(_VIEW)
+        submit(spark)
         with shopping():
             _wait_until_hosted(spark)
             print(f"{(FOLDER / 'meta-service.log').read_text().strip()} (while this demo runs)")
             title("Amounts joined with prices while people shop: each piece costs ten")
             wrong_reads(spark, "ReadUncommitted")
-            if wrong_reads(spark, "RepeatableRead"):
-                raise SystemExit("RepeatableRead read two moments together")
+            read_repeatably(spark)
             title("The runner is killed (kill -9), and queries go on at the last barrier")
-            host.send_signal(signal.SIGKILL)
+            host.kill()
             host.wait()
-            if wrong_reads(spark, "RepeatableRead"):
-                raise SystemExit("RepeatableRead read two moments together")
-            show(spark, "SELECT table_name, delay_ms, bottlenecks FROM sys.table_delay")
             host = runner()
+            read_repeatably(spark)
+            show(spark, "SELECT table_name, delay_ms, bottlenecks FROM sys.table_delay")
             title("Another runner goes on where it was")
             _wait_until_hosted(spark)
         check(spark)
         title("What hangs together")
-        show(spark, _READERS_OF_SHOPPING)
-        show(spark, "SELECT * FROM __META_TABLE_VERSION")
-        show(spark, "SELECT table_name, column_name, source_table, source_column, kind "
-                    "FROM sys.column_lineage WHERE kind = 'value'")  # fmt: skip
-        show(spark, "SELECT table_name, barrier, delay_ms FROM sys.table_delay")
-        show(spark, "SHOW JOBS")
+        for query in _TOPOLOGY:
+            show(spark, query)
     finally:
         for process in (host, service):
             process.terminate()
         for process in (host, service):
             process.wait(60)
+
+
+def submit(spark: SparkSession) -> None:
+    """Make the tables and the view, and submit the jobs."""
+    spark.sql("SET 'table-store.jobs' = 'runner'")
+    for statement in _TABLES:
+        spark.sql(statement)
+    spark.sql("SET 'execution.checkpointing.interval' = '500 ms'")
+    for sink, query in _JOBS.items():
+        print(f"INSERT INTO {sink} {query}")
+        spark.sql(f"INSERT INTO {sink} {query}")
+    spark.sql("RESET 'execution.checkpointing.interval'")
+    print(_VIEW)
+    spark.sql(_VIEW)
+
+
+def read_repeatably(spark: SparkSession) -> None:
+    """Read with RepeatableRead.
+
+    Raises:
+        SystemExit: a read has mixed two moments.
+    """
+    if wrong_reads(spark, "RepeatableRead"):
+        raise SystemExit("RepeatableRead read two moments together")
 
 
 def _wait_until_hosted(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""Goal: `make demo` works, and every result that it prints agrees with plain Spark's."""
+"""Goal: the demos work, and every result that they print is right."""
 
 import re
 import subprocess
@@ -25,3 +25,20 @@ def test_demo_agrees_with_plain_spark(tmp_path: Path) -> None:
     agreed = re.search(r"(\d+) of (\d+) results agree", done.stdout)
     assert agreed is not None
     assert agreed[1] == agreed[2] == "13"
+
+
+def test_demo_of_a_topology(tmp_path: Path) -> None:
+    """It checks each table itself; here that the reads mean something, and that the runner died."""
+    done = subprocess.run(
+        [sys.executable, "-m", "demo.stream", str(tmp_path / "demo")],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    reads = re.findall(r"(\w+): (\d+) of 10 reads are wrong", done.stdout)
+    assert [kind for kind, _ in reads] == ["ReadUncommitted", *["RepeatableRead"] * 2]
+    assert int(reads[0][1]) > 0, "else the others prove nothing"
+    assert done.stdout.count("the jobs run after") == 2
+    assert "each table is what its query gives" in done.stdout
