@@ -26,7 +26,7 @@ def incremental_cost(
     rows: Mapping[int, int],
     changed: Mapping[int, int],
     *,
-    stored: int | None,
+    kept: int | None,
     states: Mapping[int, int] = NO_STATES,
 ) -> float:
     """Return the cost of an incremental epoch; that of a full one is `full_cost`.
@@ -35,10 +35,10 @@ def incremental_cost(
         plan: a plan with a rule for each node.
         rows: about how many rows each table of the plan has, by number.
         changed: about how many rows have changed of those that have.
-        stored: the number of rows of the result if something holds them, else None.
+        kept: the number of rows of the result if something holds it as it was, else None.
         states: how many groups the aggregates have whose groups are held, by number.
     """
-    evaluator = _CostEvaluator(plan, rows, changed, stored, states)
+    evaluator = _CostEvaluator(plan, rows, changed, kept, states)
     delta(plan, evaluator, changed.keys())
     return evaluator.cost
 
@@ -56,12 +56,12 @@ class _CostEvaluator:
         plan: QueryPlan,
         rows: Mapping[int, int],
         changed: Mapping[int, int],
-        stored: int | None,
+        kept: int | None,
         states: Mapping[int, int],
     ) -> None:
         self.cost = 0.0
-        self._plan, self._rows, self._changed, self._stored = plan, rows, changed, stored
-        self._states = states
+        self._plan, self._rows, self._changed = plan, rows, changed
+        self._kept, self._states = kept, states
 
     def changes(self, node: int) -> Delta[float]:
         self.cost += self._changed[node]
@@ -95,10 +95,14 @@ class _CostEvaluator:
         return [(groups, 1), (groups, -1)]
 
     def stored(self, keys: float) -> float | None:
-        if self._stored is None:
+        if self._kept is None or not self._plan.kept_keys:
             return None
-        self.cost += CUT_READ * self._stored
-        return min(self._stored, keys)
+        self.cost += CUT_READ * self._kept
+        return min(self._kept, keys)
+
+    def kept(self) -> float:
+        self.cost += self._kept or 0
+        return self._kept or 0
 
     def net(self, parts: Delta[float]) -> Delta[float]:
         return parts

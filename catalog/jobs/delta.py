@@ -14,7 +14,8 @@ as bags with signs. Of each step there are three kinds.
   than necessary do no harm.
 - Whole: Q is evaluated in both states.
 
-An aggregate whose groups a table holds adds the changes of its child to them.
+An aggregate whose groups a table holds adds the changes of its child to them. The rows that a LIMIT
+takes are found again from such groups, and compared with those that it took.
 
 Sources: A. Gupta, I. S. Mumick, V. S. Subrahmanian, "Maintaining Views Incrementally", SIGMOD 1993,
 for the linear steps; T. Griffin, B. Kumar, "Algebraic Change Propagation for Semijoin and Outerjoin
@@ -96,6 +97,9 @@ class Evaluator(Protocol[Rows, Keys]):
         None if nothing holds them.
         """
 
+    def kept(self) -> Rows | None:
+        """Return the whole result as it was, which something holds; None if it had no rows."""
+
     def net(self, delta: Delta[Rows]) -> Delta[Rows]:
         """Return the same sum in which no row is added and taken away; empty if it is nothing."""
 
@@ -111,16 +115,17 @@ def way_of(node: QueryNode, place: int) -> Way | None:
     return None
 
 
-def why_not_incremental(plan: QueryPlan, *, is_stored: bool) -> str | None:
+def why_not_incremental(plan: QueryPlan, *, is_kept: bool) -> str | None:
     """Return what in a plan has no rule of change; None if all of it has one.
 
-    `is_stored` says that the top's rows of some keys are at hand as they were, and need not be
-    computed again.
+    `is_kept` says that the result is at hand as it was, and need not be computed again.
     """
+    limited = plan.limited if is_kept else None
     for number, node in enumerate(plan.nodes):
-        if node.kind not in _LEAVES and way_of(node, 0) is None:
+        is_taken = limited is not None and number < limited
+        if not is_taken and node.kind not in _LEAVES and way_of(node, 0) is None:
             return f"there is no incremental rule for {node.kind}"
-        if node.rounded is not None and not (is_stored and number == plan.top):
+        if node.rounded is not None and not (is_kept and plan.kept_keys and number == plan.top):
             return f"{node.rounded} depends on the order of rows"
     return None
 
@@ -133,6 +138,11 @@ def delta(plan: QueryPlan, evaluator: Evaluator[Rows, Keys], changed: Set[int]) 
         evaluator: what evaluates nodes.
         changed: the numbers of the tables that have changed.
     """
+    if plan.limited is not None:
+        if not _accumulated(plan, evaluator, changed, plan.limited):
+            return []
+        now, before = evaluator.evaluated(0, frozenset(), 0, None), evaluator.kept()
+        return [(now, 1)] if before is None else [(now, 1), (before, -1)]
     top = plan.top
     if plan.nodes[top].kind in _KEYED and plan.nodes[top].keys and not evaluator.holds(top):
         (child,) = plan.children(top)
@@ -145,6 +155,16 @@ def delta(plan: QueryPlan, evaluator: Evaluator[Rows, Keys], changed: Set[int]) 
             before = evaluator.evaluated(0, changed, top, keys)
         return [(evaluator.evaluated(0, frozenset(), top, keys), 1), (before, -1)]
     return _delta(plan, evaluator, changed, 0)
+
+
+def _accumulated(
+    plan: QueryPlan, evaluator: Evaluator[Rows, Keys], changed: Set[int], node: int
+) -> bool:
+    """Let the groups that are held follow their tables; return whether a node's rows may change."""
+    if evaluator.holds(node):
+        return bool(_delta(plan, evaluator, changed, node))
+    found = [_accumulated(plan, evaluator, changed, child) for child in plan.children(node)]
+    return node in changed or any(found)
 
 
 def _delta(

@@ -11,16 +11,16 @@ from table_store.catalog.jobs.query_plan import QueryPlan
 _SIDES: Final = ("left", "right")
 
 
-def explained(plan: QueryPlan, tables: Mapping[int, str], *, is_stored: bool) -> list[str]:
+def explained(plan: QueryPlan, tables: Mapping[int, str], *, is_kept: bool) -> list[str]:
     """Return a line for each node of any plan: its kind, or its name, and what a change reads.
 
     Args:
         plan: any plan.
         tables: the names of its tables, by number.
-        is_stored: whether the top's rows of some keys are at hand as they were.
+        is_kept: whether the result is at hand as it was.
     """
     return [
-        f"{tables.get(number, node.kind)}{_said(plan, number, is_stored=is_stored)}"
+        f"{tables.get(number, node.kind)}{_said(plan, number, is_kept=is_kept)}"
         for number, node in enumerate(plan.nodes)
     ]
 
@@ -45,14 +45,16 @@ def as_tree(plan: QueryPlan, lines: Sequence[str]) -> str:
     return "\n".join(shown)
 
 
-def _said(plan: QueryPlan, number: int, *, is_stored: bool) -> str:
+def _said(plan: QueryPlan, number: int, *, is_kept: bool) -> str:
     """What is read if a child changes, in brackets; of joins, which child."""
     node, children = plan.nodes[number], plan.children(number)
     if node.source is not None:
         return " [its changes]"
     if not children:
         return ""
-    holds_rows = is_stored and number == plan.top
+    if is_kept and plan.limited is not None and number < plan.limited:
+        return " [all rows, as they are; as they were from the view]"
+    holds_rows = is_kept and bool(plan.kept_keys) and number == plan.top
     if node.rounded is not None and not holds_rows:
         return f" [no rule: {node.rounded} depends on the order of rows]"
     if node.state is not None:

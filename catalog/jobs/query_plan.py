@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 _ROW_BY_ROW: Final = frozenset(("Filter", "Project"))
+_LIMITS: Final = frozenset(("GlobalLimit", "LocalLimit", "Offset"))
+_AROUND_LIMITS: Final = _ROW_BY_ROW | _LIMITS | {"Sort"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +37,13 @@ class QueryNode:
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """A plan as a list of its nodes in order of their numbers."""
+    """A plan as a list of its nodes in order of their numbers.
+
+    `kept_keys` has the columns of the result that are the keys of its top, if all of them are.
+    """
 
     nodes: Sequence[QueryNode]
+    kept_keys: Sequence[int] = ()
 
     def children(self, number: int) -> list[int]:
         """Return the numbers of a node's children, the leftmost first."""
@@ -53,3 +59,14 @@ class QueryPlan:
     def top(self) -> int:
         """The number of the first node, from the root on, that is no projection and no filter."""
         return next(i for i, node in enumerate(self.nodes) if node.kind not in _ROW_BY_ROW)
+
+    @property
+    def limited(self) -> int | None:
+        """The number of the node of whose rows a LIMIT, the last step of the plan, takes some.
+
+        None if there is no such LIMIT, or if no groups can be held from which those rows follow.
+        """
+        below = next(i for i, node in enumerate(self.nodes) if node.kind not in _AROUND_LIMITS)
+        is_limited = any(node.kind in _LIMITS for node in self.nodes[:below])
+        is_held = any(node.state is not None for node in self.nodes[below:])
+        return below if is_limited and is_held else None

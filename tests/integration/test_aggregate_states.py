@@ -43,6 +43,10 @@ QUERIES = {
     "ON t.g = o.g WHERE t.i > 2",
     "outer_joined": "SELECT o.g, p.n FROM (SELECT g, count(*) AS n FROM t GROUP BY g) AS o "
     "FULL JOIN (SELECT i, count(h) AS n FROM t GROUP BY i) AS p ON o.n = p.n",
+    "first_groups": "SELECT g, h, sum(l) AS s FROM t GROUP BY g, h ORDER BY s DESC, g, h LIMIT 3",
+    "later_groups": "SELECT o.s, o.g + 1 AS g FROM (SELECT g, sum(i) AS s FROM t GROUP BY g) AS o "
+    "JOIN (SELECT i, count(*) AS n FROM t GROUP BY i) AS p ON o.s >= p.n "
+    "ORDER BY o.s, o.g LIMIT 4 OFFSET 1",
     "long_text": "SELECT repeat(h, 40) AS r, h, array(g, i) AS l, count(*) AS n FROM t "
     "GROUP BY h, array(g, i)",
 }

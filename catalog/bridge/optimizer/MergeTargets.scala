@@ -100,7 +100,7 @@ object MergeTargets {
 
   /** Whether the leaf gives the same rows again: listed files and snapshots do; of other sources it is unknown. */
   def isSameEachTime(leaf: LeafNode): Boolean = leaf match {
-    case _: LocalRelation | _: Range => true
+    case _: LocalRelation | _: HeldRows | _: Range => true
     case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
     case scanned: DataSourceV2ScanRelation => scanned.scan match {
         case _: ManagedScan | _: RowsScan | _: FileScan => true

@@ -3,17 +3,14 @@ package org.apache.spark.sql.tablestore
 import java.util.Properties
 import java.util.concurrent.atomic.AtomicLong
 
-import org.apache.spark.{Partition, SparkContext, SparkEnv, TaskContext, TaskContextImpl}
+import org.apache.spark.{SparkEnv, TaskContext, TaskContextImpl}
 import org.apache.spark.executor.TaskMetrics
 import org.apache.spark.memory.TaskMemoryManager
-import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
-import org.apache.spark.sql.catalyst.expressions.{Attribute, SubqueryExpression, UnsafeProjection}
-import org.apache.spark.sql.catalyst.optimizer.{ConvertToLocalRelation, ReplaceExpressions}
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Statistics}
-import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
-import org.apache.spark.sql.execution.{LeafExecNode, QueryExecution, SparkPlan}
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, OneRowRelation}
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.internal.SQLConf
 
@@ -21,22 +18,18 @@ import org.apache.spark.sql.internal.SQLConf
   * takes longer than the rows do. */
 object DriverQuery {
 
-  /** A plan whose projections and filters of rows in the driver are computed; an analyzed one as well as an optimized
-    * one. */
-  def folded(plan: LogicalPlan): LogicalPlan = ConvertToLocalRelation(ReplaceExpressions(plan))
-
   /** The rows of an optimized plan; None if they are more than `max`, or it reads tables or needs an exchange of rows. */
   def rows(session: classic.SparkSession, optimized: LogicalPlan, max: Int): Option[Seq[InternalRow]] =
     if (!optimized.collectLeaves().forall(isHeld) || hasSubquery(optimized)) None
     else {
-      val held = optimized.transform { case LocalRelation(output, data, false, _) => HeldRows(output, data) }
+      val held = optimized.transform { case HeldRows.In(output, rows) => HeldRows(output, new RowBlock(rows)) }
       val plan = inOnePartition(session)(QueryExecution.prepareExecutedPlan(session, held))
       if (plan.exists(_.isInstanceOf[Exchange])) None
       else session.withActive(collected(session, plan, max))
     }
 
   private def isHeld(leaf: LogicalPlan): Boolean = leaf match {
-    case LocalRelation(_, _, false, _) | _: OneRowRelation => true
+    case HeldRows.In(_, _) | _: OneRowRelation => true
     case _ => false
   }
   private def hasSubquery(plan: LogicalPlan): Boolean =
@@ -77,31 +70,4 @@ object DriverQuery {
 
   /** Tasks of Spark have numbers from 0 on. */
   private val ids = new AtomicLong(0)
-}
-
-/** Rows in the driver, which are one partition. */
-case class HeldRows(output: Seq[Attribute], data: Seq[InternalRow]) extends LeafNode {
-  override def computeStats(): Statistics = LocalRelation(output, data).stats
-  override def maxRows: Option[Long] = Some(data.length)
-  override protected def stringArgs: Iterator[Any] = Iterator(output)
-}
-
-case class HeldRowsExec(output: Seq[Attribute], data: Seq[InternalRow]) extends LeafExecNode {
-  override def outputPartitioning: Partitioning = SinglePartition
-  override protected def stringArgs: Iterator[Any] = Iterator(output)
-  override protected def doExecute(): RDD[InternalRow] =
-    new HeldRowsRDD(sparkContext, () => data.iterator.map(UnsafeProjection.create(output, output)))
-}
-
-private class HeldRowsRDD(
-    context: SparkContext, rows: () => Iterator[InternalRow]) extends RDD[InternalRow](context, Nil) {
-  override protected def getPartitions: Array[Partition] = Array(new Partition { override def index: Int = 0 })
-  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = rows()
-}
-
-object HeldRowsStrategy extends classic.Strategy {
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case HeldRows(output, data) => HeldRowsExec(output, data) :: Nil
-    case _ => Nil
-  }
 }

@@ -5,8 +5,9 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Union}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s.{JArray, JString}
 import org.json4s.jackson.JsonMethods.compact
@@ -157,7 +158,7 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
       val (changes, known) = (change.queryExecution.analyzed, state.queryExecution.analyzed)
       val keys = settledRows.local(
         changes.output.take(1),
-        SettledRows.held(change).toSeq.flatMap(_.data.map(row => InternalRow(row.getUTF8String(0)))))
+        SettledRows.held(change).toSeq.flatMap(_._2.map(row => InternalRow(row.getUTF8String(0)))))
       settled(settledRows.frameOf(of.merged(changes, KeyedRows.listed(known, known.output.take(1), keys))))
     }
   }
@@ -201,8 +202,8 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
 
   /** Holds settled changes for other jobs, if they are in the driver. */
   def share(key: String, frame: classic.DataFrame): Unit =
-    DriverQuery.folded(frame.queryExecution.analyzed) match {
-      case rows: LocalRelation => SharedChanges.put(key, rows)
+    HeldRows.folded(frame.queryExecution.analyzed) match {
+      case rows: HeldRows => SharedChanges.put(key, rows)
       case _ =>
     }
 
@@ -232,6 +233,9 @@ object JobQuery {
     user.withActive {
       val session = StoredQueries.sessionOf(user, stored)
       session.sessionState.conf.setConfString(ManagedScan.answeredRows, KeyedRows.fewRows.toString)
+      // Few rows are held in the driver: to look at one partition first would let the other cores wait.
+      session.sessionState.conf.setConf(
+        SQLConf.LIMIT_INITIAL_NUM_PARTITIONS, 2 * session.sparkContext.defaultParallelism)
       val analysed = StoredQueries.analysed(session, stored, texts(versions))
       val plan = session.withActive(JobPlan.normal(analysed, session.sessionState.optimizer))
       new JobQuery(session, analysed, plan, heldMax)
@@ -248,8 +252,8 @@ object JobQuery {
   /** What writes the rows of a frame. */
   def written(frame: classic.DataFrame): WriteQuery =
     new WriteQuery(frame.sparkSession,
-      DriverQuery.folded(frame.queryExecution.analyzed) match {
-        case known: LocalRelation => known
+      HeldRows.folded(frame.queryExecution.analyzed) match {
+        case known @ HeldRows.In(_, _) => known
         case _ => frame.queryExecution.optimizedPlan
       })
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.tablestore
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, JoinHint, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, JoinHint, LogicalPlan, Project}
 import org.apache.spark.sql.types._
 
 /** A moment at which a plan is evaluated.
@@ -117,7 +117,7 @@ object KeyedRows {
   /** What holds of all rows whose `by` are among few `keys`, and of few others. */
   private def listed(by: Seq[Expression], keys: classic.DataFrame): Seq[Expression] =
     SettledRows.held(keys) match {
-      case Some(LocalRelation(output, data, false, _)) if data.size <= keysMax =>
+      case Some((output, data)) if data.size <= keysMax =>
         by.zipWithIndex.filter { case (key, _) => isListable(key.dataType) }.map { case (key, at) =>
           val values = data.map(_.get(at, output(at).dataType)).toSet
           val known = InSet(key, values - null): Expression

@@ -5,7 +5,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -29,14 +29,14 @@ class SettledRows(session: classic.SparkSession, heldMax: Int) {
 
   /** The same rows in the driver; None if they are many. */
   def inDriver(frame: classic.DataFrame): Option[classic.DataFrame] = frame.queryExecution.analyzed match {
-    case few: LocalRelation if few.data.size <= heldMax => Some(frame)
-    case analyzed => DriverQuery.folded(analyzed) match {
-        case few: LocalRelation if few.data.size <= heldMax => Some(local(few.output, few.data))
-        case _ => evaluated(WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan))
+    case HeldRows.In(_, rows) if rows.size <= heldMax => Some(frame)
+    case analyzed => HeldRows.folded(analyzed) match {
+        case HeldRows.In(output, rows) if rows.size <= heldMax => Some(local(output, rows))
+        case folded => evaluated(WriteQuery.withKnownRows(frameOf(folded).queryExecution.optimizedPlan))
       }
   }
   private def evaluated(known: LogicalPlan): Option[classic.DataFrame] = known match {
-    case few: LocalRelation if few.data.size <= heldMax => Some(local(few.output, few.data))
+    case HeldRows.In(output, rows) if rows.size <= heldMax => Some(local(output, rows))
     case _ => DriverQuery.rows(session, known, heldMax).orElse(computed(known)).map(local(known.output, _))
   }
 
@@ -48,33 +48,36 @@ class SettledRows(session: classic.SparkSession, heldMax: Int) {
   }
 
   def local(output: Seq[Attribute], rows: Seq[InternalRow]): classic.DataFrame =
-    classic.Dataset.ofRows(session, LocalRelation(output, rows))
+    classic.Dataset.ofRows(session, HeldRows.of(output, rows))
 
   /** The different rows of settled frames. */
   def union(frames: Seq[classic.DataFrame]): classic.DataFrame = {
     val known = frames.map(SettledRows.held)
     if (known.contains(None)) of(frames.reduce(_ union _).distinct())
     else
-      local(known.head.get.output, known.flatten.flatMap(rows => SettledRows.binary(rows, rows.output.size)).distinct)
+      local(known.head.get._1,
+        known.flatten.flatMap { case (output, rows) =>
+          SettledRows.binary(output, rows, output.size)
+        }.distinct)
   }
 
   /** The sum of bags, each of which adds its rows (1) or takes them away (-1), as [[difference.py]] describes it; None
     * if it takes Spark to add them up. A frame with one more column than `names` has the weights of its rows there. */
   def sum(parts: Seq[(classic.DataFrame, Int)], names: Seq[String], kind: String): Option[classic.DataFrame] = {
     val found = parts.map { case (frame, sign) => SettledRows.held(of(frame)) -> sign }
-    val known = found.collect { case (Some(rows), sign) => rows -> sign }
-    val isBinary = known.forall(_._1.output.take(names.size).forall(column => SettledRows.isBinary(column.dataType)))
+    val known = found.collect { case (Some((output, rows)), sign) => (output, rows, sign) }
+    val isBinary = known.forall(_._1.take(names.size).forall(column => SettledRows.isBinary(column.dataType)))
     if (known.size < found.size || !isBinary) None
     else {
       val weights = mutable.LinkedHashMap.empty[UnsafeRow, Int]
-      for ((rows, sign) <- known) {
-        val isWeighted = rows.output.size > names.size
-        for ((row, whole) <- SettledRows.binary(rows, names.size).zip(rows.data)) {
+      for ((columns, rows, sign) <- known) {
+        val isWeighted = columns.size > names.size
+        for ((row, whole) <- SettledRows.binary(columns, rows, names.size).zip(rows)) {
           val weight = if (isWeighted) sign * whole.getInt(names.size) else sign
           weights.updateWith(row)(before => Some(before.getOrElse(0) + weight).filter(_ != 0))
         }
       }
-      val output = known.head._1.output.zip(names).map { case (column, name) =>
+      val output = known.head._1.zip(names).map { case (column, name) =>
         AttributeReference(name, column.dataType)()
       } :+ AttributeReference(kind, StringType)()
       val (insert, delete) = (UTF8String.fromString("insert"), UTF8String.fromString("delete"))
@@ -96,13 +99,11 @@ class SettledRows(session: classic.SparkSession, heldMax: Int) {
 object SettledRows {
 
   /** What is held in the driver of a settled frame. */
-  def held(frame: classic.DataFrame): Option[LocalRelation] = frame.queryExecution.analyzed match {
-    case known: LocalRelation => Some(known)
-    case _ => None
-  }
+  def held(frame: classic.DataFrame): Option[(Seq[Attribute], IndexedSeq[InternalRow])] =
+    HeldRows.In.unapply(frame.queryExecution.analyzed)
 
   /** Whether a settled frame has no rows. */
-  def isEmpty(frame: classic.DataFrame): Boolean = held(frame).exists(_.data.isEmpty)
+  def isEmpty(frame: classic.DataFrame): Boolean = held(frame).exists(_._2.isEmpty)
 
   /** Rows under the attributes of a node that they replace, by position. */
   def as(frame: classic.DataFrame, output: Seq[Attribute]): LogicalPlan = {
@@ -111,9 +112,9 @@ object SettledRows {
   }
 
   /** The first columns of rows, equal if and only if their bytes are. */
-  private def binary(rows: LocalRelation, count: Int): Seq[UnsafeRow] = {
-    val projection = UnsafeProjection.create(rows.output.take(count), rows.output)
-    rows.data.map(projection(_).copy())
+  private def binary(output: Seq[Attribute], rows: Seq[InternalRow], count: Int): Seq[UnsafeRow] = {
+    val projection = UnsafeProjection.create(output.take(count), output)
+    rows.map(projection(_).copy())
   }
 
   /** Whether equal values have equal bytes: entries of a map have no order, and one value may be many variants. */

@@ -112,7 +112,7 @@ object WriteQuery {
   /** A plan in which scans whose rows the planner has answered are replaced by these rows. */
   def withKnownRows(optimized: LogicalPlan): LogicalPlan = optimized.transform {
     case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
-      LocalRelation(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
+      HeldRows.of(scanned.output, scanned.scan.asInstanceOf[LocalScan].rows().toSeq)
   }
 }
 
@@ -181,8 +181,8 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
   /** Like [[rows]], for a frame that the planner derived from [[frame]]. */
   def rowsOf(frame: classic.DataFrame, max: Int): Array[Byte] = computed(frame.queryExecution.optimizedPlan, max)
 
-  private def computed(plan: LogicalPlan, max: Int): Array[Byte] = plan match {
-    case LocalRelation(_, data, false, _) if data.size <= max => stream(data, plan.schema)
+  private def computed(plan: LogicalPlan, max: Int): Array[Byte] = HeldRows.folded(plan) match {
+    case HeldRows.In(_, rows) if rows.size <= max => stream(rows, plan.schema)
     case Project(columns, _: OneRowRelation) if columns.forall(known) =>
       val row = new InterpretedMutableProjection(columns, Nil)
       stream(Seq(row(InternalRow.empty)), plan.schema)

@@ -75,6 +75,9 @@ class _SparkEvaluator:
     def accumulated(self, node: int, changes: Delta[DataFrame]) -> Delta[DataFrame]:
         return self.states.accumulated(node, changes)
 
+    def kept(self) -> DataFrame | None:
+        return self.before()
+
     def stored(self, keys: DataFrame) -> DataFrame | None:
         before = self.before() if self.query.facts.kept_keys else None
         return None if before is None else self.query.with_keys(before, keys)

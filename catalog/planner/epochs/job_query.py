@@ -190,7 +190,7 @@ class JobQuery:
     @property
     def plan(self) -> QueryPlan:
         """The plan, whose nodes name some of `facts.sources` by position."""
-        return QueryPlan(self.facts.nodes)
+        return QueryPlan(self.facts.nodes, self.facts.kept_keys)
 
     def evaluated(
         self,

@@ -89,7 +89,7 @@ def why_never_incremental(sink: Sink, query: JobQuery) -> str | None:
     """Why no epoch of such a query can be incremental; None if one can."""
     if query.always_changes is not None:
         return query.always_changes
-    return why_not_incremental(query.plan, is_stored=_holds_result(sink, query))
+    return why_not_incremental(query.plan, is_kept=not sink.is_shared)
 
 
 def _possible_step(
@@ -150,12 +150,7 @@ def costs(
     plan = query.plan
     rows = query.table_rows
     changes = {node: change.rows for node, change in changed_nodes(query, changed).items()}
-    stored = sink_rows if _holds_result(states.sink, query) else None
+    kept = None if states.sink.is_shared else sink_rows
     held = states.group_counts
-    increment = incremental_cost(plan, rows, changes, stored=stored, states=held)
+    increment = incremental_cost(plan, rows, changes, kept=kept, states=held)
     return increment, full_cost(plan, rows, stored=sink_rows)
-
-
-def _holds_result(sink: Sink, query: JobQuery) -> bool:
-    """Whether the sink has the result's rows of some keys, as they were."""
-    return bool(query.facts.kept_keys) and not sink.is_shared

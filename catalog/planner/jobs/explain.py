@@ -25,7 +25,7 @@ def explain_query(session: PlannerSession, request: ExplainQuery) -> ExplainedQu
         UnsupportedQueryError: no table can be kept equal to the query.
     """
     query = JobQuery.analysed(session, request.query)
-    lines = _lines(query, is_stored=request.is_view and bool(query.facts.kept_keys))
+    lines = _lines(query, is_kept=request.is_view)
     return ExplainedQuery(
         nodes=tuple(
             ExplainedNode(parent=node.parent, text=line)
@@ -51,14 +51,14 @@ def explain_refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> st
         states = AggregateStates.of(view, query, standing.followed())
         increment, full = costs(states, step.changes, standing.rows)
         said.append(f"Rows read, about: {round(increment):,}, beside {round(full):,} of all")
-    lines = _lines(query, is_stored=bool(query.facts.kept_keys))
+    lines = _lines(query, is_kept=True)
     return "\n".join([*said, "Changes:", as_tree(query.plan, lines)])
 
 
-def _lines(query: JobQuery, *, is_stored: bool) -> list[str]:
+def _lines(query: JobQuery, *, is_kept: bool) -> list[str]:
     tables = {
         number: query.facts.sources[node.source].relation.text
         for number, node in enumerate(query.plan.nodes)
         if node.source is not None
     }
-    return explained(query.plan, tables, is_stored=is_stored)
+    return explained(query.plan, tables, is_kept=is_kept)

@@ -15,7 +15,8 @@ GROUPED_JOIN = QueryPlan(
         QueryNode(kind="Join Inner", parent=1, keys=1),
         QueryNode(kind="Source", parent=2, source=0),
         QueryNode(kind="Source", parent=2, source=1),
-    ]
+    ],
+    kept_keys=(0,),
 )
 JOIN = QueryPlan(
     [
@@ -30,14 +31,15 @@ GROUPED = QueryPlan(
     [
         QueryNode(kind="Aggregate", parent=-1, keys=1),
         QueryNode(kind="Source", parent=0, source=0),
-    ]
+    ],
+    kept_keys=(0,),
 )
 FACTS_ALONE = 1
 ROWS = {FACTS_ALONE: 5_000_000, FACTS: 5_000_000, DIMS: 100_000}
 
 
 @pytest.mark.parametrize(
-    ("plan", "changed", "stored", "is_cheaper"),
+    ("plan", "changed", "kept", "is_cheaper"),
     [
         # The few facts look up their dims.
         (JOIN, {FACTS: 1_000}, 5_000_000, True),
@@ -50,15 +52,15 @@ ROWS = {FACTS_ALONE: 5_000_000, FACTS: 5_000_000, DIMS: 100_000}
     ],
 )
 def test_the_cheaper_way(
-    plan: QueryPlan, changed: dict[int, int], stored: int | None, is_cheaper: bool
+    plan: QueryPlan, changed: dict[int, int], kept: int | None, is_cheaper: bool
 ) -> None:
-    increment = incremental_cost(plan, ROWS, changed, stored=stored)
-    assert (increment < full_cost(plan, ROWS, stored=stored or 0)) == is_cheaper
+    increment = incremental_cost(plan, ROWS, changed, kept=kept)
+    assert (increment < full_cost(plan, ROWS, stored=kept or 0)) == is_cheaper
 
 
 def test_groups_that_are_held_are_read_instead_of_tables() -> None:
     held, none = (
-        incremental_cost(GROUPED_JOIN, ROWS, {FACTS: 1_000}, stored=None, states=states)
+        incremental_cost(GROUPED_JOIN, ROWS, {FACTS: 1_000}, kept=None, states=states)
         for states in ({0: 1_000}, {})
     )
     assert held < none / 10
