@@ -63,12 +63,20 @@ class Followed:
         plan: a fingerprint of the query's plan, which also changes with the views that it reads.
         states: the snapshot of the table with an aggregate's groups, by the aggregate's number in
             the plan, of those that have one.
+        are_groups_dear: whether the result was found to cost less than even a small change of it
+            with held groups. They are not held then until all of it is asked for, or the plan is
+            another one.
     """
 
     sources: Mapping[str, int]
     created: Mapping[str, int]
     plan: str
     states: Mapping[int, int] = FrozenMap()
+    are_groups_dear: bool = False
+
+    def with_groups_of(self, other: Followed) -> Followed:
+        """Return the same with what is known of groups there."""
+        return replace(self, states=other.states, are_groups_dear=other.are_groups_dear)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +146,7 @@ class Progress:
             "created": dict(self.followed.created),
             "plan": self.followed.plan,
             "states": {str(node): at for node, at in self.followed.states.items()},
+            "areGroupsDear": self.followed.are_groups_dear,
             "commit": self.sink.commit,
             "rollback": self.sink.rollback,
             # The snapshots of the sources are in the order of their directories.
@@ -198,18 +207,24 @@ def _from_json(item: Mapping[str, Any]) -> Progress:
     sources = FrozenMap({path: int(snapshot) for path, snapshot in item["sources"].items()})
     created = FrozenMap({path: int(time_ms) for path, time_ms in item.get("created", {}).items()})
     states = FrozenMap({int(node): int(at) for node, at in item.get("states", {}).items()})
-    plan = str(item.get("plan", ""))
+    followed = Followed(
+        sources=sources,
+        created=created,
+        plan=str(item.get("plan", "")),
+        states=states,
+        are_groups_dear=bool(item.get("areGroupsDear", False)),
+    )
     track = [
         Taken(
             barrier=int(barrier),
             snapshot=int(snapshot),
-            sources=FrozenMap(zip(sorted(sources), map(int, followed), strict=True)),
+            sources=FrozenMap(zip(sorted(sources), map(int, snapshots), strict=True)),
         )
-        for barrier, snapshot, *followed in item.get("track", ())
+        for barrier, snapshot, *snapshots in item.get("track", ())
     ]
     return Progress(
         barrier=int(item["barrier"]),
-        followed=Followed(sources=sources, created=created, plan=plan, states=states),
+        followed=followed,
         sink=SinkState(commit=int(item["commit"]), rollback=int(item["rollback"])),
         track=Track(tuple(track)),
     )

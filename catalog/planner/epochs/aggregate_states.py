@@ -56,12 +56,14 @@ class AggregateStates:
         before: the snapshots that belong to the sink's rows, 0 before the first one; none of
             tables that cannot be found.
         now: those that belong to the rows that the epoch writes.
+        are_dear: see `Followed.are_groups_dear`.
     """
 
     sink: Sink
     query: JobQuery
     before: Mapping[int, int]
     now: dict[int, int] = field(init=False)
+    are_dear: bool = False
 
     def __post_init__(self) -> None:
         self.now = dict(self.before)
@@ -73,12 +75,14 @@ class AggregateStates:
         if followed is not None and followed.plan == query.meaning:
             states.before = {n: at for n, at in followed.states.items() if states._is_there(n, at)}
             states.now = dict(states.before)
+            states.are_dear = followed.are_groups_dear
         return states
 
     @property
     def followed(self) -> Followed:
         """What the sink's rows are the result of after the epoch."""
-        return replace(self.query.followed, states=FrozenMap(self.now))
+        known = self.query.followed
+        return replace(known, states=FrozenMap(self.now), are_groups_dear=self.are_dear)
 
     @property
     def group_counts(self) -> dict[int, int]:
@@ -110,10 +114,15 @@ class AggregateStates:
     def rebuild(self) -> None:
         """Hold the groups of all rows, of each aggregate whose groups a table can hold.
 
+        None are held if they are dear.
+
         Raises:
             CommitConflictError: another epoch of the job is under way.
         """
-        self.before, self.now = {}, {}
+        self.now = {}
+        if self.are_dear:
+            return
+        self.before = {}
         plan = self.query.plan
         for node in reversed(range(len(plan.nodes))):
             if plan.nodes[node].state is None:

@@ -99,6 +99,7 @@ def advance(
     followed = standing.followed()
     states = AggregateStates.of(sink, query, followed)
     step = next_step(sink, query, followed, states, is_full=is_full, sink_rows=standing.rows)
+    states.are_dear = step.are_groups_dear
     number = standing.next_barrier if barrier is None else barrier
     written, reached = Written(), standing.snapshot_id
     if step.rule is not Rule.NONE:

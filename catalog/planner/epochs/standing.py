@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from table_store.catalog.jobs.job_errors import JobHistoryLostError
 from table_store.catalog.jobs.progress import Followed, Progress, SinkState, read_progress
@@ -89,4 +89,4 @@ class Standing:
         followed = self.followed()
         if followed is None or query.always_changes is not None:
             return False
-        return followed == replace(query.followed, states=followed.states)
+        return followed == query.followed.with_groups_of(followed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -38,11 +38,17 @@ class Rule(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the next epoch does, and why; `changes` are those that an increment reads."""
+    """What the next epoch does, and why.
+
+    Attributes:
+        changes: those that an increment reads.
+        are_groups_dear: see `Followed.are_groups_dear`.
+    """
 
     rule: Rule
     reason: str
     changes: Sequence[SourceChange] = ()
+    are_groups_dear: bool = False
 
     @property
     def row_count(self) -> int:
@@ -127,17 +133,26 @@ def _possible_step(
         return Step(Rule.FULL, reason)
     is_partial = any(change.is_partial for change in found)
     if is_cost_counted and not is_partial and _is_dear(states, found, sink_rows):
-        return Step(Rule.FULL, "the result costs less than its change")
+        least = [replace(change, rows=1) for change in found]
+        are_groups_dear = states.are_dear or (
+            bool(states.before) and _is_dear(states, least, sink_rows)
+        )
+        reason = "the result costs less than its change"
+        return Step(Rule.FULL, reason, are_groups_dear=are_groups_dear)
     names = sorted({change.source.relation.text for change in found})
-    return Step(Rule.INCREMENTAL, f"changed: {', '.join(names)}", found)
+    reason = f"changed: {', '.join(names)}"
+    return Step(Rule.INCREMENTAL, reason, found, are_groups_dear=states.are_dear)
 
 
 def _is_dear(states: AggregateStates, changed: Sequence[SourceChange], sink_rows: int) -> bool:
-    """Whether an increment would read more than the computation of the whole result does."""
+    """Whether an increment would read no less than the computation of the whole result does.
+
+    If it is as much, the whole result is better: with it, groups come to be held.
+    """
     if sum(states.query.source_rows) <= _FEW_ROWS:
         return False
     increment, full = costs(states, changed, sink_rows)
-    return increment > full
+    return increment >= full
 
 
 def costs(

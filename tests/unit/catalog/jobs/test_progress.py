@@ -29,6 +29,7 @@ PROGRESS = Progress(
         created={"/w/default.db/a": 1_770_000_000_000, "/w/default.db/ü": 5},
         plan="5e1f",
         states={3: 12, 0: 0},
+        are_groups_dear=True,
     ),
     sink=SinkState(commit=1_780_000_000_000, rollback=3),
     track=Track(
