@@ -138,7 +138,9 @@ class RevisionPlanner:
         """That of a root."""
         root = barrier.roots.get(self.table.path)
         if root is None or root.head.created_ms != self.table.created_ms:
-            raise self._error(f"nobody looked at it up to barrier {barrier.number}", "Take another")
+            raise self._error(
+                f"nobody looked at it up to barrier {barrier.number}", "Take another barrier"
+            )
         if root.head.snapshot == 0:
             raise self._error(f"it was empty at barrier {barrier.number}", _RUN_A_STATEMENT)
         return self._kept(self.table, root.head.snapshot, _RUN_A_STATEMENT)
@@ -147,7 +149,9 @@ class RevisionPlanner:
         """The table is that of a job, which goes on from the barrier."""
         taken = own.track.last_until(barrier.number)
         if taken is None or taken.snapshot == 0:
-            raise self._error(f"its job has no rows of barrier {barrier.number}", "Take another")
+            raise self._error(
+                f"its job has no rows of barrier {barrier.number}", "Take another barrier"
+            )
         self._kept(self.table, taken.snapshot, _RUN_A_STATEMENT)
         rows = _changed_rows(taken.sources)
         return RevisionStep(one=own, treatment=Treatment.SET_BACK, origin=taken, rows=rows)

@@ -6,10 +6,12 @@ only, and never the middle.
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session
 from tests.integration.streaming_mode import streaming
 from tests.integration.test_consistency import SEEN, SINKS, located, timed
+from tests.integration.test_planner_process import descendants
 from tests.servers.bank_transfers import VIEWS, random_transfers
 
 pytestmark = pytest.mark.spark
@@ -80,9 +83,10 @@ def watching(spark: SparkSession, query: str) -> Iterator[list[Row]]:
 
     def watch() -> None:
         while not has_ended.is_set():
-            row = other.sql(query).first()
-            assert row is not None
-            seen.append(row)
+            with suppress(PySparkException):  # the planner was killed
+                row = other.sql(query).first()
+                assert row is not None
+                seen.append(row)
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -225,12 +229,16 @@ def test_what_was_changed_without_tracking_is_computed_anew(
     assert spark.table("summed").collect() == [Row(n=31)]
     (told,) = spark.sql("SHOW JOBS").where(f"sink LIKE '%{namespace}.summed'").collect()
     assert "without change tracking" in told.diverged
+    divergences = "SELECT diverged FROM sys.jobs WHERE table_name = 'summed'"
+    assert spark.sql(divergences).first() == Row(diverged=told.diverged)
     done = revise(spark, table="sales", mode="full")
+    assert spark.sql(divergences).first() == Row(diverged=None)
     assert done["summed"].treatment == "compute"
     assert spark.table("summed").collect() == [Row(n=511)]
     untracked = "INSERT INTO sales WITH ('change-tracking' = 'false') VALUES (1, 0)"
     revise(spark, table="sales", statement=untracked)
     assert spark.table("summed").collect() == [Row(n=501)]
+    assert spark.sql(divergences).first() == Row(diverged=None)
 
 
 def test_what_cannot_be_revised(spark: SparkSession, namespace: str) -> None:
@@ -261,6 +269,7 @@ def test_what_cannot_be_revised(spark: SparkSession, namespace: str) -> None:
     first = spark.sql("REFRESH MATERIALIZED VIEW v").collect()[-1].barrier
     spark.sql("INSERT INTO t VALUES (2, 20)")
     spark.sql("REFRESH MATERIALIZED VIEW v")
+    spark.sql("CALL sys.reset_consumer(table => 'v', consumer_id => 'barrier:all')")
     spark.sql("CALL sys.expire_snapshots(table => 'v', retain_max => 1)")
     fails("TABLE_STORE_REVISION.*expired.*full", table="t", to_barrier=first)
     revise(spark, table="t", to_barrier=first, mode="full")
@@ -279,3 +288,54 @@ def test_what_cannot_be_revised(spark: SparkSession, namespace: str) -> None:
     assert spark.table("x").collect() == [Row(m=1)]
     revise(spark, table="t", statement="UPDATE t SET n = 1")
     assert spark.table("w").collect() == [Row(q=1.0)]
+
+
+def test_a_revision_that_is_killed_is_run_again(spark: SparkSession, namespace: str) -> None:
+    """The planner is killed at many moments; the statement counts once each time."""
+    queries = {
+        "doubled": "SELECT n, 2 * n AS m FROM paid",
+        "summed": "SELECT count(*) AS c, sum(m) AS m FROM doubled",
+    }
+    spark.sql("CREATE TABLE paid (n INT)")
+    spark.sql("CREATE TABLE doubled (n INT, m INT)")
+    spark.sql("INSERT INTO paid VALUES (1), (2)")
+    with streaming(spark, "50 ms"):
+        spark.sql(f"INSERT INTO doubled {queries['doubled']}")
+    jobs.flush(spark, "doubled")
+    spark.sql(f"CREATE MATERIALIZED VIEW summed AS {queries['summed']}")
+    both = "SELECT (SELECT count(*) FROM paid) AS c, (SELECT c FROM summed) AS d"
+    killed = 0
+    with watching(spark, both) as seen:
+        for number, delay_s in enumerate((0.1, 0.5, 0.9, 1.4)):
+            killer = threading.Timer(delay_s, kill_planner)
+            killer.start()
+            call = {"table": "paid", "statement": f"INSERT INTO paid VALUES ({100 + number})"}
+            while True:
+                try:
+                    revise(spark, **call)
+                    break
+                except PySparkException:
+                    killed += 1
+                    assert killed < 40
+            killer.join()
+            barrier = spark.sql("SELECT max(barrier) AS b FROM sys.barriers").first()
+            assert barrier is not None
+            if number == 2:
+                spark.sql("INSERT INTO paid VALUES (7)")
+                while killed:
+                    with suppress(PySparkException):
+                        revise(spark, table="paid", to_barrier=barrier.b, mode="incremental")
+                        break
+            assert spark.table("paid").where(f"n = {100 + number}").count() == 1
+            assert_right(spark, queries)
+    assert killed
+    assert {row.c == row.d for row in seen} == {True}
+    assert spark.table("paid").count() == 2 + 3 + 1
+
+
+def kill_planner() -> None:
+    """Kill the planner of this process's JVM; the next request starts another one."""
+    for pid, line in descendants(os.getpid()).items():
+        if "table_store.planner" in line:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)

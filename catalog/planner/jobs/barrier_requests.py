@@ -13,6 +13,7 @@ from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger
 from table_store.catalog.jobs.progress import read_progress
 from table_store.catalog.jobs.schedule import Schedule, Turn
+from table_store.catalog.meta_service.barrier_holds import BARRIER_HOLDS
 from table_store.catalog.meta_service.revision import Revision, RevisionClaim
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.jobs.job_sink import claim, is_note_due, noted, opened_sink
@@ -96,6 +97,11 @@ def plan_barrier(session: PlannerSession, request: PlanBarrier) -> PlannedBarrie
         for root, group in groups.items()
         for turn in _taken(session, warehouses[root], group, now_ms)
     ]
+    for root, group in groups.items():
+        # A job that has not had an epoch yet has nothing to hold.
+        begun = [taker.job.path for taker in group if taker.listed.status.barrier]
+        if begun:
+            BARRIER_HOLDS.renew(warehouses[root], begun)
     rest = [
         one.job.interval_ms - now_ms % one.job.interval_ms
         for one in listed

@@ -11,11 +11,13 @@ from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.jobs.job_errors import UnsupportedQueryError, ViewRedefinedError
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
+from table_store.catalog.meta_service.barrier_holds import BARRIER_HOLDS
 from table_store.catalog.meta_service.revision import RevisionClaim
-from table_store.catalog.planner.epochs.epoch import Refreshed, advance
+from table_store.catalog.planner.epochs.epoch import advance
 from table_store.catalog.planner.epochs.epoch_record import recording
 from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
 from table_store.catalog.planner.epochs.lasting_queries import analysed, moved
+from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.standing import Standing
 from table_store.catalog.planner.jobs.shared_barrier import Moment, shared_barrier
@@ -184,6 +186,8 @@ def _advanced(
             done.append(advance(session, sink, query, is_full=is_asked, barrier=moment.number))
             record(done[-1])
         pins[sink.table.path] = done[-1].snapshot
+    if view.staged is None:
+        BARRIER_HOLDS.renew(view.access.warehouse, sinks)
     return done
 
 

@@ -8,7 +8,7 @@ does not correct the table twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -17,6 +17,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from table_store.catalog.jobs.ledger import Head, Ledger
 from table_store.catalog.jobs.revision_errors import RevisionIncompleteError
+from table_store.catalog.meta_service.observed_job import SameRows
 from table_store.catalog.meta_service.revision import (
     REVISER,
     Revision,
@@ -32,8 +33,9 @@ from table_store.catalog.meta_service.revision_plan import (
     tables_of,
 )
 from table_store.catalog.names.process_identity import identity_of
-from table_store.catalog.planner.epochs.epoch import Refreshed, recache
+from table_store.catalog.planner.epochs.epoch import recache
 from table_store.catalog.planner.epochs.epoch_record import error_text
+from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.standing import Standing
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.relations import CatalogReference
@@ -42,6 +44,7 @@ from table_store.catalog.planner.revision.revised_job import RevisedJobs
 from table_store.catalog.planner.revision.set_back import set_back
 from table_store.catalog.shown.procedure_context import RevisedTable
 from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import MissingFileError, NotFoundError, TableStoreError
 from table_store.storage.log_store.logged_table import open_logged
@@ -143,17 +146,30 @@ class _Run:
             raise
 
     def _correct(self, plan: RevisionPlan, number: int) -> None:
+        """Correct the table, with a new snapshot in any case.
+
+        So the fence finds no table as its job has followed it: what is valid there now would not
+        be what is valid there after tables were set back or computed anew.
+        """
+        before = self.table.snapshot_store.latest_id() or 0
+        committer = self.table.committer()
         if self.statement is not None:
             self.statement.run(number)
         if plan.rollback is not None:
-            committer = self.table.committer()
             committer.rollback(plan.rollback, commit_user=REVISER, commit_identifier=number)
+        now = self.table.snapshot_store.latest_id() or 0
+        if SameRows()(self.table.path, before, now):
+            committer.commit(
+                (),
+                kind=CommitKind.APPEND,
+                commit_user=self.table.ids.unique(),
+                operation="REVISE",
+                allow_empty=True,
+            )
 
     def _set_back(self, plan: RevisionPlan, revision: Revision) -> None:
         """Cut the fence, with the corrected table, then take tables back."""
-        is_corrected = self.statement is not None or plan.rollback is not None
-        corrected = [self.table.path] if is_corrected else []
-        fence = self._cut(plan, corrected)
+        fence = self._cut(plan, {self.table.path})
         for step in plan.steps:
             if step.treatment is Treatment.SET_BACK and step.origin is not None:
                 self.claim.renew(revision)
@@ -187,7 +203,7 @@ class _Run:
     def _cut(
         self,
         plan: RevisionPlan,
-        paths: Sequence[str] | set[str],
+        paths: Set[str],
         seen: dict[str, int] | None = None,
     ) -> int:
         """Cut a barrier after all that the jobs have taken; `seen` gets the tables' snapshots."""

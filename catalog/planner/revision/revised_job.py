@@ -12,10 +12,11 @@ from table_store.catalog.meta_service.observed_job import ObservedJob
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.planner.epochs.consumers import note_consumer
-from table_store.catalog.planner.epochs.epoch import Refreshed, advance, planned_step
+from table_store.catalog.planner.epochs.epoch import advance, planned_step
 from table_store.catalog.planner.epochs.epoch_record import recording
 from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.lasting_queries import Target
+from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.jobs.refresh import analysed_query
 from table_store.catalog.planner.jobs.streaming_insert import insert_query

@@ -15,8 +15,8 @@ from table_store.catalog.jobs.progress import (
     Progress,
     SinkState,
     Taken,
+    note_progress,
     read_progress,
-    write_progress,
 )
 from table_store.catalog.jobs.sink_commit import commit_properties, last_followed
 from table_store.catalog.meta_service.observed_job import ObservedJob
@@ -64,8 +64,7 @@ def _set_back(one: ObservedJob, origin: Taken, fence: int) -> None:
         return  # it has these rows, and its job goes on from where it is
     state = SinkState.of(outcome.snapshot, job)
     done = Progress(barrier=fence, followed=followed, sink=state)
-    done = done.after(progress, snapshot=outcome.snapshot.id)
-    write_progress(table.file_io, table.path, done, job)
+    note_progress(table.file_io, table.path, done, job, snapshot=outcome.snapshot.id)
 
 
 def _followed(one: ObservedJob, origin: Taken, progress: Progress | None) -> Followed:
