@@ -104,7 +104,6 @@ class JobStatus:
         rows_changed: int,
         rows_absent: int,
         milliseconds: int,
-        diverged: str | None,
     ) -> JobStatus:
         """Return the status after an epoch that had something to do."""
         return replace(
@@ -116,7 +115,6 @@ class JobStatus:
             rows_read=self.rows_read + rows_read,
             rows_changed=self.rows_changed + rows_changed,
             rows_absent=self.rows_absent + rows_absent,
-            diverged=diverged or self.diverged,
             busy_ms=self.busy_ms + milliseconds,
         )
 

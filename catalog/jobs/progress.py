@@ -121,12 +121,14 @@ class Progress:
         followed: what the rows are the result of at the barrier.
         sink: the state of the view with these rows.
         track: the barriers up to this one.
+        diverged: which changes without change tracking the rows lack; None if they lack none.
     """
 
     barrier: int
     followed: Followed
     sink: SinkState
     track: Track = Track()
+    diverged: str | None = None
 
     def after(self, previous: Progress | None, *, snapshot: int) -> Progress:
         """Return this progress with the track; `snapshot` of the sink has the rows.
@@ -155,6 +157,8 @@ class Progress:
                 for taken in self.track.taken
             ],
         }
+        if self.diverged is not None:  # an older release does without it
+            item["diverged"] = self.diverged
         return to_checked_json(item, version=PROGRESS_VERSION)
 
     @classmethod
@@ -195,6 +199,19 @@ def write_progress(
     file_io.write_bytes(job_file(location, job, "PROGRESS"), progress.to_bytes())
 
 
+def note_progress(
+    file_io: FileIO, location: str, done: Progress, job: str = JOB_OF_VIEW, *, snapshot: int
+) -> None:
+    """Note how far a job has come; `snapshot` of the sink has the rows.
+
+    Who comes later than an epoch of the same job for a later barrier, as one that stood still does,
+    changes nothing: the barriers that others have read stay. It costs a read and a write.
+    """
+    known = read_progress(file_io, location, job)
+    if known is None or known.barrier <= done.barrier:
+        write_progress(file_io, location, done.after(known, snapshot=snapshot), job)
+
+
 def job_file(location: str, job: str, name: str) -> str:
     """Return the path of a job's file; `location` is the directory of its sink."""
     if job == JOB_OF_VIEW:
@@ -227,4 +244,5 @@ def _from_json(item: Mapping[str, Any]) -> Progress:
         followed=followed,
         sink=SinkState(commit=int(item["commit"]), rollback=int(item["rollback"])),
         track=Track(tuple(track)),
+        diverged=None if item.get("diverged") is None else str(item["diverged"]),
     )

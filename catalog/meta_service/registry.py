@@ -19,9 +19,11 @@ from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.model.schema import StoredQuery
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import MissingFileError
+from table_store.storage.kernel.frozen_map import FrozenMap
 
 REGISTRY_FOLDER: Final = "_jobs"
-REGISTRY_VERSION: Final = 3
+REGISTRY_VERSION: Final = 4
+_VERSION_OF_INSERT: Final = 3
 _VERSION_WITHOUT_INSERT: Final = 2
 
 _REMEDY: Final = (
@@ -43,6 +45,8 @@ class RegisteredJob:
         state: RUNNING or SUSPENDED.
         insert: the statement of a streaming INSERT; None of a view, whose query its schema has, and
             of an INSERT that holds a secret or that an older version registered.
+        options: of the writes of a streaming INSERT.
+        starts_late: whether it leaves out rows that a source had when it began.
     """
 
     id: str
@@ -52,6 +56,8 @@ class RegisteredJob:
     sources: frozenset[str]
     state: JobState = JobState.RUNNING
     insert: StoredQuery | None = None
+    options: Mapping[str, str] = FrozenMap()
+    starts_late: bool = False
 
     def to_bytes(self) -> bytes:
         """Return the content of the file; `from_bytes` is its inverse."""
@@ -66,6 +72,9 @@ class RegisteredJob:
         if self.insert is None:  # an older release reads it, too
             return to_checked_json(item, version=_VERSION_WITHOUT_INSERT)
         item["insert"] = self.insert.to_json()
+        if not self.options and not self.starts_late:
+            return to_checked_json(item, version=_VERSION_OF_INSERT)
+        item |= {"options": dict(self.options), "startsLate": self.starts_late}
         return to_checked_json(item, version=REGISTRY_VERSION)
 
     @classmethod
@@ -151,4 +160,6 @@ def _from_json(item: Mapping[str, Any]) -> RegisteredJob:
         sources=frozenset(str(path) for path in item["sources"]),
         state=JobState(item["state"]),
         insert=None if insert is None else StoredQuery.from_json(insert),
+        options=FrozenMap({str(k): str(v) for k, v in item.get("options", {}).items()}),
+        starts_late=bool(item.get("startsLate", False)),
     )

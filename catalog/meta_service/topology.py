@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TypeAlias
 
 from table_store.catalog.jobs.ledger import Barrier
@@ -53,6 +53,26 @@ class Topology:
                 found.add(table)
                 left += self.sources.get(table, ())
         return frozenset(found)
+
+    def above(self, table: str) -> tuple[str, ...]:
+        """Return all tables that are results of one, each behind those of them that it reads."""
+        found: list[str] = []
+
+        def is_above(sink: str) -> bool:
+            # No `any`: whatever is above comes before.
+            is_read = [source == table or visit(source) for source in sorted(self.sources[sink])]
+            return True in is_read
+
+        @cache
+        def visit(sink: str) -> bool:
+            if sink not in self.sources or not is_above(sink):
+                return False
+            found.append(sink)
+            return True
+
+        for sink in sorted(self.sources.keys() - {table}):
+            visit(sink)
+        return tuple(found)
 
 
 def snapshots_at(

@@ -8,7 +8,8 @@ Layout below the root:
     _trash/                                 notes of directories that are made or removed
     _locks/                                 so that one process at a time changes names
     _barriers/                              which snapshots belong together (`catalog.jobs`)
-    _jobs/, _runner/                        jobs, and who hosts them (`catalog.meta_service`)
+    _jobs/, _runner/, _revision/            jobs, who hosts them, and the open revision
+                                            (`catalog.meta_service`)
 
 A table exists if its name does. So nobody sees a directory that is still being filled, and one that
 has lost its name is garbage: no crash leaves half a table. A rename changes the name alone and not

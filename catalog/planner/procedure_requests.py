@@ -25,6 +25,7 @@ from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.partition_values import stated_partition
+from table_store.catalog.planner.revision.revise import revise
 from table_store.catalog.planner.write.maintenance import compact_table
 from table_store.catalog.shown.procedure import Procedure
 from table_store.catalog.shown.procedure_context import ProcedureContext
@@ -81,6 +82,7 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
         await_jobs=lambda: int(session.bridge.Jobs.awaitAll()),
         flush=partial(flush, session, request.procedure.catalog),
         pin=partial(pin, session, access.warehouse),
+        revise=partial(revise, session, request.procedure.catalog),
     )
     rows = procedure.call(context, request.arguments)
     fields = tuple(StructField(name=f.name, type=from_arrow(f.type)) for f in rows.schema)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
+from table_store.catalog.meta_service.revision import RevisionRequest
 from table_store.catalog.names.table_name import parse_table_name
 from table_store.catalog.shown.procedure import Arguments
 from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
@@ -32,6 +34,45 @@ Flush = Callable[[ManagedTable | None], Sequence[FlushedTable]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RevisedTable:
+    """A table that a revision has brought anew, or would.
+
+    Attributes:
+        table: its name.
+        job: that writes it; None of the corrected table that no job writes.
+        treatment: what becomes of it.
+        state: of the job.
+        from_barrier: the barrier from which the job goes on.
+        from_snapshot: the snapshot of the table there.
+        rows_read: by the job's epoch; about as many as are known before it.
+        barrier: that the table has been brought to; None if it has not.
+        snapshot: of the table there.
+        rows_changed: rows inserted into the table and deleted from it by the epoch.
+    """
+
+    table: str
+    job: str | None
+    treatment: str
+    state: str | None = None
+    from_barrier: int | None = None
+    from_snapshot: int | None = None
+    rows_read: int | None = None
+    barrier: int | None = None
+    snapshot: int | None = None
+    rows_changed: int | None = None
+
+
+class Revise(Protocol):
+    """Corrects a table, and lets what stands on it follow; if dry, only tells what it does."""
+
+    def __call__(
+        self, table: ManagedTable, request: RevisionRequest, *, is_dry: bool
+    ) -> Sequence[RevisedTable]:
+        """Return a row for each table."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcedureContext:
     """What a call works with.
 
@@ -45,6 +86,7 @@ class ProcedureContext:
         flush: does the work of `flush`.
         pin: lets the session read all tables that hang together with one, or all of the warehouse,
             at the last barrier at which all of these are valid, and returns its number.
+        revise: does the work of `revise`.
     """
 
     lifecycle: TableLifecycle
@@ -55,6 +97,7 @@ class ProcedureContext:
     await_jobs: Callable[[], int]
     flush: Flush
     pin: Callable[[ManagedTable | None], int]
+    revise: Revise
 
     def table(self, arguments: Arguments) -> ManagedTable:
         """Return the table that the argument `table` names."""

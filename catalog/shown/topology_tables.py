@@ -146,6 +146,7 @@ def _jobs(topology: WarehouseTopology) -> Iterable[Row]:
             "state": one.state().value,
             "barrier": None if taken is None else taken.barrier,
             "snapshot": None if taken is None else taken.snapshot,
+            "diverged": None if one.progress is None else one.progress.diverged,
         }
 
 
@@ -252,6 +253,7 @@ _JOBS: Final = pa.schema(
         "state": _TEXT,
         "barrier": _LONG,
         "snapshot": _LONG,
+        "diverged": _TEXT,
     }
 )
 _COLUMN_LINEAGE: Final = pa.schema(

@@ -29,6 +29,7 @@ from table_store.catalog.jobs.progress import (
     write_progress,
 )
 from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
+from table_store.catalog.meta_service.revision import Revision, RevisionClaim
 from table_store.catalog.meta_service.runner_lease import RunnerLease, Sight
 from table_store.catalog.meta_service.submitted_jobs import (
     HostedJob,
@@ -335,6 +336,7 @@ def _files_of_processes(warehouse: Warehouse, table: FileStoreTable) -> dict[str
         sink=table.path,
         sources=frozenset({"/w/sales.db/é"}),
         insert=QUERY,
+        options={"change-tracking": "false"},
     )
     JobRegistry(file_io, root).register(job)
     (job_file,) = file_io.list(f"{root}/_jobs")
@@ -368,11 +370,29 @@ def _runner_files(file_io: FileIO, root: str, clock: Clock) -> dict[str, Metadat
 
     lease(file_io).take(ELSEWHERE, Sight(), 0)
     jobs = SubmittedJobs(file_io, root)
+    revisions = RevisionClaim(Claim(file_io, f"{root}/_revision"), clock)
+
+    def revision(file_io: FileIO) -> object:
+        return RevisionClaim(Claim(file_io, f"{root}/_revision"), clock).current()
+
+    revisions.begin(
+        Revision(
+            number=7,
+            table="/w/é",
+            name="é",
+            request="[]",
+            tables=frozenset({"/w/é"}),
+            holder=ELSEWHERE,
+        )
+    )
     job = jobs.submit(Submission(sink="/w/é", listed="{}", order=Order.SUSPEND, reason="ä"))
     jobs.tell({job.digest: HostedJob(listed="{}", number=1)})
     return {
         "lease of a job runner": MetadataFile(
             path=f"{root}/_runner/lease/{1:012d}", read=holder, is_versioned=True
+        ),
+        "revision": MetadataFile(
+            path=f"{root}/_revision/{1:012d}", read=revision, is_versioned=True
         ),
         "submitted job": MetadataFile(
             path=f"{root}/_runner/jobs/{job.digest}-{1:012d}", read=submitted, is_versioned=True

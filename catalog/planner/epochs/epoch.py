@@ -15,7 +15,7 @@ from table_store.catalog.jobs.job_errors import (
     ViewKeyError,
     ViewRedefinedError,
 )
-from table_store.catalog.jobs.progress import Followed, Progress, SinkState, write_progress
+from table_store.catalog.jobs.progress import Followed, Progress, SinkState, note_progress
 from table_store.catalog.jobs.sink_commit import commit_properties
 from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
@@ -31,6 +31,7 @@ from table_store.catalog.planner.epochs.keyed_difference import (
     keyed_differences,
     keyed_inserts,
 )
+from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.registration import register_view
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.source_changes import why_not_readable
@@ -50,28 +51,6 @@ from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.model.upkeep import RefreshPolicy
 from table_store.storage.options.table_options import COMMIT_IDENTIFIER, COMMIT_USER
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refreshed:
-    """What an epoch did; see `REFRESH MATERIALIZED VIEW` in docs/sql.md.
-
-    Attributes:
-        snapshot: of the sink, with the rows of the barrier; 0 if it has none.
-        left_out: tables whose commits without change tracking do not show in the sink.
-        rows_absent: deletes that found no row in a table without key; others had taken it.
-    """
-
-    view: str
-    barrier: int
-    rule: str
-    reason: str
-    rows_read: int
-    rows_changed: int
-    milliseconds: int
-    snapshot: int
-    rows_absent: int = 0
-    left_out: tuple[str, ...] = ()
 
 
 def advance(
@@ -102,6 +81,8 @@ def advance(
     states.are_dear = step.are_groups_dear
     number = standing.next_barrier if barrier is None else barrier
     written, reached = Written(), standing.snapshot_id
+    is_whole = step.rule is Rule.FULL and not sink.is_shared
+    diverged = None if is_whole else step.left_out(number) or standing.diverged
     if step.rule is not Rule.NONE:
         if number <= standing.barrier:
             raise _conflict(sink, standing.snapshot)
@@ -114,7 +95,7 @@ def advance(
             reached = written.snapshot.id
             if written.net is not None and snapshot is not None:
                 _hand_on(states, snapshot.id, reached, written.net)
-        _write_progress(standing, states, number, written, reached)
+        _write_progress(standing, states, number, written, reached, diverged)
     if sink.is_view:
         note_consumer(sink, query.sources)
         register_view(sink, query.sources)
@@ -126,7 +107,7 @@ def advance(
         rows_read=sum(query.source_rows) if step.rule is Rule.FULL else step.row_count,
         rows_changed=written.rows_changed,
         rows_absent=written.rows_absent,
-        left_out=tuple(c.source.relation.text for c in step.changes if c.is_partial),
+        diverged=diverged,
         milliseconds=round((time.monotonic() - begin) * 1000),
         snapshot=reached,
     )
@@ -158,14 +139,18 @@ def check_definition(sink: Sink) -> None:
 
 
 def _write_progress(
-    standing: Standing, states: AggregateStates, barrier: int, written: Written, reached: int
+    standing: Standing,
+    states: AggregateStates,
+    barrier: int,
+    written: Written,
+    reached: int,
+    diverged: str | None,
 ) -> None:
     sink, table = standing.sink, standing.sink.table
     # Not the last snapshot's state, for it may be that of another epoch, which came next.
     state = standing.state if written.snapshot is None else replace(standing.state, commit=barrier)
-    done = Progress(barrier=barrier, followed=states.followed, sink=state)
-    done = done.after(standing.progress, snapshot=reached)
-    write_progress(table.file_io, table.path, done, sink.job)
+    done = Progress(barrier=barrier, followed=states.followed, sink=state, diverged=diverged)
+    note_progress(table.file_io, table.path, done, sink.job, snapshot=reached)
     if states.before.keys() != states.now.keys():
         states.forget_others()
 

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from table_store.catalog.jobs.history import EpochRecord, add_to_history, short_error
-from table_store.catalog.planner.epochs.epoch import Refreshed
+from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.step import Rule
 from table_store.catalog.planner.process.session import PlannerSession

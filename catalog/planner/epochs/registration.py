@@ -15,6 +15,7 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import Job
 from table_store.storage.file_store.model.schema import StoredQuery
 from table_store.storage.kernel.errors import CorruptFileError
+from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.secrets import SECRET_TEXT, holds_secret
 
 _log = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ def register_job(
     access = CatalogAccess.of(session, job.sink.catalog)
     if access.temporary.holds(job.path):
         return
+    insert = kept_statement(job)
     _register(
         access.warehouse,
         RegisteredJob(
@@ -50,7 +52,9 @@ def register_job(
             sink=job.path,
             sources=frozenset(sources),
             state=state,
-            insert=kept_statement(job),
+            insert=insert,
+            options=FrozenMap() if insert is None else FrozenMap(job.options),
+            starts_late=job.starts_late and insert is not None,
         ),
     )
 

@@ -43,6 +43,11 @@ class Standing:
         """The id of its snapshot; 0 for none."""
         return 0 if self.snapshot is None else self.snapshot.id
 
+    @property
+    def diverged(self) -> str | None:
+        """Which changes without change tracking its rows lack; None if they lack none."""
+        return None if self.progress is None else self.progress.diverged
+
     def is_last(self) -> bool:
         """Whether the job has committed nothing since; costs one small file."""
         return SinkState.of(self.sink.table.latest_snapshot(), self.sink.job) == self.state

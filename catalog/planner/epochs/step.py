@@ -60,6 +60,14 @@ class Step:
         """Whether the changes are worth holding in the driver."""
         return self.row_count <= _FEW_ROWS
 
+    def left_out(self, barrier: int) -> str | None:
+        """Which changes without change tracking do not show in the sink from a barrier on."""
+        names = [change.source.relation.text for change in self.changes if change.is_partial]
+        if not names:
+            return None
+        left_out = f"changes of {', '.join(names)} without change tracking are left out"
+        return f"{left_out} at barrier {barrier}"
+
 
 def next_step(
     sink: Sink,

@@ -13,6 +13,8 @@ from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger
 from table_store.catalog.jobs.progress import read_progress
 from table_store.catalog.jobs.schedule import Schedule, Turn
+from table_store.catalog.meta_service.barrier_holds import BARRIER_HOLDS
+from table_store.catalog.meta_service.revision import Revision, RevisionClaim
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.jobs.job_sink import claim, is_note_due, noted, opened_sink
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
@@ -57,6 +59,7 @@ class _Taker:
     listed: ListedJob
     below: tuple[str, ...]
     is_refreshing: bool
+    is_draining: bool
 
     @property
     def job(self) -> Job:
@@ -73,14 +76,13 @@ def plan_barrier(session: PlannerSession, request: PlanBarrier) -> PlannedBarrie
     listed = [ListedJob.of(turn.listed) for turn in request.jobs]
     schedule = Schedule(_turns(request.jobs, listed, now_ms))
     known = {one.job.id: one for one in listed}
-    refreshing = {
-        one.job.id for turn, one in zip(request.jobs, listed, strict=True) if turn.is_refreshing
-    }
+    asked = {one.job.id: turn for turn, one in zip(request.jobs, listed, strict=True)}
     takers = [
         _Taker(
             known[turn.job],
             tuple(below.job for below in schedule.below[turn.job]),
-            turn.job in refreshing,
+            asked[turn.job].is_refreshing,
+            asked[turn.job].is_draining,
         )
         for turn in schedule.takers()
     ]
@@ -95,6 +97,11 @@ def plan_barrier(session: PlannerSession, request: PlanBarrier) -> PlannedBarrie
         for root, group in groups.items()
         for turn in _taken(session, warehouses[root], group, now_ms)
     ]
+    for root, group in groups.items():
+        # A job that has not had an epoch yet has nothing to hold.
+        begun = [taker.job.path for taker in group if taker.listed.status.barrier]
+        if begun:
+            BARRIER_HOLDS.renew(warehouses[root], begun)
     rest = [
         one.job.interval_ms - now_ms % one.job.interval_ms
         for one in listed
@@ -133,13 +140,21 @@ def _taken(
     busy = _with_work(session, takers, looks)
     barrier = None
     ledger = Ledger.of(warehouse)
+    revision, going = None, takers
     while busy and barrier is None:
         last = ledger.latest()
+        revision = RevisionClaim.of(warehouse).current()
+        going = _not_held(takers, revision)
         # What has no work is at the barrier because of what was seen here, not before.
         looks = _Looks()
-        busy = _with_work(session, takers, looks)
+        busy = _with_work(session, going, looks)
         barrier = _cut(ledger, last, busy, looks, now_ms) if busy else None
-    idle = [taker for taker in takers if taker not in busy]
+    for taker in takers:
+        # Who is to end waits in silence, for without an epoch the end would be there.
+        if revision is not None and taker not in going and not taker.is_draining:
+            status = replace(taker.listed.status, error=revision.error().message)
+            yield _turn(replace(taker.listed, status=status))
+    idle = [taker for taker in going if taker not in busy]
     working = {taker.job.path for taker in busy}
     after = {taker.job.id for taker in busy}
     for taker in idle:
@@ -160,6 +175,18 @@ def _taken(
         status = replace(taker.listed.status, taken_ms=now_ms)
         first = tuple(job for job in taker.below if job in after)
         yield _turn(replace(taker.listed, status=status), epoch, first)
+
+
+def _not_held(takers: Sequence[_Taker], revision: Revision | None) -> Sequence[_Taker]:
+    """The takers that do not wait for a revision, and stand on none that does."""
+    if revision is None:
+        return takers
+    held: set[str] = set()
+    for taker in takers:
+        sources = taker.listed.status.sources or ()
+        if held & set(taker.below) or revision.holds(taker.job.path, sources):
+            held.add(taker.job.id)
+    return [taker for taker in takers if taker.job.id not in held]
 
 
 def _turn(listed: ListedJob, epoch: Epoch | None = None, after: tuple[str, ...] = ()) -> TakenTurn:

@@ -15,7 +15,7 @@ from table_store.catalog.jobs.job_errors import StreamingInsertError, StreamingS
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
 from table_store.catalog.names.warehouse import Warehouse
-from table_store.catalog.planner.epochs.epoch import Refreshed, advance
+from table_store.catalog.planner.epochs.epoch import advance
 from table_store.catalog.planner.epochs.epoch_record import error_text, recording
 from table_store.catalog.planner.epochs.lasting_queries import Target
 from table_store.catalog.planner.epochs.registration import (
@@ -310,6 +310,7 @@ def _followed(
         created=query.created,
         rollback=rollback,
         snapshot=done.snapshot,
+        diverged=done.diverged,
         noted_ms=0,
     )
     if done.rule == Rule.NONE.value and status.barrier:
@@ -322,12 +323,4 @@ def _followed(
         rows_changed=done.rows_changed,
         rows_absent=done.rows_absent,
         milliseconds=done.milliseconds,
-        diverged=_diverged(done),
     )
-
-
-def _diverged(done: Refreshed) -> str | None:
-    if not done.left_out:
-        return None
-    names = ", ".join(done.left_out)
-    return f"changes of {names} without change tracking are left out at barrier {done.barrier}"

@@ -13,8 +13,9 @@ from table_store.catalog.jobs.job_errors import SuspendedViewError
 from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
-from table_store.catalog.planner.epochs.epoch import Refreshed, recache
+from table_store.catalog.planner.epochs.epoch import recache
 from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.jobs.redefinition import (
     change_schema,

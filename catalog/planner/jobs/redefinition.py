@@ -14,7 +14,7 @@ from dataclasses import replace
 from table_store.catalog.definition.option_enrichment import enriched_options
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.jobs.job_errors import NotIncrementalError, UnsupportedQueryError
-from table_store.catalog.jobs.progress import Progress, write_progress
+from table_store.catalog.jobs.progress import Progress, note_progress
 from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
 from table_store.catalog.planner.epochs.epoch import write_changes
 from table_store.catalog.planner.epochs.job_query import JobQuery
@@ -58,8 +58,7 @@ def redefine(session: PlannerSession, view: Sink, stored: StoredQuery) -> None:
     change_schema(table, lambda old: replace(old, query=stored))
     state = replace(standing.state, commit=barrier)
     done = Progress(barrier=barrier, followed=states.followed, sink=state)
-    done = done.after(standing.progress, snapshot=made.id)
-    write_progress(table.file_io, table.path, done, view.job)
+    note_progress(table.file_io, table.path, done, view.job, snapshot=made.id)
     states.forget_others()
     if Standing.of(view).state != state:
         # A refresh of the old query came in between; see `epoch.check_definition`.

@@ -11,10 +11,13 @@ from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.jobs.job_errors import UnsupportedQueryError, ViewRedefinedError
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
-from table_store.catalog.planner.epochs.epoch import Refreshed, advance
+from table_store.catalog.meta_service.barrier_holds import BARRIER_HOLDS
+from table_store.catalog.meta_service.revision import RevisionClaim
+from table_store.catalog.planner.epochs.epoch import advance
 from table_store.catalog.planner.epochs.epoch_record import recording
 from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
 from table_store.catalog.planner.epochs.lasting_queries import analysed, moved
+from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.standing import Standing
 from table_store.catalog.planner.jobs.shared_barrier import Moment, shared_barrier
@@ -40,6 +43,7 @@ def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refre
 
     Raises:
         UnsupportedQueryError: the query has become one that no view can be kept equal to.
+        RevisionOpenError: a revision brings one of the tables anew.
         CommitConflictError: other refreshes of the same views were faster again and again.
     """
     for _ in range(_ATTEMPTS_MAX - 1):
@@ -54,6 +58,7 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
         last = ledger.latest()
         jobs = list(_jobs(session, view, seen=set()))
         moment = _shared(view, jobs, is_full=is_full)
+        _refuse_revised(view, jobs)
         if moment is None:
             barrier = _barrier(ledger, last, view, jobs, is_full=is_full)
             if barrier is None:
@@ -63,6 +68,19 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
             return _advanced(session, view, jobs, moment, is_full=is_full)
         except ViewRedefinedError:
             view = replace(view, schema=view.table.schema)
+
+
+def _refuse_revised(view: Sink, jobs: Sequence[_Job]) -> None:
+    """Look for a revision of the tables, after the ledger and before a barrier is cut.
+
+    Raises:
+        RevisionOpenError: one is open.
+    """
+    revision = RevisionClaim.of(view.access.warehouse).current()
+    if revision is not None:
+        for sink, query in jobs:
+            if revision.holds(sink.table.path, query.sources):
+                raise revision.error()
 
 
 def analysed_query(
@@ -168,6 +186,8 @@ def _advanced(
             done.append(advance(session, sink, query, is_full=is_asked, barrier=moment.number))
             record(done[-1])
         pins[sink.table.path] = done[-1].snapshot
+    if view.staged is None:
+        BARRIER_HOLDS.renew(view.access.warehouse, sinks)
     return done
 
 

@@ -33,6 +33,7 @@ from table_store.catalog.planner.write.overwrite import (
     replace_condition,
     replaced_rows,
 )
+from table_store.catalog.planner.write.stated_commit import commit_name
 from table_store.catalog.planner.write.stream_commit import commit_properties, stream_write_options
 from table_store.catalog.planner.write.write_plan import (
     DeltaColumns,
@@ -50,12 +51,12 @@ from table_store.catalog.planner.write.write_task import (
     write_changes,
     write_rows,
 )
-from table_store.catalog.tables.write_options import CommitName, WriteOptions
+from table_store.catalog.tables.write_options import WriteOptions
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.model.errors import DuplicateKeyError
 from table_store.storage.file_store.model.scope import WHOLE_TABLE, Scope, partitions_of
-from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind, Snapshot
+from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.write.table_writer import WriterContext
 from table_store.storage.file_store.write.unpublished_files import commit_or_delete, delete_files
 from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
@@ -235,10 +236,12 @@ def delete_where(session: PlannerSession, request: DeleteWhere) -> None:
     refuse_view(opened.schema, opened.name, "DELETE" if request.predicates else "TRUNCATE")
     scope = overwrite_scope(opened.schema, request.predicates)
     assert scope is not None, "Spark asks can_delete_where first"
+    named = commit_name(opened.table)
     opened.table.committer().commit(
         (),
         kind=CommitKind.OVERWRITE,
-        commit_user=opened.table.ids.unique(),
+        commit_user=named.user,
+        commit_identifier=named.identifier,
         overwrite=scope,
         operation="DELETE" if request.predicates else "TRUNCATE",
     )
@@ -281,9 +284,7 @@ def _commit(
 ) -> Committed | NoChange:
     mode, command, is_stream = request.mode, request.command, request.stream is not None
     read = opened.snapshot_id or 0
-    named = options.commit or CommitName(
-        user=opened.table.ids.unique(), identifier=BATCH_IDENTIFIER
-    )
+    named = options.commit or commit_name(opened.table)
     overwrite = None
     if mode is WriteMode.OVERWRITE:
         overwrite = overwrite_scope(opened.schema, request.predicates)

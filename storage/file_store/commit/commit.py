@@ -173,13 +173,16 @@ class TableCommit:
         *,
         commit_user: str,
         commit_identifier: int = BATCH_IDENTIFIER,
+        read_snapshot_id: int | None = None,
         track_changes: bool | None = None,
+        properties: Mapping[str, str] | None = None,
     ) -> Committed | NoChange:
         """Publish a new snapshot whose files are those of `snapshot_id`; history is kept.
 
-        The schema stays the latest one.
+        The schema stays the latest one. For the other arguments see `commit`.
 
         Raises:
+            CommitConflictError: rows have changed since `read_snapshot_id`.
             SnapshotNotFoundError: the snapshot does not exist, or expires meanwhile.
             CommitStateUnknownError: see `commit`.
         """
@@ -188,11 +191,12 @@ class TableCommit:
             kind=CommitKind.OVERWRITE,
             commit_user=commit_user,
             commit_identifier=commit_identifier,
+            read_snapshot_id=read_snapshot_id,
             rollback_to=snapshot_id,
             allow_empty=self._is_newest_damaged(),
             track_changes=track_changes,
             operation="ROLLBACK",
-            properties=FrozenMap({ROLLBACK_TO: str(snapshot_id)}),
+            properties=FrozenMap({**(properties or {}), ROLLBACK_TO: str(snapshot_id)}),
         )
         # The snapshot is pinned by now, and each attempt checks that it has not expired.
         with self._pins.pinned(self._snapshots.get(snapshot_id), self._ids.unique()):

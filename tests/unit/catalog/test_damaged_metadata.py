@@ -23,6 +23,7 @@ WRITERS = {
     "catalog/jobs/ledger.py": {"barrier"},
     "catalog/jobs/progress.py": {"progress of a view"},
     "catalog/meta_service/registry.py": {"registered job"},
+    "catalog/meta_service/revision.py": {"revision"},
     "catalog/meta_service/runner_lease.py": {"lease of a job runner"},
     "catalog/meta_service/submitted_jobs.py": {"submitted job", "status of a job runner"},
     "catalog/names/directory_journal.py": {"claim of a directory", "note of a directory"},

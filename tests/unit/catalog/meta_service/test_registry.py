@@ -51,7 +51,11 @@ def test_the_statement_of_an_insert_is_kept(registry: JobRegistry) -> None:
     job = replace(JOB, insert=INSERT)
     registry.register(job)
     assert registry.find(JOB.sink) == job
-    assert json.loads(job.to_bytes())["version"] == REGISTRY_VERSION
+    assert json.loads(job.to_bytes())["version"] == REGISTRY_VERSION - 1
+    late = replace(job, options={"change-tracking": "false"}, starts_late=True)
+    registry.register(late)
+    assert registry.find(JOB.sink) == late
+    assert json.loads(late.to_bytes())["version"] == REGISTRY_VERSION
 
 
 def test_a_job_without_statement_is_read_by_older_releases(registry: JobRegistry) -> None:

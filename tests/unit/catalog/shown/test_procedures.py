@@ -45,6 +45,7 @@ class Session:
             await_jobs=lambda: 0,
             flush=lambda _: [],
             pin=lambda _: 0,
+            revise=lambda _table, _request, is_dry: [],
         )
 
     def _compact(self, table: ManagedTable, partition: Mapping[str, str]) -> Mapping[str, int]:
