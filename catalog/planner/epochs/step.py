@@ -17,7 +17,7 @@ from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.source_changes import (
     ANOTHER_PLAN,
-    SourceChange,
+    Change,
     replaced_source,
     source_changes,
 )
@@ -42,7 +42,7 @@ class Step:
 
     rule: Rule
     reason: str
-    changes: Sequence[SourceChange] = ()
+    changes: Sequence[Change] = ()
 
     @property
     def row_count(self) -> int:
@@ -113,7 +113,8 @@ def _possible_step(
         return Step(Rule.NONE, "nothing that it reads has changed")
     if policy is RefreshPolicy.FULL:
         return Step(Rule.FULL, "its refresh policy is FULL")
-    is_cost_counted = policy is RefreshPolicy.AUTO
+    # What has come out of a connector once is not made again to be compared.
+    is_cost_counted = policy is RefreshPolicy.AUTO and not query.external
     found = source_changes(
         query,
         followed.sources,
@@ -132,7 +133,7 @@ def _possible_step(
     return Step(Rule.INCREMENTAL, f"changed: {', '.join(names)}", found)
 
 
-def _is_dear(states: AggregateStates, changed: Sequence[SourceChange], sink_rows: int) -> bool:
+def _is_dear(states: AggregateStates, changed: Sequence[Change], sink_rows: int) -> bool:
     """Whether an increment would read more than the computation of the whole result does."""
     if sum(states.query.source_rows) <= _FEW_ROWS:
         return False
@@ -142,7 +143,7 @@ def _is_dear(states: AggregateStates, changed: Sequence[SourceChange], sink_rows
 
 def costs(
     states: AggregateStates,
-    changed: Sequence[SourceChange],
+    changed: Sequence[Change],
     sink_rows: int,
 ) -> tuple[float, float]:
     """About how many rows an increment and the computation of the whole result read."""

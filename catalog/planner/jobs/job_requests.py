@@ -45,7 +45,7 @@ from table_store.catalog.planner.jobs.streaming_insert import (
     interval_ms,
 )
 from table_store.catalog.planner.jobs.temporary_names import seen_by_job, why_temporary
-from table_store.catalog.planner.names.managed_table import refuse_view
+from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.table_requests import managed_table
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import (
@@ -89,7 +89,7 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         )
     access, managed = managed_table(session, request.table.relation)
     sink_name = access.qualified(managed.identifier)
-    refuse_view(managed.schema, sink_name, "INSERT")
+    refuse_derived(managed.schema, sink_name, "INSERT")
     insert, relation = request.insert, request.table.relation
     is_temporary = access.temporary.holds(managed.location)
     is_hosted = not is_temporary and _is_for_runner(session, request, access.warehouse)

@@ -113,7 +113,21 @@ def insert_query(
         raise StreamingInsertError(reason=error.reason) from None
     if query.always_changes is not None:
         raise StreamingInsertError(reason=query.always_changes)
+    _check_root(query)
     return query
+
+
+def _check_root(query: JobQuery) -> None:
+    """Check that a query over rows from elsewhere needs each of them once."""
+    external = query.external
+    if external and query.stateful is not None:
+        name = next(s.relation.text for s in query.facts.sources if s.table_handle.path in external)
+        raise StreamingInsertError(
+            reason=f"{name} is an external source, which only the jobs of root tables read: at "
+            f"each barrier they take its new rows, and {query.stateful} needs the old ones too",
+            remedy=f"Load it into a table first with INSERT INTO t SELECT * FROM {name}, and "
+            "read that table",
+        )
 
 
 def check_no_cycle(
