@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import pyarrow as pa
 
-from table_store.catalog.connectors.datagen import Datagen, warn_of_unused
+from table_store.catalog.connectors.datagen import Datagen
 from table_store.catalog.connectors.position import Position, PositionStore
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
@@ -129,8 +129,8 @@ def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Sourc
     return Source(connector, found, PositionStore(table.file_io, table.path))
 
 
-def check_new(schema: TableSchema, name: str) -> None:
-    """Check the definition of a new table with a connector; tell of options that do nothing.
+def check_new(schema: TableSchema) -> None:
+    """Check the definition of a new table with a connector.
 
     Raises:
         UnknownOptionError, InvalidOptionError: an option is wrong.
@@ -138,7 +138,6 @@ def check_new(schema: TableSchema, name: str) -> None:
     """
     if connector_of(schema) is not None:
         Datagen.of(schema, created_ms=schema.time_ms)
-        warn_of_unused(schema, name)
 
 
 def last_position(table: FileStoreTable) -> int:

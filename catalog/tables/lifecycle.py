@@ -147,7 +147,7 @@ class TableLifecycle:
         )
         check_together(options, has_key=bool(definition.primary_key))
         schema = definition.with_options(options).schema(time_ms=self.warehouse.clock.now_ms())
-        check_new(schema, str(identifier))
+        check_new(schema)
         directory = self.warehouse.stage(
             identifier,
             table_id=None if replaced is None else replaced.id,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
+from table_store.catalog.connectors.source import source_of
 from table_store.catalog.jobs.job_errors import (
     JobExistsError,
     StreamingInsertError,
@@ -115,6 +116,18 @@ def insert_query(
         raise StreamingInsertError(reason=query.always_changes)
     _check_root(query)
     return query
+
+
+def is_exhausted(query: JobQuery) -> bool:
+    """Whether a query reads nothing but rows of connectors, and has all that there will be."""
+    return query.external == query.sources.keys() and all(
+        _rows_max(path) == rows for path, rows in query.sources.items()
+    )
+
+
+def _rows_max(path: str) -> int | None:
+    source = source_of(open_logged(path))
+    return None if source is None else source.rows_max
 
 
 def _check_root(query: JobQuery) -> None:

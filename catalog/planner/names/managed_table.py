@@ -105,7 +105,7 @@ def refuse_derived(schema: TableSchema, name: str, operation: str) -> None:
             table=name,
             connector=connector,
             operation=operation,
-            remedy="INSERT its rows INTO a managed table, and change that one",
+            remedy="INSERT its rows INTO a managed table, and use that one",
         )
     if schema.query is not None:
         raise MaterializedViewError(name=name, operation=operation)

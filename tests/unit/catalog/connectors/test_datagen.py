@@ -313,7 +313,7 @@ def test_wrong_options_name_their_key(column: DataType, options: dict[str, str],
         time_ms=0,
     )
     with pytest.raises(InvalidOptionError) as error:
-        check_new(schema, "t")
+        check_new(schema)
     assert error.value.key == f"fields.v.{key}"
 
 
@@ -321,7 +321,8 @@ def test_what_is_of_no_field_is_a_warning(caplog: pytest.LogCaptureFixture) -> N
     """As in the printed example of FLIP-276; names of columns are compared in any case."""
     schema = schema_of({"userId": LONG}, fields__word__length="4", fields__USERID__min="1")
     with caplog.at_level(logging.WARNING):
-        check_new(schema, "shopping_source")
+        check_new(schema)
+        warn_of_unused(schema, "shopping_source")
     (line,) = caplog.messages
     assert "shopping_source" in line
     assert "'fields.word.length'" in line
