@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from table_store import jobs, open_table
+from table_store.catalog.connectors.connector_errors import ExternalTableError
 from table_store.catalog.connectors.position import PositionStore
 from table_store.catalog.jobs.ledger import Ledger
 from table_store.storage.file_io.local_file_io import LocalFileIO
@@ -154,6 +156,8 @@ def test_what_is_refused(spark: SparkSession) -> None:
             error = refused(spark, f"INSERT INTO target {query}")
             assert "external source" in error
             assert "Load it into a table first with INSERT INTO t SELECT * FROM" in error
+    with pytest.raises(ExternalTableError):
+        open_table(f"{warehouse(spark)}/default.db/endless")
     fixed = refused(spark, "ALTER TABLE endless SET TBLPROPERTIES ('rows-per-second' = '7')")
     assert "fixed when the table is created" in fixed
     bounded = (
@@ -202,6 +206,14 @@ def test_rows_follow_the_time_and_pauses_bring_none(spark: SparkSession) -> None
     resumed = positions.last()
     assert resumed is not None
     assert resumed.rows == rows[-1]
+    # Where the position is lost, the table becomes what the rows are by the new one.
+    shutil.rmtree(f"{positions.path}/position")
+    job = insert(spark, "INSERT INTO timed_sink SELECT id FROM timed")
+    time.sleep(2)
+    spark.sql(f"STOP JOB '{job}' WITH DRAIN")
+    left = ids(spark, "SELECT id FROM timed_sink ORDER BY id")
+    assert left == list(range(len(left)))
+    assert len(left) < rows[-1]
 
 
 def test_jobs_agree_at_every_barrier(spark: SparkSession) -> None:

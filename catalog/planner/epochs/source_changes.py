@@ -178,6 +178,8 @@ def source_changes(
         number = next(n for n, s in enumerate(query.facts.sources) if s.table_handle.path == path)
         source = query.facts.sources[number]
         if path in external:
+            if new < old:
+                return f"the position of {source.relation.text} is lost"
             found.append(NewRows(source=source, old=old, new=new))
             continue
         name, table = source.relation.text, open_logged(path)
