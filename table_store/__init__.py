@@ -22,11 +22,23 @@ def open_table(path: str) -> FileStoreTable:
     Raises:
         NotFoundError: there is no table.
         PathNotAllowedError: the path is relative or climbs.
+        ExternalTableError: it stores no rows, because a connector makes them.
     """
     # Imported here, so that the command line and Spark's workers start without Arrow.
+    from table_store.catalog.connectors.connector_errors import ExternalTableError
     from table_store.storage.log_store.logged_table import open_logged
+    from table_store.storage.options.connector_options import CONNECTOR
 
-    return open_logged(path)
+    table = open_logged(path)
+    connector = table.schema.options.get(CONNECTOR.key)
+    if connector is not None:
+        raise ExternalTableError(
+            table=path,
+            connector=connector,
+            operation="open_table",
+            remedy="Read it with Spark, or open the table into which a job loads its rows",
+        )
+    return table
 
 
 def __getattr__(name: str) -> object:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.connector_options import CONNECTOR
 from table_store.storage.options.options import SESSION_PREFIX, OptionScope
 from table_store.storage.options.table_option_rules import check_together
 from table_store.storage.options.table_options import FILE_PATH as FILE_PATH_OPTION
@@ -34,7 +35,9 @@ def enriched_options(given: Mapping[str, str], settings: Mapping[str, str]) -> M
         {key: value for key, value in settings.items() if key.startswith(SESSION_PREFIX)}
     )
     table = TABLE_OPTIONS.parse(given, OptionScope.TABLE)
-    return FrozenMap({**session.text, **table.text})
+    # Those of a session say how rows are stored.
+    stored = {} if table.is_given(CONNECTOR) else session.text
+    return FrozenMap({**stored, **table.text})
 
 
 def changed_options(

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from table_store.catalog.connectors.source import last_position
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
@@ -43,7 +44,8 @@ class Head:
     """What a table is when it is looked at.
 
     Attributes:
-        snapshot: its last one; 0 before its first commit.
+        snapshot: its last one; 0 before its first commit. Of a source whose rows a connector
+            makes: up to which row they are out.
         created_ms: when the table was created, ms since 1970, by which it is known.
     """
 
@@ -52,9 +54,10 @@ class Head:
 
     @classmethod
     def of(cls, table: FileStoreTable) -> Head:
-        """Return what a table is now; two looks at storage."""
+        """Return what a table is now; two looks at storage, or three without a commit."""
         latest = table.latest_snapshot()
-        return cls(snapshot=0 if latest is None else latest.id, created_ms=table.created_ms)
+        snapshot = last_position(table) if latest is None else latest.id
+        return cls(snapshot=snapshot, created_ms=table.created_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

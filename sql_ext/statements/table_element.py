@@ -89,6 +89,9 @@ def _parse_column(cursor: TokenCursor, into: TableElements) -> None:
         return
     between = cursor.sql[start : cursor.peek().start]
     column_type = parse_column_type(cursor)
+    if cursor.at_words("METADATA"):
+        into.is_ours = True
+        raise cursor.refusal("no connector here has metadata for a column")
     into.is_ours = into.is_ours or column_type.spelled_as_flink
     rest_start = cursor.previous_end()
     _skip_definition(cursor, stop_at_comment=False)

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.options.connector_options import (
+    CONNECTOR,
+    CONNECTOR_OPTIONS,
+    FIELDS,
+)
 from table_store.storage.options.log_options import (
     LOG_CHANGELOG_MODE,
     LOG_CONSISTENCY,
@@ -31,6 +36,7 @@ def check_together(options: Mapping[str, str], *, has_key: bool) -> None:
         InvalidOptionError: A value is not allowed, or not together with another.
     """
     values = TABLE_OPTIONS.parse(options, OptionScope.TABLE)
+    _check_connector(values)
     _check_log(values, has_key=has_key)
     _check_scan(values)
     if values.get(SNAPSHOT_NUM_RETAINED_MIN) > values.get(SNAPSHOT_NUM_RETAINED_MAX):
@@ -59,6 +65,21 @@ def parse_write_options(given: Mapping[str, str]) -> OptionValues:
         UnknownOptionError, InvalidOptionError: as `check_together`.
     """
     return TABLE_OPTIONS.parse(given, OptionScope.WRITE)
+
+
+def _check_connector(values: OptionValues) -> None:
+    known = {option.key for option in CONNECTOR_OPTIONS}
+    has_connector = values.is_given(CONNECTOR)
+    for key, value in values.text.items():
+        if has_connector != (key in known or key.startswith(FIELDS.prefix)):
+            reason = (
+                f"a table with the connector {values.get(CONNECTOR)!r} stores no rows, and does "
+                "not take it; leave it out"
+                if has_connector
+                else f"it needs a {CONNECTOR.key!r}, such as 'datagen'; a managed table does not "
+                "take it"
+            )
+            raise InvalidOptionError(key=key, value=value, reason=reason)
 
 
 def _check_log(values: OptionValues, *, has_key: bool) -> None:

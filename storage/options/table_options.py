@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from table_store.storage.options.connector_options import (
+    CONNECTOR,
+    FIELDS,
+    NUMBER_OF_ROWS,
+    ROWS_PER_SECOND,
+)
 from table_store.storage.options.log_options import (
     LOG_CHANGELOG_MODE,
     LOG_CONSISTENCY,
@@ -326,6 +332,9 @@ TABLE_OPTIONS = OptionSet(
         LOG_KAFKA_TOPIC_REPLICATION_FACTOR,
         LOG_KAFKA_FOREIGN_RECORDS,
         LOG_KAFKA_TIMEOUT,
+        CONNECTOR,
+        ROWS_PER_SECOND,
+        NUMBER_OF_ROWS,
     ),
-    prefixes=(LOG_KAFKA,),
+    prefixes=(LOG_KAFKA, FIELDS),
 )

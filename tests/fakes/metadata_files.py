@@ -16,6 +16,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_store.catalog.connectors.position import Position, PositionStore, Stretch
 from table_store.catalog.jobs.history import EpochRecord, add_to_history, read_histories
 from table_store.catalog.jobs.ledger import Head, Ledger
 from table_store.catalog.jobs.progress import (
@@ -226,7 +227,15 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
             is_versioned=True,
         )
 
+    position = Position(rows=7, at_ms=5, stretches=(Stretch(0, 3), Stretch(4, 5)))
+    PositionStore(table.file_io, table.path).advanced(
+        lambda last: position if last is None else None
+    )
     return {
+        "position of a source": MetadataFile(
+            path=f"{table.path}/position/000000000001",
+            read=lambda file_io: PositionStore(file_io, table.path).last(),
+        ),
         "schema": schema(0),
         "schema of a view": schema(1),
         "progress of a view": MetadataFile(

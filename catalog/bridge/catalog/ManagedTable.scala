@@ -42,6 +42,7 @@ class ManagedTable(
         if (field.dataType.existsRecursively(_.isInstanceOf[StructType])) field
         else CharVarcharUtils.getRawType(field.metadata).map(raw => field.copy(dataType = raw)).getOrElse(field))))
   override def schema(): StructType = struct
+  def isExternal: Boolean = definition.isExternal
   def computedColumns: Seq[Column] = CatalogV2Util.structTypeToV2Columns(definition.computed).toSeq
   override val partitioning: Array[Transform] = definition.partitions.map(Json.identity).toArray
   override val properties: util.Map[String, String] = definition.properties.asJava

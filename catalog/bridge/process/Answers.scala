@@ -126,6 +126,7 @@ object Answers {
     val metadataColumns = member[Seq[MetadataColumn]]("metadataColumns")
     val rowId = member[Seq[String]]("rowId")
     val updateAsDeleteAndInsert = member[Boolean]("updateAsDeleteAndInsert")
+    val isExternal = member[Boolean]("isExternal")
     val handle = member[JValue]("handle")
 
     /** The same columns, read as they were at another version; before the first one there are no rows. */

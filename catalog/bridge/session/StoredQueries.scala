@@ -3,6 +3,7 @@ package org.apache.spark.sql.tablestore
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, InsertIntoStatement, LogicalPlan, Project}
 import org.apache.spark.sql.execution.command.ViewHelper
+import org.apache.spark.sql.internal.SQLConf
 
 /** Texts of queries with what gives them their meaning, to be analysed later and again and again. */
 object StoredQueries {
@@ -76,11 +77,11 @@ object StoredQueries {
   def sessionOf(user: classic.SparkSession, query: Requests.StoredQuery): classic.SparkSession = {
     val session = besides(user)
     query.settings.foreach { case (key, value) => session.sessionState.conf.setConfString(key, value) }
-    // A catalog is configured by the active session's settings.
-    session.withActive {
+    // A catalog is configured by the active session's settings, or by those under which another plan is analysed now.
+    session.withActive(SQLConf.withExistingConf(session.sessionState.conf) {
       session.sessionState.catalogManager.setCurrentCatalog(query.currentCatalog)
       session.sessionState.catalogManager.setCurrentNamespace(query.currentNamespace.toArray)
-    }
+    })
     session
   }
 

@@ -24,6 +24,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(session => new WriteTargets(session))
     extensions.injectHintResolutionRule(session => new StreamWriters(session))
     extensions.injectHintResolutionRule(session => new CatalogListing(session))
+    extensions.injectResolutionRule(session => new ConnectorColumns(session))
     extensions.injectPostHocResolutionRule(_ => SealedSecrets)
     extensions.injectPostHocResolutionRule(session => new ViewSchemas(session))
     extensions.injectPostHocResolutionRule(session => new StreamingStatements(session))

@@ -13,7 +13,7 @@ from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, WEIGHT, with_weights
 from table_store.catalog.planner.epochs.job_query import JobQuery
-from table_store.catalog.planner.epochs.source_changes import SourceChange
+from table_store.catalog.planner.epochs.source_changes import Change
 
 _FEW_ROWS: Final = 20_000
 """Of a join's other side, which is then read whole."""
@@ -21,7 +21,7 @@ _FEW_ROWS: Final = 20_000
 
 def query_delta(
     query: JobQuery,
-    changed: Sequence[SourceChange],
+    changed: Sequence[Change],
     before: Callable[[], DataFrame | None],
     states: AggregateStates,
 ) -> Delta[DataFrame]:
@@ -36,7 +36,7 @@ def query_delta(
     return delta(query.plan, _SparkEvaluator(query, found, before, states, rows), found.keys())
 
 
-def changed_nodes(query: JobQuery, changed: Sequence[SourceChange]) -> dict[int, SourceChange]:
+def changed_nodes(query: JobQuery, changed: Sequence[Change]) -> dict[int, Change]:
     """The changes by the number of each node that reads the table."""
     by_path = {change.source.table_handle.path: change for change in changed}
     found = {}
@@ -58,7 +58,7 @@ class _SparkEvaluator:
     """
 
     query: JobQuery
-    changed: Mapping[int, SourceChange]
+    changed: Mapping[int, Change]
     before: Callable[[], DataFrame | None]
     states: AggregateStates
     rows: Mapping[int, int]

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
+from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.job_errors import UnsupportedQueryError
 from table_store.catalog.jobs.progress import Followed
@@ -50,6 +51,9 @@ _OF_THE_SESSION: Final = frozenset(
         "session_user",
         "user",
     )
+)
+_STATELESS: Final = frozenset(
+    ("Source", "Project", "Filter", "Union", "Generate", "OneRowRelation")
 )
 AS_THEY_ARE: Final[Mapping[str, int]] = FrozenMap()
 """No snapshots of tables that are to be read at others than their last ones."""
@@ -145,12 +149,30 @@ class JobQuery:
     @property
     def source_rows(self) -> list[int]:
         """About how many rows each of its sources has."""
-        counts = []
+        external, counts = self.external, []
         for source in self.facts.sources:
             handle = source.table_handle
-            snapshots, at = open_logged(handle.path).snapshot_store, handle.snapshot_id
-            counts.append(0 if at is None else snapshots.get(at).total_record_count)
+            at = handle.snapshot_id or 0
+            if at and handle.path not in external:
+                snapshots = open_logged(handle.path).snapshot_store
+                at = snapshots.get(at).total_record_count
+            counts.append(at)
         return counts
+
+    @property
+    def external(self) -> frozenset[str]:
+        """The directories of those of its sources whose rows a connector makes."""
+        handles = [source.table_handle for source in self.facts.sources]
+        return frozenset(
+            handle.path
+            for handle in handles
+            if connector_of(_seen_schema(handle, self.created)) is not None
+        )
+
+    @property
+    def stateful(self) -> str | None:
+        """The kind of a node that needs rows of former epochs; None if none does."""
+        return next((n.kind for n in self.plan.nodes if n.kind not in _STATELESS), None)
 
     @property
     def table_rows(self) -> dict[int, int]:
@@ -342,12 +364,15 @@ def _meaning(facts: QueryFacts, created: Mapping[str, int]) -> str:
 
 
 def _used_fields(facts: QueryFacts, number: int, created: Mapping[str, int]) -> list[Field]:
-    handle = facts.sources[number].table_handle
-    schema = supposed_schema(handle.path) or _schema(
-        handle.path, created[handle.path], handle.schema_id
-    )
+    schema = _seen_schema(facts.sources[number].table_handle, created)
     names = schema.column_names
     return [schema.field_named(name) for name in facts.columns[number] if name in names]
+
+
+def _seen_schema(handle: TableHandle, created: Mapping[str, int]) -> TableSchema:
+    return supposed_schema(handle.path) or _schema(
+        handle.path, created[handle.path], handle.schema_id
+    )
 
 
 @lru_cache(maxsize=1000)

@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.names.named_relation import temporary_identifier
 from table_store.catalog.planner.names.supposed_schema import supposed_schema
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableReference
@@ -134,9 +136,16 @@ def _head(session: PlannerSession, source: TableReference, created_ms: int) -> i
     if identifier is None or supposed_schema(handle.path) is not None:
         return None
     access = CatalogAccess.of(session, source.relation.catalog)
-    managed = access.lifecycle.load(identifier)
+    own = access.session_source(source.relation.catalog, identifier.name)
+    if own is None:
+        managed = access.lifecycle.load(identifier)
+    else:
+        managed = own.load(temporary_identifier(identifier))
     table = open_logged(managed.location, access.warehouse.places.file_io_of(managed.location))
     snapshot = table.latest_snapshot()
+    if snapshot is None and connector_of(managed.schema) is not None:
+        is_same = (managed.location, table.created_ms) == (handle.path, created_ms)
+        return 0 if is_same and managed.schema.id == handle.schema_id else None
     if snapshot is None or managed.location != handle.path or table.created_ms != created_ms:
         return None
     is_same = max(managed.schema.id, snapshot.schema_id) == handle.schema_id

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from pyspark.sql import DataFrame
 
+from table_store.catalog.connectors.datagen import physical_columns
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.epochs.difference import with_weights
 from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
 from table_store.catalog.planner.names.changelog import describe_changes
-from table_store.catalog.planner.protocol.handles import TableReference
+from table_store.catalog.planner.names.managed_table import describe_table
+from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
 from table_store.catalog.planner.protocol.json_form import to_json
 from table_store.storage.file_store.changes.change_labels import CHANGE_TYPE
 from table_store.storage.file_store.changes.change_range import ChangeBound
@@ -102,6 +104,53 @@ class SourceChange:
         return changes.where(f"{CHANGE_TYPE} IN ('insert', 'delete')")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRows:
+    """Rows that have come out of a source whose rows a connector makes.
+
+    The attributes are those of `SourceChange`; `old` and `new` say how many rows are out.
+    """
+
+    source: TableReference
+    old: int
+    new: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows have come."""
+        return self.new - self.old
+
+    @property
+    def is_partial(self) -> bool:
+        """False: no row is left out."""
+        return False
+
+    def changed(self, query: JobQuery) -> Delta[DataFrame]:
+        """The rows that came, with those of the table's columns that a connector fills."""
+        path, schema_id = self.source.table_handle.path, self.source.table_handle.schema_id
+        schema = open_logged(path).schema_store.get(schema_id)
+        columns = physical_columns(schema)
+        handle = TableHandle(
+            path=path, schema_id=schema_id, snapshot_id=self.new, first_row=self.old
+        )
+        name = self.source.relation.text
+        described = describe_table(schema, name=name, properties={}, handle=handle, columns=columns)
+        used = _used_columns(query, path)
+        rows = query.table(name, json.dumps(to_json(described))).selectExpr(
+            *(
+                quoted(field.name)
+                if field.id in used
+                else f"CAST(NULL AS {field.type.sql_name()}) AS {quoted(field.name)}"
+                for field in columns
+            )
+        )
+        settled = query.settled(rows)
+        return [] if settled is None else [(settled, 1)]
+
+
+Change: TypeAlias = SourceChange | NewRows
+
+
 def replaced_source(query: JobQuery, followed: Followed) -> str | None:
     """The first table that is not the one of its name which was followed; None if all are."""
     for source in query.facts.sources:
@@ -113,20 +162,26 @@ def replaced_source(query: JobQuery, followed: Followed) -> str | None:
 
 def source_changes(
     query: JobQuery, known: Mapping[str, int], *, is_cost_counted: bool, skips_untracked: bool
-) -> list[SourceChange] | str:
+) -> list[Change] | str:
     """The tables that have changed since their snapshots `known`, by directory.
 
     Where their changes cannot be used, a text says why; with `is_cost_counted` also where they are
     so many that the whole result costs less. With `skips_untracked`, commits without change
     tracking are left out, else they cannot be used.
     """
-    found = []
+    found: list[Change] = []
+    external = query.external
     for path, new in query.sources.items():
         old = known[path]
         if old == new:
             continue
         number = next(n for n, s in enumerate(query.facts.sources) if s.table_handle.path == path)
         source = query.facts.sources[number]
+        if path in external:
+            if new < old:
+                return f"the position of {source.relation.text} is lost"
+            found.append(NewRows(source=source, old=old, new=new))
+            continue
         name, table = source.relation.text, open_logged(path)
         mode = ChangeMode(deduplication=Deduplication.NET_CHANGES, compares_read_columns=True)
         try:
@@ -175,9 +230,10 @@ def _columns(query: JobQuery, path: str, after: TableSchema) -> dict[str, str | 
     table may have been altered since its last commit. A column that the query uses and that was not
     there then, or with another type, is returned alone.
     """
-    numbers = [n for n, s in enumerate(query.facts.sources) if s.table_handle.path == path]
-    schema_id = query.facts.sources[numbers[0]].table_handle.schema_id
-    used = {field.id for number in numbers for field in query.used_fields(number)}
+    schema_id = next(
+        s.table_handle.schema_id for s in query.facts.sources if s.table_handle.path == path
+    )
+    used = _used_columns(query, path)
     columns: dict[str, str | None] = {}
     for field in open_logged(path).schema_store.get(schema_id).fields:
         then = after.field_with_id(field.id)
@@ -190,6 +246,12 @@ def _columns(query: JobQuery, path: str, after: TableSchema) -> dict[str, str | 
     return columns
 
 
+def _used_columns(query: JobQuery, path: str) -> set[int]:
+    """The ids of the columns that the query uses of a source."""
+    numbers = [n for n, s in enumerate(query.facts.sources) if s.table_handle.path == path]
+    return {field.id for number in numbers for field in query.used_fields(number)}
+
+
 def why_not_readable(query: JobQuery, followed: Followed) -> str | None:
     """Why the result cannot be computed as it was; None if it can."""
     another = replaced_source(query, followed)
@@ -197,9 +259,10 @@ def why_not_readable(query: JobQuery, followed: Followed) -> str | None:
         return another
     if followed.plan != query.meaning:
         return ANOTHER_PLAN
+    external = query.external
     for source in query.facts.sources:
         path, old = source.table_handle.path, followed.sources[source.table_handle.path]
-        if not old:
+        if not old or path in external:
             continue
         try:
             open_logged(path).snapshot_store.get(old)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -17,7 +17,7 @@ from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.source_changes import (
     ANOTHER_PLAN,
-    SourceChange,
+    Change,
     replaced_source,
     source_changes,
 )
@@ -47,7 +47,7 @@ class Step:
 
     rule: Rule
     reason: str
-    changes: Sequence[SourceChange] = ()
+    changes: Sequence[Change] = ()
     are_groups_dear: bool = False
 
     @property
@@ -127,7 +127,8 @@ def _possible_step(
         return Step(Rule.NONE, "nothing that it reads has changed")
     if policy is RefreshPolicy.FULL:
         return Step(Rule.FULL, "its refresh policy is FULL")
-    is_cost_counted = policy is RefreshPolicy.AUTO
+    # What has come out of a connector once is not made again to be compared.
+    is_cost_counted = policy is RefreshPolicy.AUTO and not query.external
     found = source_changes(
         query,
         followed.sources,
@@ -141,9 +142,8 @@ def _possible_step(
         return Step(Rule.FULL, reason)
     is_partial = any(change.is_partial for change in found)
     if is_cost_counted and not is_partial and _is_dear(states, found, sink_rows):
-        least = [replace(change, rows=1) for change in found]
         are_groups_dear = states.are_dear or (
-            bool(states.before) and _is_dear(states, least, sink_rows)
+            bool(states.before) and _is_dear(states, found, sink_rows, rows_each=1)
         )
         reason = "the result costs less than its change"
         return Step(Rule.FULL, reason, are_groups_dear=are_groups_dear)
@@ -152,27 +152,42 @@ def _possible_step(
     return Step(Rule.INCREMENTAL, reason, found, are_groups_dear=states.are_dear)
 
 
-def _is_dear(states: AggregateStates, changed: Sequence[SourceChange], sink_rows: int) -> bool:
+def _is_dear(
+    states: AggregateStates,
+    changed: Sequence[Change],
+    sink_rows: int,
+    *,
+    rows_each: int | None = None,
+) -> bool:
     """Whether an increment would read no less than the computation of the whole result does.
 
-    If it is as much, the whole result is better: with it, groups come to be held.
+    If it is as much, the whole result is better: with it, groups come to be held. With `rows_each`
+    as if so many rows of each table had changed.
     """
     if sum(states.query.source_rows) <= _FEW_ROWS:
         return False
-    increment, full = costs(states, changed, sink_rows)
+    increment, full = costs(states, changed, sink_rows, rows_each=rows_each)
     return increment >= full
 
 
 def costs(
     states: AggregateStates,
-    changed: Sequence[SourceChange],
+    changed: Sequence[Change],
     sink_rows: int,
+    *,
+    rows_each: int | None = None,
 ) -> tuple[float, float]:
-    """About how many rows an increment and the computation of the whole result read."""
+    """About how many rows an increment and the computation of the whole result read.
+
+    With `rows_each` as if so many rows of each table had changed.
+    """
     query = states.query
     plan = query.plan
     rows = query.table_rows
-    changes = {node: change.rows for node, change in changed_nodes(query, changed).items()}
+    changes = {
+        node: change.rows if rows_each is None else rows_each
+        for node, change in changed_nodes(query, changed).items()
+    }
     kept = None if states.sink.is_shared else sink_rows
     held = states.group_counts
     increment = incremental_cost(plan, rows, changes, kept=kept, states=held)

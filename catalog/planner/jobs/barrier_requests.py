@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from table_store.catalog.connectors.source import source_of
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger
 from table_store.catalog.jobs.progress import read_progress
@@ -28,6 +29,7 @@ from table_store.catalog.planner.protocol.jobs import (
     PlannedBarrier,
     TakenTurn,
 )
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import MissingFileError, NotFoundError, TableStoreError
 from table_store.storage.log_store.logged_table import open_logged
@@ -39,17 +41,30 @@ _CLOCK = SystemClock()
 
 @dataclass(frozen=True, slots=True)
 class _Looks:
-    """Tables as they were at the first look; None where there is no table."""
+    """Tables as they were at the first look; None where there is no table.
 
+    The rows of a source that a connector makes are out up to `now_ms` then, so that the barrier
+    says which they are before anybody reads them. Jobs look at least every `interval_ms`.
+    """
+
+    now_ms: int
+    interval_ms: int
     heads: dict[str, Head | None] = field(default_factory=dict)
 
     def head(self, path: str) -> Head | None:
         if path not in self.heads:
             try:
-                self.heads[path] = Head.of(open_logged(path))
+                self.heads[path] = self._head(open_logged(path))
             except (MissingFileError, NotFoundError):
                 self.heads[path] = None
         return self.heads[path]
+
+    def _head(self, table: FileStoreTable) -> Head:
+        if table.latest_snapshot() is None:
+            source = source_of(table)
+            if source is not None:
+                source.advance(self.now_ms, self.interval_ms)
+        return Head.of(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +151,8 @@ def _taken(
     takers: Sequence[_Taker],
     now_ms: int,
 ) -> Iterable[TakenTurn]:
-    looks = _Looks()
+    interval_ms = max(taker.job.interval_ms for taker in takers)
+    looks = _Looks(now_ms, interval_ms)
     busy = _with_work(session, takers, looks)
     barrier = None
     ledger = Ledger.of(warehouse)
@@ -146,7 +162,7 @@ def _taken(
         revision = RevisionClaim.of(warehouse).current()
         going = _not_held(takers, revision)
         # What has no work is at the barrier because of what was seen here, not before.
-        looks = _Looks()
+        looks = _Looks(now_ms, interval_ms)
         busy = _with_work(session, going, looks)
         barrier = _cut(ledger, last, busy, looks, now_ms) if busy else None
     for taker in takers:

@@ -10,6 +10,7 @@ from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.standing import Standing
 from table_store.catalog.planner.epochs.step import Rule, costs
 from table_store.catalog.planner.jobs.refresh import analysed_query, views_below
+from table_store.catalog.planner.jobs.temporary_names import with_sources
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.materialized_views import (
     ExplainedNode,
@@ -24,7 +25,7 @@ def explain_query(session: PlannerSession, request: ExplainQuery) -> ExplainedQu
     Raises:
         UnsupportedQueryError: no table can be kept equal to the query.
     """
-    query = JobQuery.analysed(session, request.query)
+    query = JobQuery.analysed(session, with_sources(session, request.query))
     lines = _lines(query, is_kept=request.is_view)
     return ExplainedQuery(
         nodes=tuple(

@@ -90,7 +90,8 @@ def _followed(session: PlannerSession, jobs: Iterable[ListedJob]) -> list[Flushe
     failed = [one for one in now.values() if one.status.failures and one.status.error]
     found = []
     for one in (now[job] for job in ids if job in now):
-        if one.status.reached_ms < begin_ms:
+        # One that has finished has all that its sources will ever have, or was asked to end.
+        if one.status.reached_ms < begin_ms and one.status.state is not JobState.FINISHED:
             # It may wait for one below it.
             other = one if one.status.error or not failed else failed[0]
             raise behind(one, f"job {other.job.name}: {other.status.error or 'it has ended'}")

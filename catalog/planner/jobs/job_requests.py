@@ -43,9 +43,14 @@ from table_store.catalog.planner.jobs.streaming_insert import (
     commit_user_of,
     insert_query,
     interval_ms,
+    is_exhausted,
 )
-from table_store.catalog.planner.jobs.temporary_names import seen_by_job, why_temporary
-from table_store.catalog.planner.names.managed_table import refuse_view
+from table_store.catalog.planner.jobs.temporary_names import (
+    seen_by_job,
+    why_temporary,
+    with_sources,
+)
+from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.table_requests import managed_table
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import (
@@ -89,8 +94,9 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         )
     access, managed = managed_table(session, request.table.relation)
     sink_name = access.qualified(managed.identifier)
-    refuse_view(managed.schema, sink_name, "INSERT")
-    insert, relation = request.insert, request.table.relation
+    refuse_derived(managed.schema, sink_name, "INSERT")
+    relation = request.table.relation
+    insert = with_sources(session, request.insert)
     is_temporary = access.temporary.holds(managed.location)
     is_hosted = not is_temporary and _is_for_runner(session, request, access.warehouse)
     if is_temporary:
@@ -313,6 +319,9 @@ def _followed(
         diverged=done.diverged,
         noted_ms=0,
     )
+    if is_exhausted(query):
+        # Its last rows are in, and none will come.
+        status = status.ended(JobState.FINISHED)
     if done.rule == Rule.NONE.value and status.barrier:
         return status
     return status.worked(

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, changes, inserts
-from table_store.catalog.planner.names.managed_table import refuse_view
+from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.opened_table import opened_table
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.writes import (
@@ -35,7 +35,7 @@ def can_await_rows(session: PlannerSession, request: CanAwaitRows) -> bool:
         MaterializedViewError: the table is a materialized view with a query of its own.
     """
     opened = opened_table(request.table)
-    refuse_view(opened.schema, opened.name, "TRUNCATE")
+    refuse_derived(opened.schema, opened.name, "TRUNCATE")
     latest = opened.table.latest_snapshot()
     return latest is not None and not latest.commit_identifiers and not opened.schema.primary_key
 

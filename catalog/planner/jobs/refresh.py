@@ -95,6 +95,7 @@ def analysed_query(
     """
     assert schema.query is not None, "only materialized views are refreshed"
     query = analysed(session, schema.query, snapshots)
+    check_no_external(query)
     now = columns_from_spark(query.facts.schema)
     if [to_arrow(field.type) for field in now] != [to_arrow(field.type) for field in schema.fields]:
         raise UnsupportedQueryError(
@@ -102,6 +103,22 @@ def analysed_query(
             + _listed(schema.fields)
         )
     return query
+
+
+def check_no_external(query: JobQuery) -> None:
+    """Check that a view's query reads no rows from elsewhere.
+
+    Raises:
+        UnsupportedQueryError: it does.
+    """
+    external = query.external
+    for source in query.facts.sources:
+        if source.table_handle.path in external:
+            name = source.relation.text
+            raise UnsupportedQueryError(
+                reason=f"{name} is an external source, which only streaming INSERTs read; INSERT "
+                f"INTO t SELECT * FROM {name} in streaming mode loads it into a table"
+            )
 
 
 def _listed(fields: Sequence[Field]) -> str:

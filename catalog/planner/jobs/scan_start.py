@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from table_store.catalog.jobs.job_errors import StreamingInsertError
 from table_store.catalog.jobs.progress import Followed, Progress, write_progress
 from table_store.catalog.planner.epochs.job_query import JobQuery
@@ -14,10 +12,6 @@ from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.log_options import LOG_SCAN, LOG_SCAN_TIMESTAMP_MILLS
 from table_store.storage.options.options import OptionValues
-
-_STATELESS: Final = frozenset(
-    ("Source", "Project", "Filter", "Union", "Generate", "OneRowRelation")
-)
 
 
 def late_start(query: JobQuery) -> Followed | None:
@@ -36,11 +30,11 @@ def late_start(query: JobQuery) -> Followed | None:
         mode = options.get(LOG_SCAN)
         if mode == "full":
             continue
-        stateful = [node.kind for node in query.plan.nodes if node.kind not in _STATELESS]
+        stateful = query.stateful
         because = f"log.scan = '{mode}' leaves out rows of {source.relation.text}, "
         remedy = "Say 'log.scan' = 'full'"
         if stateful:
-            raise StreamingInsertError(reason=f"{because}which {stateful[0]} needs", remedy=remedy)
+            raise StreamingInsertError(reason=f"{because}which {stateful} needs", remedy=remedy)
         if schema.primary_key:
             reason = f"{because}and its changes, by its key, would change and delete those"
             raise StreamingInsertError(reason=reason, remedy=remedy)

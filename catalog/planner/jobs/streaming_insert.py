@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
+from table_store.catalog.connectors.source import source_of
 from table_store.catalog.jobs.job_errors import (
     JobExistsError,
     StreamingInsertError,
@@ -113,7 +114,33 @@ def insert_query(
         raise StreamingInsertError(reason=error.reason) from None
     if query.always_changes is not None:
         raise StreamingInsertError(reason=query.always_changes)
+    _check_root(query)
     return query
+
+
+def is_exhausted(query: JobQuery) -> bool:
+    """Whether a query reads nothing but rows of connectors, and has all that there will be."""
+    return query.external == query.sources.keys() and all(
+        _rows_max(path) == rows for path, rows in query.sources.items()
+    )
+
+
+def _rows_max(path: str) -> int | None:
+    source = source_of(open_logged(path))
+    return None if source is None else source.rows_max
+
+
+def _check_root(query: JobQuery) -> None:
+    """Check that a query over rows from elsewhere needs each of them once."""
+    external = query.external
+    if external and query.stateful is not None:
+        name = next(s.relation.text for s in query.facts.sources if s.table_handle.path in external)
+        raise StreamingInsertError(
+            reason=f"{name} is an external source, which only the jobs of root tables read: at "
+            f"each barrier they take its new rows, and {query.stateful} needs the old ones too",
+            remedy=f"Load it into a table first with INSERT INTO t SELECT * FROM {name}, and "
+            "read that table",
+        )
 
 
 def check_no_cycle(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.log_topic import all_listeners
+from table_store.catalog.tables.session_sources import SessionSources
 from table_store.catalog.tables.temporary_tables import (
     TemporaryTables,
     remove_sessions_of,
@@ -31,6 +33,9 @@ from table_store.storage.kernel.ids import RandomIds
 WAREHOUSE = "warehouse"
 TEMPORARY_TABLES_OF: Final = "temporary-tables-of"
 """Names the session whose temporary tables another one sees: a job's, that of its statement."""
+
+EXTERNAL_TABLES: Final = "external-tables"
+"""What stands for external tables of a session in that of its job, as JSON: digests by name."""
 
 _log = logging.getLogger(__name__)
 _opened: list[Warehouse] = []
@@ -62,6 +67,12 @@ class CatalogAccess:
                 listeners=listeners,
             ),
         )
+
+    def session_source(self, catalog: CatalogReference, name: str) -> TableLifecycle | None:
+        """The external table that a job's statement has defined under a name; None for others."""
+        digests = json.loads(catalog.options.get(EXTERNAL_TABLES, "{}"))
+        digest = digests.get(name.lower())
+        return None if digest is None else SessionSources(self.warehouse).lifecycle(digest)
 
     def qualified(self, identifier: Identifier) -> str:
         """The name as messages and plans show it."""

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from table_store.catalog.connectors.connector_errors import ExternalTableError
+from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.jobs.job_errors import MaterializedViewError
 from table_store.catalog.planner.protocol.handles import TableHandle
@@ -50,6 +52,7 @@ def describe_table(
     """
     fields = schema.fields if columns is None else columns
     names = tuple(field.name for field in fields)
+    connector = connector_of(schema)
     computed = [field for field in schema.fields if field.generated is not None]
     return DescribedTable(
         name=name,
@@ -59,10 +62,11 @@ def describe_table(
         partitions=tuple(name for name in schema.partition_keys if name in names),
         properties=properties,
         constraints=_constraints(schema),
-        capabilities=_CAPABILITIES,
-        metadata_columns=_metadata_columns(schema),
+        capabilities=_CAPABILITIES if connector is None else ("BATCH_READ",),
+        metadata_columns=_metadata_columns(schema) if connector is None else (),
         row_id=schema.primary_key or (ROW_COLUMN,),
         update_as_delete_and_insert=not schema.primary_key,
+        is_external=connector is not None,
         handle=replace(handle, written=names),
     )
 
@@ -88,11 +92,20 @@ def _metadata_columns(schema: TableSchema) -> tuple[MetadataColumn, ...]:
     return (MetadataColumn(name=ROW_COLUMN, type=json.dumps(row), nullable=False), *labels)
 
 
-def refuse_view(schema: TableSchema, name: str, operation: str) -> None:
-    """Return quietly unless the table is a materialized view, which only its query changes.
+def refuse_derived(schema: TableSchema, name: str, operation: str) -> None:
+    """Return quietly unless only a query or a connector makes the table's rows.
 
     Raises:
-        MaterializedViewError: it is one.
+        MaterializedViewError: it is a materialized view.
+        ExternalTableError: a connector makes its rows.
     """
+    connector = connector_of(schema)
+    if connector is not None:
+        raise ExternalTableError(
+            table=name,
+            connector=connector,
+            operation=operation,
+            remedy="INSERT its rows INTO a managed table, and use that one",
+        )
     if schema.query is not None:
         raise MaterializedViewError(name=name, operation=operation)

@@ -29,6 +29,9 @@ def find_relation(
         catalog.only_temporary or is_current(session, access, identifier)
     ):
         return temporary
+    source = access.session_source(catalog, identifier.name)
+    if source is not None and is_current(session, access, identifier):
+        return source
     record = None if catalog.only_temporary else access.warehouse.find(identifier)
     if record is None:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from table_store.catalog.connectors.datagen import warn_of_unused
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.foreign_requests import is_foreign, place_of_foreign
 from table_store.catalog.planner.names.insert_columns import inserted_columns
@@ -109,6 +110,7 @@ def _staged(
         lifecycle.commit_staged(staged)
     file_io = lifecycle.warehouse.places.file_io_of(staged.location)
     schema = open_logged(staged.location, file_io).schema
+    warn_of_unused(schema, access.qualified(identifier))
     return describe_table(
         schema,
         name=access.qualified(identifier),

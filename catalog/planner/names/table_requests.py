@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.definition.table_change import (
     SetComment,
     SetOption,
@@ -32,7 +33,7 @@ from table_store.catalog.planner.names.insert_columns import (
     seen_columns,
     split_change_type,
 )
-from table_store.catalog.planner.names.managed_table import describe_table, refuse_view
+from table_store.catalog.planner.names.managed_table import describe_table, refuse_derived
 from table_store.catalog.planner.names.named_relation import (
     find_relation,
     own_identifier,
@@ -172,7 +173,7 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
         isinstance(change, SetOption | UnsetOption | SetComment | None) for change in changes
     ):
         name = access.qualified(identifier)
-        refuse_view(found.load(own).schema, name, "ALTER of columns")
+        refuse_derived(found.load(own).schema, name, "ALTER of columns")
     found.alter(own, [change for change in changes if change is not None])
     return _loaded(access, found, identifier, LoadTable(relation=request.relation))
 
@@ -318,10 +319,9 @@ def _loaded(
     managed = lifecycle.load(own, timestamp_ms=timestamp_ms)
     file_io = lifecycle.warehouse.places.file_io_of(managed.location)
     table = open_logged(managed.location, file_io)
-    snapshot = table.snapshot(
-        version=None if version is None else version_number(version),
-        timestamp_ms=timestamp_ms,
-    )
+    number = None if version is None else version_number(version)
+    is_external = connector_of(managed.schema) is not None
+    snapshot = None if is_external else table.snapshot(version=number, timestamp_ms=timestamp_ms)
     travels = timestamp_us is not None or version is not None
     schema = supposed_schema(managed.location) or managed.schema
     if snapshot is not None and travels:
@@ -329,11 +329,11 @@ def _loaded(
     elif snapshot is not None and snapshot.schema_id > schema.id:
         schema = table.schema_store.latest(at_least=snapshot.schema_id)
     if request.privileges:
-        refuse_view(schema, access.qualified(identifier), "/".join(sorted(request.privileges)))
+        refuse_derived(schema, access.qualified(identifier), "/".join(sorted(request.privileges)))
     handle = TableHandle(
         path=managed.location,
         schema_id=schema.id,
-        snapshot_id=None if snapshot is None else snapshot.id,
+        snapshot_id=number if snapshot is None else snapshot.id,
         change_type_column=None if change_type is None else change_type.column,
     )
     return describe_table(

@@ -63,7 +63,8 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
     for name in _IMPORTS:
         java_import(gateway.jvm, name)
     # Storage warns if a successful statement has left something behind or undone.
-    logging.getLogger("table_store.storage").addHandler(JvmLog(gateway.jvm))
+    for name in ("table_store.storage", "table_store.catalog.connectors"):
+        logging.getLogger(name).addHandler(JvmLog(gateway.jvm))
     endpoint.bind(gateway, hello["log"])
     os.write(answer, b"ready\n")
     os.close(answer)

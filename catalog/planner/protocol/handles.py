@@ -23,6 +23,8 @@ class TableHandle:
         change_type_column: the one of them with the change type; None if all rows are inserts.
         staged: JSON of the `StagedTable` from which a table that nobody sees yet is committed.
         is_temporary: whether a staged table is a temporary table of the session.
+        first_row: of a source whose rows a connector makes: the first one that is read;
+            `snapshot_id` is then the number of rows that are out.
     """
 
     path: str
@@ -32,6 +34,7 @@ class TableHandle:
     change_type_column: str | None = None
     staged: str | None = None
     is_temporary: bool = False
+    first_row: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

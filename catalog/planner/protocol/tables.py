@@ -48,6 +48,7 @@ class DescribedTable:
         metadata_columns: columns that can be read besides `columns`.
         row_id: columns that identify a row in UPDATE, DELETE and MERGE.
         update_as_delete_and_insert: whether Spark passes an updated row as a delete and an insert.
+        is_external: whether a connector makes its rows.
         handle: sent back with every request about the table.
     """
 
@@ -62,6 +63,7 @@ class DescribedTable:
     metadata_columns: tuple[MetadataColumn, ...] = ()
     row_id: tuple[str, ...] = ()
     update_as_delete_and_insert: bool = False
+    is_external: bool = False
     handle: Handle
 
 

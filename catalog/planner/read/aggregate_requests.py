@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.definition.declared_type import COLLATIONS
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.planner.names.opened_table import opened_table
@@ -33,6 +34,8 @@ def exact_aggregates(session: PlannerSession, request: ExactAggregates) -> Aggre
     if not request.functions or not isinstance(request.table.handle, TableHandle):
         return None
     opened = opened_table(request.table)
+    if connector_of(opened.schema) is not None:
+        return None
     snapshot = opened.table.snapshot(version=opened.snapshot_id) if opened.snapshot_id else None
     live = opened.table.live_files(snapshot, opened.schema)
     fields, values = [], []

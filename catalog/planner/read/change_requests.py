@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.errors import RelationNotFoundError
 from table_store.catalog.names.name_record import TableTarget
 from table_store.catalog.planner.names.changelog import describe_changes
+from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.table_requests import managed_table, version_number
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.changes import Changelog, LoadChangelog, StatedBound
@@ -32,6 +34,8 @@ def load_changelog(session: PlannerSession, request: LoadChangelog) -> Changelog
     except NotFoundError:
         raise RelationNotFoundError(name=request.relation.text) from None
     name = access.qualified(managed.identifier)
+    if connector_of(managed.schema) is not None:
+        refuse_derived(managed.schema, name, "CHANGES")
     table = open_logged(managed.location)
     mode = ChangeMode(
         deduplication=request.deduplication_mode,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from table_store.catalog.planner.names.managed_table import refuse_view
+from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.partitions import (
@@ -57,7 +57,7 @@ def load_partition(session: PlannerSession, request: LoadPartition) -> Mapping[s
 def drop_partitions(session: PlannerSession, request: DropPartitions) -> bool:
     """Remove all rows of the partitions in one commit; return whether there were any."""
     opened = opened_table(request.table)
-    refuse_view(opened.schema, opened.name, "DROP PARTITION")
+    refuse_derived(opened.schema, opened.name, "DROP PARTITION")
     names = opened.schema.partition_keys
     specs = [_values(opened, spec) for spec in request.partitions]
     scope = partitions_of([tuple(spec[name] for name in names) for spec in specs])

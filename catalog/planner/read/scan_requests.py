@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from table_store.catalog.connectors.source import source_of
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.names.managed_table import ROW_COLUMN
@@ -34,6 +35,7 @@ from table_store.catalog.planner.read.live_rows_task import LIVE_ROWS, LiveRowsT
 from table_store.catalog.planner.read.raw_split import StoredColumns, raw_answer
 from table_store.catalog.planner.read.read_options import read_options
 from table_store.catalog.planner.read.read_task import ReadTask
+from table_store.catalog.planner.read.source_plan import plan_source
 from table_store.catalog.planner.read.spark_predicate import necessary
 from table_store.catalog.shown.system_tables import SYSTEM_TABLES
 from table_store.catalog.shown.topology_tables import TOPOLOGY_TABLES, WarehouseTopology
@@ -70,6 +72,9 @@ def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | Arrow
         case ChangelogHandle() as changes:
             return plan_changes(changes, asked)
     opened, columns = opened_table(asked.table), asked.columns
+    source = source_of(opened.table, opened.schema)
+    if source is not None:
+        return plan_source(source, opened, asked)
     if not set(columns).isdisjoint(CHANGE_LABELS):
         raise InvalidSchemaError(
             column=next(name for name in columns if name in CHANGE_LABELS),

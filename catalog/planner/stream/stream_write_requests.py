@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from table_store.catalog.errors import StreamCheckpointLostError
 from table_store.catalog.planner.names.catalog_access import jvm_process
-from table_store.catalog.planner.names.managed_table import refuse_view
+from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.stream_writes import (
@@ -40,7 +40,7 @@ def start_stream_write(session: PlannerSession, request: StartStreamWrite) -> Ma
         StreamCheckpointLostError: the table's snapshots do not have the entries any more.
     """
     opened, query = opened_table(request.table), request.query
-    refuse_view(opened.schema, opened.name, "A stream's write")
+    refuse_derived(opened.schema, opened.name, "A stream's write")
     if request.output_mode == "Update" and not opened.schema.primary_key:
         raise InvalidOptionError(
             key="outputMode",

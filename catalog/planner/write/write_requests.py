@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.names.identifier import quoted
-from table_store.catalog.planner.names.managed_table import refuse_view
+from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
@@ -233,7 +233,7 @@ def can_delete_where(session: PlannerSession, request: CanDeleteWhere) -> bool:
 def delete_where(session: PlannerSession, request: DeleteWhere) -> None:
     """Drop the partitions that a DELETE or TRUNCATE names."""
     opened = opened_table(request.table)
-    refuse_view(opened.schema, opened.name, "DELETE" if request.predicates else "TRUNCATE")
+    refuse_derived(opened.schema, opened.name, "DELETE" if request.predicates else "TRUNCATE")
     scope = overwrite_scope(opened.schema, request.predicates)
     assert scope is not None, "Spark asks can_delete_where first"
     named = commit_name(opened.table)

@@ -19,6 +19,7 @@ from tests.fakes.checked_file import rewritten, version_1
 from tests.fakes.metadata_files import MetadataFile, metadata_files
 
 WRITERS = {
+    "catalog/connectors/position.py": {"position of a source"},
     "catalog/jobs/history.py": {"history of a view"},
     "catalog/jobs/ledger.py": {"barrier"},
     "catalog/jobs/progress.py": {"progress of a view"},
