@@ -94,7 +94,7 @@ def shopping() -> Iterator[None]:
     """Let people shop: a plain Python program that appends 50 purchases again and again."""
     has_ended = threading.Event()
     random = np.random.default_rng(1)
-    table = open_table(str(WAREHOUSE / "default.db" / "shopping"))
+    table = open_table(str(WAREHOUSE / "default.db" / "shopping")).storage
 
     def shop() -> None:
         while not has_ended.wait(0.2):

@@ -42,6 +42,7 @@ WRITERS = {
     "storage/file_store/metadata/schema_store.py": {"schema", "schema of a view"},
     "storage/file_store/metadata/snapshot_files.py": {"snapshot", "kept snapshot"},
     "storage/file_store/metadata/snapshot_store.py": {"LATEST"},
+    "storage/file_store/metadata/tag.py": {"tag"},
     "storage/log_store/log_position.py": {"log position"},
 }
 """The modules that write whole files, with what they write."""
