@@ -14,12 +14,18 @@ from table_store.catalog.shown.history_procedures import HISTORY_PROCEDURES
 from table_store.catalog.shown.job_procedures import JOB_PROCEDURES
 from table_store.catalog.shown.procedure import Procedure
 from table_store.catalog.shown.procedure_context import ProcedureContext
+from table_store.catalog.shown.transfer_procedures import TRANSFER_PROCEDURES
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 PROCEDURE_NAMESPACE: Final = "sys"
 
 PROCEDURES: Final[Mapping[str, Procedure[ProcedureContext]]] = FrozenMap(
     (procedure.name, procedure)
-    for procedure in (*FILE_PROCEDURES, *HISTORY_PROCEDURES, *JOB_PROCEDURES)
+    for procedure in (
+        *FILE_PROCEDURES,
+        *HISTORY_PROCEDURES,
+        *JOB_PROCEDURES,
+        *TRANSFER_PROCEDURES,
+    )
 )
 """All of them by name."""

@@ -318,9 +318,10 @@ def _loaded(
     managed = lifecycle.load(own, timestamp_ms=timestamp_ms)
     file_io = lifecycle.warehouse.places.file_io_of(managed.location)
     table = open_logged(managed.location, file_io)
-    snapshot = table.snapshot(
-        version=None if version is None else version_number(version),
-        timestamp_ms=timestamp_ms,
+    snapshot = (
+        table.snapshot(timestamp_ms=timestamp_ms)
+        if version is None
+        else table.tags.version(version.strip())
     )
     travels = timestamp_us is not None or version is not None
     schema = supposed_schema(managed.location) or managed.schema

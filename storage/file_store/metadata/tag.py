@@ -122,6 +122,14 @@ class Tags:
                     return tag.snapshot
             raise
 
+    def version(self, text: str) -> Snapshot:
+        """Return the snapshot that a text names: by its id, or by a tag.
+
+        Raises:
+            SnapshotNotFoundError, NotFoundError: there is none.
+        """
+        return self.snapshot(int(text)) if text.isdecimal() else self.get(text).snapshot
+
     def _path(self, name: str) -> str:
         quoted = quote(name, safe="")
         if not _NAME.fullmatch(name) or len(quoted) > _NAME_BYTES_MAX:
