@@ -29,7 +29,7 @@ links: venv ## what type checkers see: one table_store/ tree of symbolic links
 	@mkdir -p build/typing/table_store
 	@find build/typing/table_store -maxdepth 1 -type l -delete
 	@ln -sfn $(addprefix $(CURDIR)/,$(wildcard table_store/*.py table_store/py.typed)) \
-		$(CURDIR)/catalog $(CURDIR)/conf $(CURDIR)/sql_ext $(CURDIR)/storage build/typing/table_store/
+		$(CURDIR)/catalog $(CURDIR)/client $(CURDIR)/conf $(CURDIR)/sql_ext $(CURDIR)/storage build/typing/table_store/
 
 jar: venv ## compile the bridge (only when its sources changed)
 	@$(BIN)/python catalog/bridge/bridge_jar.py

@@ -43,6 +43,21 @@ class RelationNotFoundError(NotFoundError):
         super().__init__(kind="table or view", name=name)
 
 
+class DuplicateImportedKeyError(TableStoreError):
+    """Rows that are imported under a primary key do not have different keys."""
+
+    condition = "TABLE_STORE_DUPLICATE_IMPORTED_KEY"
+    sql_state = "23505"
+
+    def __init__(self, *, table: str, columns: Sequence[str], rows: int) -> None:
+        self.columns = tuple(columns)
+        self.rows = rows
+        super().__init__(
+            f"{rows} rows have the same {', '.join(columns)} as another one, so these columns are "
+            f"no key; the table {table} was not made. Name another key, or none."
+        )
+
+
 class ProcedureNotFoundError(TableStoreError):
     """No procedure has the name that a CALL says."""
 

@@ -8,7 +8,7 @@ from typing import Final
 
 REPOSITORY: Final = Path(__file__).resolve().parents[1]
 PACKAGE: Final = "table_store"
-HOUSES: Final = ("sql_ext", "catalog", "storage")
+HOUSES: Final = ("client", "sql_ext", "catalog", "storage")
 
 
 def modules() -> Mapping[str, Path]:

@@ -27,6 +27,7 @@ from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.partition_values import stated_partition
 from table_store.catalog.planner.revision.revise import revise
 from table_store.catalog.planner.write.maintenance import compact_table
+from table_store.catalog.planner.write.transfer import export_table, import_table
 from table_store.catalog.shown.procedure import Procedure
 from table_store.catalog.shown.procedure_context import ProcedureContext
 from table_store.catalog.shown.procedures import PROCEDURE_NAMESPACE, PROCEDURES
@@ -81,6 +82,8 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
         compact=compact,
         await_jobs=lambda: int(session.bridge.Jobs.awaitAll()),
         flush=partial(flush, session, request.procedure.catalog),
+        import_table=partial(import_table, session, access),
+        export_table=partial(export_table, session, access),
         pin=partial(pin, session, access.warehouse),
         revise=partial(revise, session, request.procedure.catalog),
     )

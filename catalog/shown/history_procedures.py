@@ -16,7 +16,7 @@ from table_store.catalog.shown.procedure import (
 from table_store.catalog.shown.procedure_context import ProcedureContext
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.storage_settings import ExpireOptions, StorageSettings
-from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.errors import InvalidOptionError, NotFoundError
 from table_store.storage.kernel.types import INTEGER, LONG, STRING
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_settings import LogSystem, log_system
@@ -30,6 +30,7 @@ _ROLLBACK_RESULT: Final = pa.schema(
 _EXPIRE_RESULT: Final = pa.schema(
     [("deleted_snapshots_count", pa.int64()), ("deleted_data_files_count", pa.int64())]
 )
+_TAG_RESULT: Final = pa.schema([("tag", pa.string()), ("snapshot_id", pa.int64())])
 _RESET_RESULT: Final = pa.schema([("was_known", pa.bool_())])
 _RELAY_RESULT: Final = pa.schema([("snapshot_id", pa.int64()), ("foreign_records", pa.int64())])
 
@@ -96,6 +97,23 @@ def _or(asked: int | None, default: int) -> int:
     return default if asked is None else asked
 
 
+def _create_tag(context: ProcedureContext, arguments: Arguments) -> pa.Table:
+    table = context.open(context.table(arguments))
+    snapshot_id = arguments.optional_int("snapshot") or table.snapshot_store.latest_id()
+    if snapshot_id is None:
+        raise NotFoundError(kind="snapshot of table", name=arguments.text("table"))
+    tag = table.tags.create(arguments.text("tag"), snapshot_id, table.ids.unique())
+    return pa.table([[tag.name], [snapshot_id]], schema=_TAG_RESULT)
+
+
+def _delete_tag(context: ProcedureContext, arguments: Arguments) -> pa.Table:
+    tags = context.open(context.table(arguments)).tags
+    name = arguments.text("tag")
+    snapshot = tags.get(name).snapshot
+    tags.delete(name)
+    return pa.table([[name], [snapshot.id]], schema=_TAG_RESULT)
+
+
 def _reset_consumer(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     consumers = context.open(context.table(arguments)).consumers
     name, following = arguments.text("consumer_id"), arguments.optional_int("next_snapshot_id")
@@ -120,7 +138,29 @@ def _relay_log(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     return pa.table([[position.snapshot_id], [position.foreign_records]], schema=_RELAY_RESULT)
 
 
+_TAG_PARAMETER: Final = ProcedureParameter(
+    name="tag", type=STRING, is_required=True, description="Its name, which is no number."
+)
+
 HISTORY_PROCEDURES: Final = (
+    Procedure(
+        name="create_tag",
+        description="Gives a snapshot a name, and keeps it from expiring.",
+        parameters=(
+            TABLE_PARAMETER,
+            _TAG_PARAMETER,
+            optional_parameter("snapshot", LONG, "Its id. The latest by default."),
+        ),
+        result=_TAG_RESULT,
+        run=_create_tag,
+    ),
+    Procedure(
+        name="delete_tag",
+        description="Forgets the name of a snapshot, which may expire then.",
+        parameters=(TABLE_PARAMETER, _TAG_PARAMETER),
+        result=_TAG_RESULT,
+        run=_delete_tag,
+    ),
     Procedure(
         name="rollback",
         description="Makes a new snapshot with the rows of an older one; history is kept.",

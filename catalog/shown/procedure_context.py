@@ -9,6 +9,7 @@ from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from table_store.catalog.meta_service.revision import RevisionRequest
+from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.table_name import parse_table_name
 from table_store.catalog.shown.procedure import Arguments
 from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
@@ -27,6 +28,42 @@ class FlushedTable:
     table: str
     job: str | None
     barrier: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportSource:
+    """A table of another format, and the managed table that it becomes.
+
+    Attributes:
+        format: `parquet` or `delta`.
+        path: its folder.
+        identifier: of the new table.
+        primary_key: its key; empty for none.
+        partitioned_by: its partition columns; None: those of the source, as far as it says so.
+    """
+
+    format: str
+    path: str
+    identifier: Identifier
+    primary_key: tuple[str, ...]
+    partitioned_by: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportTarget:
+    """The format and the new folder of an export."""
+
+    format: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transferred:
+    """What was brought in or out; `files` counts those of an export."""
+
+    snapshot_id: int
+    rows: int
+    files: int
 
 
 Flush = Callable[[ManagedTable | None], Sequence[FlushedTable]]
@@ -84,6 +121,8 @@ class ProcedureContext:
         compact: does the work of `compact`, which may need a cluster.
         await_jobs: returns when no job of the program runs, with the number of jobs that did.
         flush: does the work of `flush`.
+        import_table: does the work of `import`.
+        export_table: does the work of `export`, for a version or tag; None is the latest.
         pin: lets the session read all tables that hang together with one, or all of the warehouse,
             at the last barrier at which all of these are valid, and returns its number.
         revise: does the work of `revise`.
@@ -96,6 +135,8 @@ class ProcedureContext:
     compact: Compact
     await_jobs: Callable[[], int]
     flush: Flush
+    import_table: Callable[[ImportSource], Transferred]
+    export_table: Callable[[ManagedTable, ExportTarget, str | None], Transferred]
     pin: Callable[[ManagedTable | None], int]
     revise: Revise
 

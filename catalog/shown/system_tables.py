@@ -163,6 +163,29 @@ def _consumer_rows(table: FileStoreTable, _: Snapshot | None) -> pa.Table:
     return pa.Table.from_pylist(found, schema=_CONSUMERS)
 
 
+_TAGS: Final = _schema(
+    ("tag_name", _TEXT),
+    ("snapshot_id", _LONG),
+    ("schema_id", _LONG),
+    ("commit_time", _TIME),
+    ("record_count", _LONG),
+)
+
+
+def _tag_rows(table: FileStoreTable, _: Snapshot | None) -> pa.Table:
+    found = [
+        {
+            "tag_name": tag.name,
+            "snapshot_id": tag.snapshot.id,
+            "schema_id": tag.snapshot.schema_id,
+            "commit_time": tag.snapshot.time_ms * 1000,
+            "record_count": tag.snapshot.total_record_count,
+        }
+        for tag in table.tags.all()
+    ]
+    return pa.Table.from_pylist(found, schema=_TAGS)
+
+
 _OPTIONS: Final = _schema(("key", _TEXT), ("value", _TEXT))
 
 
@@ -345,6 +368,7 @@ SYSTEM_TABLES: Final[Mapping[str, SystemTable]] = FrozenMap(
         SystemTable("snapshots", _SNAPSHOTS, _snapshot_rows),
         SystemTable("schemas", _SCHEMAS, _schema_rows),
         SystemTable("consumers", _CONSUMERS, _consumer_rows),
+        SystemTable("tags", _TAGS, _tag_rows),
         SystemTable("options", _OPTIONS, _option_rows),
         SystemTable("manifests", _MANIFESTS, _manifest_rows),
         SystemTable("files", _FILES, _file_rows),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 
@@ -35,6 +36,7 @@ from table_store.storage.file_store.metadata.live_files import LiveFiles, read_l
 from table_store.storage.file_store.metadata.manifest_file import PROCESS_CACHE, MetadataReader
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.metadata.tag import Tags
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.model.levels import Levels
 from table_store.storage.file_store.model.schema import TableSchema
@@ -111,6 +113,11 @@ class FileStoreTable:
         )
 
     @property
+    def tags(self) -> Tags:
+        """The names of snapshots."""
+        return Tags(self.file_io, self.path)
+
+    @property
     def metadata(self) -> MetadataReader:
         """Reads manifests, through the cache of this process."""
         return MetadataReader(file_io=self.file_io, table_path=self.path, cache=PROCESS_CACHE)
@@ -134,11 +141,13 @@ class FileStoreTable:
     ) -> Snapshot | None:
         """Return the snapshot of a version, or the one current at a time; else the latest.
 
+        An expired one is there as long as a tag keeps it.
+
         Raises:
             SnapshotNotFoundError: there is none; the error names those that exist.
         """
         if version is not None:
-            return self.snapshot_store.get(version)
+            return self.tags.snapshot(version)
         if timestamp_ms is not None:
             return self.snapshot_store.at_timestamp(timestamp_ms)
         return self.latest_snapshot()
@@ -280,19 +289,31 @@ class FileStoreTable:
         )
 
     def commit(
-        self, messages: Sequence[CommitMessage], *, track_changes: bool | None = None
+        self,
+        messages: Sequence[CommitMessage],
+        *,
+        track_changes: bool | None = None,
+        replaced_id: int | None = None,
     ) -> Committed | NoChange:
-        """Publish appended rows as one snapshot, under a user name of its own.
+        """Publish written rows as one snapshot, under a user name of its own.
 
         After an error the files stay, so that the same messages may be tried again.
-        `track_changes` says whether readers of changes shall see it; None: as the table's option.
+
+        Args:
+            messages: what writers returned.
+            track_changes: whether readers of changes shall see it; None: as the table's option.
+            replaced_id: the snapshot (0: none) whose whole content the rows replace; a later
+                commit of others is a conflict. None: the rows are added.
         """
-        schema = self.schema
+        schema, adds = self.schema, replaced_id is None
         return self.committer(schema).commit(
             messages,
-            kind=CommitKind.APPEND,
+            kind=CommitKind.APPEND if adds else CommitKind.OVERWRITE,
             commit_user=self.ids.unique(),
+            overwrite=None if adds else WHOLE_TABLE,
+            read_snapshot_id=replaced_id,
             track_changes=track_changes,
+            operation="WRITE" if adds else "OVERWRITE",
         )
 
     def upsert(self, rows: pa.Table) -> Committed | NoChange:
@@ -311,28 +332,19 @@ class FileStoreTable:
             writer.delete(rows)
             return self._committed(writer)
 
-    def _committed(self, writer: TableWriter) -> Committed | NoChange:
-        messages = writer.prepare_commit()
-        return commit_or_delete(writer.context, messages, lambda: self.commit(messages))
-
     def overwrite(self, rows: pa.Table) -> Committed | NoChange:
         """Replace the whole content by the rows."""
-        latest = self.latest_snapshot()
+        replaced_id = self.snapshot_store.latest_id() or 0
         with self.writer() as writer:
             writer.write(rows)
-            messages = writer.prepare_commit()
-        return commit_or_delete(
-            writer.context,
-            messages,
-            lambda: self.committer().commit(
-                messages,
-                kind=CommitKind.OVERWRITE,
-                commit_user=self.ids.unique(),
-                overwrite=WHOLE_TABLE,
-                read_snapshot_id=0 if latest is None else latest.id,
-                operation="OVERWRITE",
-            ),
-        )
+            return self._committed(writer, replaced_id)
+
+    def _committed(
+        self, writer: TableWriter, replaced_id: int | None = None
+    ) -> Committed | NoChange:
+        messages = writer.prepare_commit()
+        publish = partial(self.commit, messages, replaced_id=replaced_id)
+        return commit_or_delete(writer.context, messages, publish)
 
     def compaction_tasks(
         self, live: LiveFiles, schema: TableSchema, pick: Pick = pick_full_compaction

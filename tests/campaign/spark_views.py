@@ -160,7 +160,7 @@ def _tell_rows(truth: SparkSession, tables: ChangingTables) -> None:
 def _opened(session: SparkSession, namespace: str, name: str) -> FileStoreTable:
     root = str(session.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")
     warehouse = Warehouse(file_io_for(root), root, SystemClock(), RandomIds())
-    return open_table(TableLifecycle(warehouse).load(Identifier(namespace, name)).location)
+    return open_table(TableLifecycle(warehouse).load(Identifier(namespace, name)).location).storage
 
 
 def _bag(table: FileStoreTable) -> Counter[Row]:

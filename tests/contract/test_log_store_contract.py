@@ -14,7 +14,7 @@ from threading import Thread
 import pyarrow as pa
 import pytest
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, connect
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
 from table_store.storage.file_store.model.errors import ChangesNotAvailableError
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
@@ -105,7 +105,7 @@ def under_test(request: pytest.FixtureRequest, tmp_path: Path) -> LogUnderTest:
         broker: KafkaBroker = request.getfixturevalue("kafka_broker")
         descriptor = descriptor.option("log.kafka.bootstrap.servers", broker.bootstrap)
         descriptor = descriptor.option("log.changelog-mode", "all")
-    table = descriptor.create_in(str(tmp_path), f"contract{next(_names)}")
+    table = connect(str(tmp_path)).create(f"contract{next(_names)}", descriptor).storage
     clock = ManualClock()
     table = heard(replace(table, clock=clock))
     return LogUnderTest(table, clock, by_topic if request.param == "kafka" else by_kept_files)

@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_store import TableDescriptor, open_table
+from table_store import TableDescriptor, connect, open_table
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
 from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.table import FileStoreTable
@@ -64,7 +64,7 @@ def new_table(
     descriptor = descriptor.option("log.kafka.bootstrap.servers", brokers).option("bucket", "2")
     for key, value in options.items():
         descriptor = descriptor.option(key.replace("_", "."), value)
-    return descriptor.create_in(str(folder), f"t{os.getpid()}_{next(_names)}")
+    return connect(str(folder)).create(f"t{os.getpid()}_{next(_names)}", descriptor).storage
 
 
 def rows(*pairs: tuple[int, str]) -> pa.Table:
@@ -114,7 +114,7 @@ def test_the_driver_dies_at_any_step(
                 change(table)
         except Death:
             deaths += 1
-        survivor = open_table(table.path)
+        survivor = open_table(table.path).storage
         survivor.delete(rows((1, "b"), (3, "b")))
         check_replay(survivor)
     assert deaths > 3  # how often it waits for the end of a transaction differs
@@ -136,7 +136,7 @@ def test_the_driver_dies_while_it_tells_new_rows_alone(
                     table.append(rows((1, str(number)), (2, str(number)), (number, "x")))
             except Death:
                 pass
-        open_table(table.path).delete(rows((1, ""), (5, "")))
+        open_table(table.path).storage.delete(rows((1, ""), (5, "")))
         check_replay(table)
 
 
@@ -183,7 +183,7 @@ def test_a_real_process_is_killed_while_it_commits(
 _COMMIT_FOREVER = """
 import sys, pyarrow as pa
 from table_store import open_table
-table = open_table(sys.argv[1])
+table = open_table(sys.argv[1]).storage
 for number in range(10**6):
     ids = pa.array([1, 2, number % 5], pa.int64())
     table.append(pa.table({"id": ids, "v": ["a", "b", str(number)]}))

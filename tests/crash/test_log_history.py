@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, connect
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.model.scope import WHOLE_TABLE
 from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind
@@ -88,7 +88,7 @@ class Kind:
         descriptor = descriptor.option("log.consistency", self.consistency)
         descriptor = descriptor.option("log.changelog-mode", self.changelog)
         descriptor = descriptor.option("log.retention", "7 d")
-        return descriptor.create_in(str(folder), f"h{os.getpid()}_{next(_names)}")
+        return connect(str(folder)).create(f"h{os.getpid()}_{next(_names)}", descriptor).storage
 
 
 KINDS = [

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from kafka import KafkaProducer, TopicPartition
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, connect
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.kafka.kafka_log_store import KafkaLogStore
@@ -31,7 +31,7 @@ def new_table(folder: Path, brokers: str) -> FileStoreTable:
     descriptor = TableDescriptor.for_managed().column("id", "BIGINT").column("v", "STRING")
     descriptor = descriptor.primary_key("id").option("bucket", "2")
     descriptor = descriptor.option("log.kafka.bootstrap.servers", brokers)
-    return descriptor.create_in(str(folder), f"faults{os.getpid()}_{next(_names)}")
+    return connect(str(folder)).create(f"faults{os.getpid()}_{next(_names)}", descriptor).storage
 
 
 def rows(*pairs: tuple[int, str]) -> pa.Table:

@@ -61,6 +61,7 @@ from table_store.storage.file_store.metadata.pin import Pins
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_files import SnapshotFiles
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.metadata.tag import Tags
 from table_store.storage.file_store.model.errors import CommitStateUnknownError
 from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema, new_schema
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
@@ -204,6 +205,7 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
     positions.write(LogPosition(snapshot_id=3, foreign_records=1, offsets={0: 17, 1: 4}))
     with suppress(CommitStateUnknownError), Pins(table.file_io, table.path).pinned(snapshot, "x"):
         raise CommitStateUnknownError(table="", commit_user="", commit_identifier=0, reason="")
+    table.tags.create("é", 3, "y")
     _, (written,) = manifests_of(table.metadata, snapshot)
     view = replace(table.schema, id=1, query=QUERY)
     table.file_io.write_new(table.schema_store.path(1), view.to_bytes())
@@ -261,6 +263,11 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
         "pin": MetadataFile(
             path=f"{table.path}/pin/pin-x",
             read=lambda file_io: Pins(file_io, table.path).all(),
+            is_versioned=True,
+        ),
+        "tag": MetadataFile(
+            path=f"{table.path}/tag/tag-%C3%A9",
+            read=lambda file_io: Tags(file_io, table.path).all(),
             is_versioned=True,
         ),
         "manifest list": manifest(snapshot.delta_manifest_list, ContentKind.MANIFEST_LIST),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, connect
 from table_store.catalog.jobs.history import EpochRecord, add_to_history
 from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.jobs.ledger import Head, Ledger
@@ -41,7 +41,7 @@ class WrittenTopology:
         """The table of a name, made by the first call."""
         if name not in self.tables:
             definition = TableDescriptor.for_managed().column("n", "INT")
-            self.tables[name] = definition.create_in(self.warehouse.root, name)
+            self.tables[name] = connect(self.warehouse.root).create(name, definition).storage
         return self.tables[name]
 
     def write(self, name: str) -> int:

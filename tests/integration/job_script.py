@@ -57,7 +57,7 @@ class JobScript(ClosedAtExit):
         path = self.folder / "spark-warehouse" / "default.db" / table
         for _ in range(600):
             if (path / "snapshot").is_dir():
-                latest = open_table(str(path)).latest_snapshot()
+                latest = open_table(str(path)).storage.latest_snapshot()
                 if latest is not None and latest.id > after:
                     return latest.id
             assert self.process.poll() is None, self.errors

@@ -141,7 +141,7 @@ def test_groups_of_an_epoch_that_died_are_taken_back(
     spark.sql(f"CREATE MATERIALIZED VIEW v AS {QUERIES[query]}")
     for number in range(2):
         for path in groups(spark, "v"):
-            state: FileStoreTable = open_table(str(path))
+            state: FileStoreTable = open_table(str(path)).storage
             wrong = state.scan().to_arrow()
             for at, field in enumerate(wrong.schema):
                 if field.name[0] in "ncs":  # numbers of rows and of values, and sums
@@ -163,7 +163,7 @@ def test_groups_are_written_whatever_the_job_commits_to_them_meanwhile(
     change(spark, random.Random(5))
     spark.sql(f"CREATE MATERIALIZED VIEW v AS {QUERIES['grouped']}")
     (path,) = groups(spark, "v")
-    committer, stop = open_table(str(path)).committer(), Event()
+    committer, stop = open_table(str(path)).storage.committer(), Event()
 
     def commit_nothing() -> None:
         for number in count(round(time.time() * 1000) + 1_000_000):

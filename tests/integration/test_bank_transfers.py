@@ -61,7 +61,7 @@ def transactions(spark: SparkSession, request: pytest.FixtureRequest) -> FileSto
         "(id BIGINT, from_account INT, to_account INT, amount BIGINT, ts TIMESTAMP_NTZ)"
     )
     warehouse = str(spark.conf.get("spark.sql.warehouse.dir"))
-    return open_table(f"{warehouse}/{namespace}.db/transactions")
+    return open_table(f"{warehouse}/{namespace}.db/transactions").storage
 
 
 def balances_of(rows: pa.Table) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ def balances_of(rows: pa.Table) -> tuple[int, ...]:
 
 def versions(path: str) -> Iterator[tuple[list[Row], dict[int, int]]]:
     """Of each snapshot of a table by account: its changes, and the rows that follow from them."""
-    changes = open_table(path).changes().to_arrow().to_pylist()
+    changes = open_table(path).storage.changes().to_arrow().to_pylist()
     state: dict[int, int] = {}
     of_version = itemgetter("_commit_version")
     for _, group in groupby(sorted(changes, key=of_version), of_version):
@@ -90,7 +90,7 @@ def versions(path: str) -> Iterator[tuple[list[Row], dict[int, int]]]:
 
 
 def assert_total_is_inserted_once(path: str) -> None:
-    (only,) = open_table(path).changes().to_arrow().to_pylist()
+    (only,) = open_table(path).storage.changes().to_arrow().to_pylist()
     assert (only["total"], only["_change_type"]) == (0, "insert")
 
 

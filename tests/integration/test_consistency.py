@@ -62,7 +62,7 @@ def namespace(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[s
 
 
 def located(spark: SparkSession, namespace: str, table: str) -> FileStoreTable:
-    return open_table(f"{spark.conf.get('spark.sql.warehouse.dir')}/{namespace}.db/{table}")
+    return open_table(f"{spark.conf.get('spark.sql.warehouse.dir')}/{namespace}.db/{table}").storage
 
 
 @contextmanager
@@ -167,7 +167,7 @@ def test_a_barrier_that_is_set_answers_the_same_again(spark: SparkSession, names
         spark.sql("SELECT n FROM summed").createOrReplaceTempView("seen")
         assert spark.sql("SELECT * FROM seen").collect() == [Row(n=30)]
         assert spark.sql("SELECT * FROM copied").collect() == [Row(n=30)]
-        version = open_table(located(spark, namespace, "summed").path).latest_snapshot()
+        version = open_table(located(spark, namespace, "summed").path).storage.latest_snapshot()
         assert version is not None
         newest = f"SELECT * FROM summed VERSION AS OF {version.id}"
         assert spark.sql(newest).collect() == [Row(n=60)]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from table_store import TableDescriptor, open_table
+from table_store import TableDescriptor, connect, open_table
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.tables.lifecycle import TableLifecycle
@@ -59,7 +59,7 @@ def create(folder: Path, given: dict[str, str]) -> FileStoreTable:
     descriptor = TableDescriptor.for_managed().column("id", "BIGINT").primary_key("id")
     for key, value in given.items():
         descriptor = descriptor.option(f"log.kafka.{key}", value)
-    return descriptor.create_in(str(folder), f"s{next(_names)}")
+    return connect(str(folder)).create(f"s{next(_names)}", descriptor).storage
 
 
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
@@ -108,7 +108,7 @@ def test_rights_that_are_missing_leave_the_table_as_it_was(
     table.append(ROWS)
     options = {**table.schema.options, **{f"log.kafka.{k}": v for k, v in guest.items()}}
     assert table.schema_store.publish(replace(table.schema, id=1, options=options))
-    reopened = open_table(table.path)
+    reopened = open_table(table.path).storage
     with pytest.raises(LogRefusedError, match="Authorization"):
         reopened.append(ROWS)
     assert reopened.snapshot_store.latest_id() == 1
@@ -116,4 +116,4 @@ def test_rights_that_are_missing_leave_the_table_as_it_was(
     lifecycle = TableLifecycle(warehouse, all_listeners())
     with pytest.raises(LogRefusedError, match="delete topic"):
         lifecycle.drop(Identifier("default", Path(table.path).name))
-    assert open_table(table.path).snapshot_store.latest_id() == 1
+    assert open_table(table.path).storage.snapshot_store.latest_id() == 1

@@ -279,7 +279,7 @@ def warehouse(spark: SparkSession) -> Iterator[str]:
 
 def bag(path: str) -> Counter[tuple[object, ...]]:
     """The rows of a table; decimals as texts, floats too, which tells -0.0 from 0.0."""
-    rows = open_table(path).scan().to_arrow().to_pylist()
+    rows = open_table(path).storage.scan().to_arrow().to_pylist()
     return Counter(tuple(_shown(value) for value in row.values()) for row in rows)
 
 
@@ -334,6 +334,6 @@ def test_the_time_is_one_for_all_rows(spark: SparkSession, warehouse: str) -> No
         spark.sql(statement)
         (done,) = spark.sql("REFRESH MATERIALIZED VIEW m").collect()
         assert done.rule == "full"
-        rows = open_table(f"{warehouse}/m").scan().to_arrow()
+        rows = open_table(f"{warehouse}/m").storage.scan().to_arrow()
         assert rows.num_rows == spark.table("a").count()
         assert len(set(rows["at"].to_pylist())) == 1

@@ -40,7 +40,7 @@ def test_a_long_query_has_a_lease(spark: SparkSession) -> None:
     """Without one it fails, else this proved nothing."""
     has_lease = spark.conf.get("spark.tablestore.read.lease.after") == "200ms"
     spark.sql("CREATE TABLE t (id INT)")
-    table = open_table(f"{spark.conf.get('spark.sql.warehouse.dir')}/default.db/t")
+    table = open_table(f"{spark.conf.get('spark.sql.warehouse.dir')}/default.db/t").storage
     for number in range(FILES):
         spark.sql(f"INSERT INTO t VALUES ({number})")
     assert spark.sql("SELECT sum(id) FROM t").collect()[0][0] == TOTAL

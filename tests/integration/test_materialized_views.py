@@ -133,7 +133,10 @@ def test_views_are_their_queries(spark: SparkSession) -> None:
     known, tables = {}, {}
     for view, query in QUERIES.items():
         spark.sql(f"CREATE MATERIALIZED VIEW {view} AS {query}")
-        known[view], tables[view] = rows(spark.table(view)), open_table(path_of(spark, view))
+        known[view], tables[view] = (
+            rows(spark.table(view)),
+            open_table(path_of(spark, view)).storage,
+        )
         assert known[view] == rows(spark.sql(query)), view
     for epoch in range(2):
         for _ in range(3):
@@ -199,7 +202,7 @@ def test_it_is_a_table_for_every_reader(spark: SparkSession) -> None:
     assert rows(spark.table("per_item")) == rows(
         spark.sql("SELECT 'bolt' item, 3L n UNION SELECT 'nut', 5")
     )
-    assert open_table(path_of(spark, "per_item")).scan().to_arrow().num_rows == 2
+    assert open_table(path_of(spark, "per_item")).storage.scan().to_arrow().num_rows == 2
     assert (
         spark.sql("SELECT n FROM per_item VERSION AS OF 1 WHERE item = 'nut'").collect()[0].n == 4
     )
@@ -417,7 +420,7 @@ def test_all_views_of_a_refresh_are_at_one_barrier(spark: SparkSession) -> None:
         "CREATE MATERIALIZED VIEW high AS "
         "SELECT low.v - r.v AS off, r.n FROM low, (SELECT sum(v) AS v, count(*) AS n FROM root) r"
     )
-    root = open_table(path_of(spark, "root"))
+    root = open_table(path_of(spark, "root")).storage
     stop = Event()
 
     def insert() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from table_store import TableDescriptor, open_table
+from table_store import TableDescriptor, connect, open_table
 from table_store.storage.file_store.table import FileStoreTable
 from tests.integration.catalog_conf import SMALL, arguments
 from tests.integration.spark_server import SparkServer, free_port
@@ -52,7 +52,7 @@ class Project:
         (folder / "spark-pipeline.yml").write_text(PROJECT.format(storage=storage))
         sold = TableDescriptor.for_managed().column("item", "STRING").column("pieces", "INT")
         warehouse = str(folder / "spark-warehouse")
-        self._sold = sold.column("price", "INT").create_in(warehouse, "sold")
+        self._sold = connect(warehouse).create("sold", sold.column("price", "INT")).storage
 
     def sell(self, *rows: tuple[str, int, int]) -> None:
         """Append rows of item, pieces and price."""
@@ -75,7 +75,7 @@ class Project:
 
     def table(self, name: str) -> FileStoreTable:
         """A table of the project."""
-        return open_table(str(self._folder / "spark-warehouse" / "default.db" / name))
+        return open_table(str(self._folder / "spark-warehouse" / "default.db" / name)).storage
 
     def rows(self, name: str) -> Counter[tuple[object, ...]]:
         """Its rows."""

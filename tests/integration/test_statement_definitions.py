@@ -259,7 +259,7 @@ REFUSED = [
     ("SELECT * FROM bad /*+ OPTIONS('bucket' = '2') */", "[TABLE_STORE_INVALID_OPTION]"),
     ("SELECT * FROM bad /*+ OPTIONS('k') */", "[TABLE_STORE_SYNTAX_ERROR]"),
     ("SELECT * FROM bad VERSION AS OF 99", "[TABLE_STORE_SNAPSHOT_NOT_FOUND]"),
-    ("SELECT * FROM bad VERSION AS OF 'x'", "[TABLE_STORE_INVALID_OPTION]"),
+    ("SELECT * FROM bad VERSION AS OF 'x'", "[TABLE_STORE_NOT_FOUND]"),
     ("CALL sys.nope('bad')", "[TABLE_STORE_PROCEDURE_NOT_FOUND]"),
     ("CALL sys.compact('nowhere')", "[TABLE_STORE_NOT_FOUND]"),
     ("CALL sys.compact(tabel => 'bad')", "[UNRECOGNIZED_PARAMETER_NAME]"),

@@ -277,7 +277,7 @@ def make_chain(spark: SparkSession, name: str, interval: str) -> dict[str, str]:
 
 def table_at(spark: SparkSession, name: str) -> FileStoreTable:
     rows = spark.sql(f"DESCRIBE EXTENDED {name}").collect()
-    return open_table(next(row[1] for row in rows if row[0] == "Location"))
+    return open_table(next(row[1] for row in rows if row[0] == "Location")).storage
 
 
 def test_jobs_that_read_one_another_are_at_one_barrier(spark: SparkSession) -> None:

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from table_store import TableDescriptor, open_table
+from table_store import TableDescriptor, connect, open_table
 
 _TYPES: Final = {
     pa.int64(): "BIGINT",
@@ -43,13 +43,13 @@ class TwinTables:
             descriptor = descriptor.column(field.name, spelled)
         if key:
             descriptor = descriptor.primary_key(*key)
-        descriptor.create_in(self._warehouse, name)
+        connect(self._warehouse).create(name, descriptor)
         self.duck.execute(f"CREATE TABLE {name} AS FROM rows LIMIT 0")
         self.insert(name, rows)
 
     def insert(self, name: str, rows: pa.Table) -> None:
         """Insert rows, without a key that is there."""
-        stored = open_table(self._path(name))
+        stored = open_table(self._path(name)).storage
         if stored.schema.primary_key:
             stored.upsert(rows)
         else:
@@ -63,7 +63,7 @@ class TwinTables:
 
     def assert_view_is(self, view: str, query: str) -> None:
         """Fail unless a view has the rows that DuckDB's query gives."""
-        found = open_table(self._path(view)).scan().to_arrow().to_pylist()
+        found = open_table(self._path(view)).storage.scan().to_arrow().to_pylist()
         ours = _numbers([tuple(row.values()) for row in found])
         theirs = _numbers(self.duck.execute(query).fetchall())
         if Counter(ours) == Counter(theirs):

@@ -27,7 +27,10 @@ def test_a_uri_names_the_same_files(tmp_path: Path) -> None:
     """Also those whose names have what is escaped in a URI."""
     path = str(tmp_path / "a b%20")
     FileStoreTable.create(path, new_schema(fields=[Field(id=0, name="a", type=LONG)], time_ms=0))
-    by_path, by_uri = table_store.open_table(path), table_store.open_table(Path(path).as_uri())
+    by_path, by_uri = (
+        table_store.open_table(path).storage,
+        table_store.open_table(Path(path).as_uri()).storage,
+    )
     assert by_uri.path == by_path.path
     by_uri.consumers.note("a:b%20c", 1)
     assert [one.id for one in by_path.consumers.all()] == ["a:b%20c"]

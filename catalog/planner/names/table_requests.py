@@ -319,9 +319,15 @@ def _loaded(
     managed = lifecycle.load(own, timestamp_ms=timestamp_ms)
     file_io = lifecycle.warehouse.places.file_io_of(managed.location)
     table = open_logged(managed.location, file_io)
-    number = None if version is None else version_number(version)
     is_external = connector_of(managed.schema) is not None
-    snapshot = None if is_external else table.snapshot(version=number, timestamp_ms=timestamp_ms)
+    number, snapshot = None, None
+    if is_external:
+        # Of rows that come from elsewhere it says how many are out.
+        number = None if version is None else version_number(version)
+    elif version is None:
+        snapshot = table.snapshot(timestamp_ms=timestamp_ms)
+    else:
+        snapshot = table.tags.version(version.strip())
     travels = timestamp_us is not None or version is not None
     schema = supposed_schema(managed.location) or managed.schema
     if snapshot is not None and travels:

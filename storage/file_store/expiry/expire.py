@@ -32,6 +32,7 @@ from table_store.storage.file_store.metadata.manifest_file import (
 from table_store.storage.file_store.metadata.pin import Pins
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.metadata.tag import Tags
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.partition_path import data_file_path
 from table_store.storage.file_store.model.schema import TableSchema
@@ -104,6 +105,7 @@ class SnapshotExpiry:
         self._schemas = schema_store
         self._snapshots = SnapshotStore(file_io, table_path)
         self._pins = Pins(file_io, table_path)
+        self._tags = Tags(file_io, table_path)
         self._reader = MetadataReader(file_io=file_io, table_path=table_path, cache=cache)
 
     def expire(
@@ -136,7 +138,8 @@ class SnapshotExpiry:
         metadata = self._unneeded_metadata(expired, retained)
 
         self._snapshots.expire_before(first)
-        pinned = self._pins.all()
+        # Pins are read before tags: a tag is written while its snapshot is pinned.
+        pinned = [*self._pins.all(), *(tag.snapshot for tag in self._tags.all())]
         gone = self._not_pinned(self._not_needed(gone, retained, schema), pinned, schema)
         metadata -= self._metadata_of([*pinned, *self._since_rollback(retained)])
         files = {

@@ -27,6 +27,7 @@ from table_store.storage.file_store.metadata.pin import PIN_FOLDER, Pins
 from table_store.storage.file_store.metadata.retention_floor import FLOOR_FOLDER
 from table_store.storage.file_store.metadata.schema_store import SCHEMA_FOLDER, SchemaStore
 from table_store.storage.file_store.metadata.snapshot_store import SNAPSHOT_FOLDER, SnapshotStore
+from table_store.storage.file_store.metadata.tag import TAG_FOLDER, Tags
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.kernel.errors import MissingFileError
@@ -41,6 +42,7 @@ _METADATA_FOLDERS: Final = frozenset(
         FLOOR_FOLDER,
         CONSUMER_FOLDER,
         LOG_FOLDER,
+        TAG_FOLDER,
     }
 )
 
@@ -112,10 +114,11 @@ def _holds_data(folder_name: str) -> bool:
 def _needed_names(
     file_io: FileIO, table_path: str, schema_store: SchemaStore, *, since_ms: int
 ) -> set[str]:
-    """Return the names of all files that any snapshot, or any pin from `since_ms` on, refers to.
+    """Return the names of all files that any snapshot, tag, or pin from `since_ms` on refers to.
 
-    Snapshots are read, then pins, then snapshots that came meanwhile: a rollback to a snapshot
-    that expired meanwhile has either pinned it or published its own. Everything is read from
+    Snapshots are read, then pins, then tags, then snapshots that came meanwhile: a rollback to a
+    snapshot that expired meanwhile has either pinned it or published its own, and a tag is written
+    while its snapshot is pinned. Everything is read from
     storage and not from the cache of the process, so that a missing manifest stops the removal.
     """
     reader = MetadataReader(file_io=file_io, table_path=table_path, cache=ManifestCache())
@@ -128,6 +131,8 @@ def _needed_names(
         for pinned in Pins(file_io, table_path).all(since_ms=since_ms):
             with suppress(MissingFileError):  # it had expired before it was pinned
                 needed |= _names_of(reader, [pinned], schema)
+        for tag in Tags(file_io, table_path).all():
+            needed |= _names_of(reader, [tag.snapshot], schema)
         if store.latest_id() == (snapshots[0].id if snapshots else None):
             return needed
 

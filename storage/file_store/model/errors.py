@@ -122,6 +122,20 @@ class SnapshotNotFoundError(TableStoreError):
         super().__init__(f"Table {table!r} has no snapshot {asked}. {known}")
 
 
+class InvalidTagError(TableStoreError):
+    """A tag cannot have this name."""
+
+    condition = "TABLE_STORE_INVALID_TAG"
+    sql_state = "42602"
+
+    def __init__(self, *, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"A tag cannot be called {name!r}: use a short text without control characters that "
+            "is no number, which would be that of a snapshot."
+        )
+
+
 class ChangesNotAvailableError(TableStoreError):
     """Changes were asked for that the table's history does not reach.
 

@@ -50,7 +50,7 @@ class Epochs:
                 f"CREATE MATERIALIZED VIEW {name} WITH ('snapshot.num-retained.max' = '{_KEPT}') "
                 f"AS {query}"
             )
-        table = open_table(self.bench.location("table_store.epochs.transactions"))
+        table = open_table(self.bench.location("table_store.epochs.transactions")).storage
         folder = Path(self.bench.location("table_store.epochs.transactions")).parent
         slices: list[dict[str, float]] = []
         for first in range(0, self.epochs, _SLICE):

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from kafka import KafkaConsumer, TopicPartition
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, connect
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_listener import LogListener
@@ -75,7 +75,11 @@ class KafkaRates:
         descriptor = descriptor.column("note", "STRING").column("price", "DOUBLE")
         descriptor = descriptor.primary_key("id").option("bucket", str(_PARTITIONS))
         descriptor = descriptor.option("log.kafka.bootstrap.servers", self.brokers)
-        table = descriptor.create_in(str(self.bench.folder / "rates"), f"{name}_{os.getpid()}")
+        table = (
+            connect(str(self.bench.folder / "rates"))
+            .create(f"{name}_{os.getpid()}", descriptor)
+            .storage
+        )
         # Committed, and not yet told.
         FileStoreTable(table.file_io, table.path, listener=NO_LISTENER).append(_rows(count))
         return table

@@ -36,7 +36,7 @@ class PythonLookups:
         work = f"point lookup from plain Python, {stage}"
         measured = self.bench.measured
         measured.limit(work, "the same from the sorted files by pyarrow.dataset")
-        table = table_store.open_table(self.bench.location(self.table))
+        table = table_store.open_table(self.bench.location(self.table)).storage
         files = ds.dataset(self.plain, schema=table.scan().arrow_schema, format="parquet")
 
         def ours(key: int) -> pa.Table:

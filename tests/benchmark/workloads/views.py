@@ -175,7 +175,7 @@ class Views:
         self.bench.spark.sql(statement).collect()
 
     def _stored(self, table: str) -> FileStoreTable:
-        return open_table(self.bench.location(table))
+        return open_table(self.bench.location(table)).storage
 
 
 def _columns(rows: pa.Table) -> str:

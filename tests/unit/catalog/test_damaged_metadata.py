@@ -35,6 +35,7 @@ WRITERS = {
         "name of a foreign table",
     },
     "catalog/names/namespace_store.py": {"namespace"},
+    "catalog/planner/write/transfer.py": set(),  # the manifest of an export, for others to read
     "catalog/tables/stream_writer_claim.py": {"streaming writer"},
     "catalog/tables/temporary_tables.py": {"session"},
     "storage/file_store/metadata/consumer.py": {"consumer"},
@@ -44,6 +45,7 @@ WRITERS = {
     "storage/file_store/metadata/schema_store.py": {"schema", "schema of a view"},
     "storage/file_store/metadata/snapshot_files.py": {"snapshot", "kept snapshot"},
     "storage/file_store/metadata/snapshot_store.py": {"LATEST"},
+    "storage/file_store/metadata/tag.py": {"tag"},
     "storage/log_store/log_position.py": {"log position"},
 }
 """The modules that write whole files, with what they write."""

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 
 import table_store
+from table_store import TableDescriptor, connect
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     InvalidSchemaError,
     UnknownOptionError,
 )
 from table_store.storage.kernel.types import parse_type
-from table_store.table_descriptor import TableDescriptor
 
 ORDERS = (
     TableDescriptor.for_managed()
@@ -35,7 +35,7 @@ def test_front_door() -> None:
 
 
 def test_creates_a_table_without_spark(tmp_path: Path) -> None:
-    table = ORDERS.create_in(str(tmp_path), "orders")
+    table = connect(str(tmp_path)).create("orders", ORDERS).storage
     schema = table.schema
     assert [f.name for f in schema.fields] == ["day", "id", "amount"]
     assert [f.type.sql_name() for f in schema.fields] == ["DATE", "BIGINT", "DECIMAL(10,2)"]
@@ -53,7 +53,7 @@ def test_creates_a_table_without_spark(tmp_path: Path) -> None:
     table.append(rows)
     assert table.scan().to_arrow()["amount"].to_pylist() == [2]
     with pytest.raises(AlreadyExistsError):
-        ORDERS.create_in(str(tmp_path), "default.orders")
+        connect(str(tmp_path)).create("default.orders", ORDERS)
 
 
 def test_sql() -> None:
@@ -96,7 +96,7 @@ def test_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidSchemaError, match="nonsense"):
         base.column("b", "nonsense")
     with pytest.raises(UnknownOptionError, match="bucket"):
-        base.option("bukket", "1").create_in(str(tmp_path), "t")
+        connect(str(tmp_path)).create("t", base.option("bukket", "1"))
     with pytest.raises(InvalidSchemaError, match="missing"):
-        base.primary_key("missing").create_in(str(tmp_path), "t")
+        connect(str(tmp_path)).create("t", base.primary_key("missing"))
     assert not (tmp_path / "default.db" / "t").exists()

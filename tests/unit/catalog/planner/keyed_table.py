@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, connect
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.table import FileStoreTable
 
@@ -15,7 +15,7 @@ from table_store.storage.file_store.table import FileStoreTable
 def keyed_table(folder: Path, *, commits: int) -> FileStoreTable:
     """A table in which each of the commits has written the keys 1 and 2."""
     descriptor = TableDescriptor.for_managed().column("id", "BIGINT").primary_key("id")
-    created = descriptor.create_in(str(folder), "t")
+    created = connect(str(folder)).create("t", descriptor).storage
     for _ in range(commits):
         created.append(pa.table({"id": [1, 2]}))
     return created

@@ -17,7 +17,7 @@ from table_store.catalog.names.table_name import parse_table_name
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.shown.file_procedures import ORPHAN_AGE_MIN_MS
 from table_store.catalog.shown.procedure import MissingArgumentError
-from table_store.catalog.shown.procedure_context import ProcedureContext
+from table_store.catalog.shown.procedure_context import ProcedureContext, Transferred
 from table_store.catalog.shown.procedures import PROCEDURES
 from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
@@ -44,6 +44,8 @@ class Session:
             compact=self._compact,
             await_jobs=lambda: 0,
             flush=lambda _: [],
+            import_table=lambda _: Transferred(snapshot_id=1, rows=2, files=0),
+            export_table=lambda *_: Transferred(snapshot_id=1, rows=2, files=3),
             pin=lambda _: 0,
             revise=lambda _table, _request, is_dry: [],
         )
@@ -200,7 +202,7 @@ def test_declarations() -> None:
         for first in procedure.parameters[:1]:
             is_of_all = procedure.name in ("flush", "pin", "refresh_history")
             found = (first.name, first.is_required, first.default)
-            name = "job" if procedure.name == "forget_job" else "table"
+            name = {"forget_job": "job", "import": "format"}.get(procedure.name, "table")
             assert found == (name, not is_of_all, "NULL" if is_of_all else None)
         for parameter in procedure.parameters:
             assert parameter.description.endswith(".")
@@ -228,3 +230,28 @@ def test_table_names(text: str, expected: Identifier) -> None:
 def test_bad_table_names(text: str) -> None:
     with pytest.raises(InvalidIdentifierError):
         parse_table_name(text, catalog="cat", namespace="here")
+
+
+def test_tags(session: Session) -> None:
+    table = table_with_commits(session, 0)
+    with pytest.raises(NotFoundError):
+        session.call("create_tag", table="t", tag="a")
+    table.append(pa.table({"a": pa.array([1], pa.int32())}))
+    table.append(pa.table({"a": pa.array([2], pa.int32())}))
+    assert session.call("create_tag", table="t", tag="a") == [{"tag": "a", "snapshot_id": 2}]
+    assert session.call("create_tag", table="t", tag="b", snapshot="1") == [
+        {"tag": "b", "snapshot_id": 1}
+    ]
+    assert session.call("delete_tag", table="t", tag="a") == [{"tag": "a", "snapshot_id": 2}]
+    assert [tag.name for tag in table.tags.all()] == ["b"]
+
+
+def test_what_a_transfer_is_told(session: Session) -> None:
+    source = {"format": "Delta", "path": "/p", "table": "ns.n", "primary_key": "a, b"}
+    assert session.call("import", **source) == [{"table": "`ns`.`n`", "snapshot_id": 1, "rows": 2}]
+    with pytest.raises(InvalidOptionError, match="parquet, delta"):
+        session.call("import", **{**source, "format": "paimon"})
+    table_with_commits(session, 0)
+    assert session.call("export", table="t", format="parquet", path="/q") == [
+        {"path": "/q", "snapshot_id": 1, "files": 3, "rows": 2}
+    ]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, connect
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.expiry.orphan_files import find_orphan_files
 from table_store.storage.file_store.model.errors import ChangesNotAvailableError
@@ -36,7 +36,7 @@ def new_table(folder: Path, clock: ManualClock, **options: str) -> FileStoreTabl
     descriptor = TableDescriptor.for_managed().column("id", "BIGINT").primary_key("id")
     for key, value in options.items():
         descriptor = descriptor.option(key.replace("_", "."), value)
-    return with_clock(descriptor.create_in(str(folder), "t"), clock)
+    return with_clock(connect(str(folder)).create("t", descriptor).storage, clock)
 
 
 def with_clock(table: FileStoreTable, clock: ManualClock) -> FileStoreTable:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, connect
 from table_store.catalog.planner.names.opened_table import OpenedTable
 from table_store.catalog.planner.write.maintenance import compact_after_write
 from table_store.storage.file_io.local_file_io import LocalFileIO
@@ -45,7 +45,11 @@ def test_any_failing_operation(table: FileStoreTable, caplog: pytest.LogCaptureF
 
 @pytest.mark.parametrize("deletes", [False, True])
 def test_a_table_without_key_is_compacted_after_deletes(tmp_path: Path, *, deletes: bool) -> None:
-    table = TableDescriptor.for_managed().column("id", "BIGINT").create_in(str(tmp_path), "t")
+    table = (
+        connect(str(tmp_path))
+        .create("t", TableDescriptor.for_managed().column("id", "BIGINT"))
+        .storage
+    )
     for number in range(6):
         table.append(pa.table({"id": [number]}))
     with table.writer() as writer:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, connect
 from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.metadata.watermark import delay_us
 from table_store.storage.file_store.model.scope import WHOLE_TABLE
@@ -63,7 +63,7 @@ def new_table(
     )
     if keyed:
         descriptor = descriptor.primary_key("p", "id")
-    return descriptor.create_in(str(folder), "t")
+    return connect(str(folder)).create("t", descriptor).storage
 
 
 def rows(*seconds: int | None, partition: str = "a") -> pa.Table:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from table_store import TableDescriptor
+from table_store import TableDescriptor, connect
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.expiry.orphan_files import find_orphan_files
 from table_store.storage.file_store.model.data_file import CommitMessage
@@ -43,7 +43,7 @@ class InterferingIds(RandomIds):
 @pytest.fixture
 def table(tmp_path: Path) -> FileStoreTable:
     descriptor = TableDescriptor.for_managed().column("id", "BIGINT").column("v", "BIGINT")
-    created = descriptor.primary_key("id").create_in(str(tmp_path), "t")
+    created = connect(str(tmp_path)).create("t", descriptor.primary_key("id")).storage
     for _ in range(2):
         created.append(ROWS)
     return created

@@ -1,54 +1,21 @@
-"""Describes a new table in Python, which is then created by Spark or without it."""
+"""Describes a new table in Python, which is then created by Spark or in a `Warehouse`."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from table_store.catalog.definition.declared_type import declared_sql
 from table_store.catalog.definition.sql_literal import string_literal
 from table_store.catalog.definition.table_definition import TableDefinition
-from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier, quoted, quoted_parts
-from table_store.catalog.names.table_place import plain_path
-from table_store.catalog.names.warehouse import Warehouse
-from table_store.catalog.tables.lifecycle import TableLifecycle
-from table_store.catalog.tables.log_topic import all_listeners
-from table_store.storage.file_io.resolve import file_io_for
+from table_store.catalog.names.identifier import quoted, quoted_parts
+from table_store.client.column_type import column_type
 from table_store.storage.file_store.model.schema import Field
-from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.clock import SystemClock
-from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.kernel.ids import RandomIds
-from table_store.storage.kernel.types import DataType, parse_type
-from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.kernel.types import DataType
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_JSON_NAMES: Final = {
-    "BOOLEAN": "boolean",
-    "TINYINT": "byte",
-    "BYTE": "byte",
-    "SMALLINT": "short",
-    "SHORT": "short",
-    "INT": "integer",
-    "INTEGER": "integer",
-    "BIGINT": "long",
-    "LONG": "long",
-    "FLOAT": "float",
-    "REAL": "float",
-    "DOUBLE": "double",
-    "STRING": "string",
-    "BINARY": "binary",
-    "DATE": "date",
-    "TIMESTAMP": "timestamp",
-    "TIMESTAMP_LTZ": "timestamp",
-    "TIMESTAMP_NTZ": "timestamp_ntz",
-    "VARIANT": "variant",
-    "DECIMAL": "decimal(10,0)",
-}
-_DECIMAL: Final = re.compile(r"(?:DECIMAL|DEC|NUMERIC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +56,8 @@ class TableDescriptor:
 
         Args:
             name: of the column.
-            data_type: SQL's name of a type without parts (`BIGINT`, `DECIMAL(10,2)`), or any
-                type of `table_store.storage.kernel.types`.
+            data_type: SQL's name of a type without parts (`BIGINT`, `DECIMAL(10,2)`,
+                `VARCHAR(20)`), or any type of `table_store.storage.kernel.types`.
             nullable: whether NULL may be stored; a key column never holds NULL.
             comment: for people.
             default: SQL text of a literal that an INSERT stores if it leaves the column out.
@@ -102,10 +69,11 @@ class TableDescriptor:
             Field(
                 id=len(self.definition.columns),
                 name=name,
-                type=_data_type(name, data_type),
+                type=(typed := column_type(name, data_type)).type,
                 nullable=nullable,
                 comment=comment,
                 default=default,
+                metadata=typed.metadata,
             )
         )
 
@@ -121,9 +89,10 @@ class TableDescriptor:
             Field(
                 id=len(self.definition.columns),
                 name=name,
-                type=_data_type(name, data_type),
+                type=(typed := column_type(name, data_type)).type,
                 comment=comment,
                 generated=expression,
+                metadata=typed.metadata,
             )
         )
 
@@ -183,23 +152,6 @@ class TableDescriptor:
         """
         session.sql(self.to_sql(name))
 
-    def create_in(self, warehouse: str, name: str) -> FileStoreTable:
-        """Create the table in the warehouse at this path, without Spark; `name` is `[db.]table`.
-
-        Raises:
-            AlreadyExistsError: the name is taken.
-            NamespaceNotFoundError: there is no such namespace.
-            InvalidSchemaError, UnknownOptionError, InvalidOptionError: the description is wrong.
-            InvalidIdentifierError: the name is not allowed.
-        """
-        namespace, _, table = name.rpartition(".")
-        root = plain_path(warehouse)
-        lifecycle = TableLifecycle(
-            Warehouse(file_io_for(root), root, SystemClock(), RandomIds()), all_listeners()
-        )
-        identifier = Identifier(namespace or DEFAULT_NAMESPACE, table)
-        return open_logged(lifecycle.create(identifier, self.definition).location)
-
     def _with(self, definition: TableDefinition) -> TableDescriptor:
         return TableDescriptor(definition)
 
@@ -207,23 +159,8 @@ class TableDescriptor:
         return self._with(replace(self.definition, columns=(*self.definition.columns, field)))
 
 
-def _data_type(column: str, given: str | DataType) -> DataType:
-    if isinstance(given, DataType):
-        return given
-    name = given.strip().upper()
-    decimal = _DECIMAL.fullmatch(name)
-    if decimal is not None:
-        return parse_type(f"decimal({decimal[1]},{decimal[2] or 0})")
-    if name not in _JSON_NAMES:
-        raise InvalidSchemaError(
-            reason=f"column {column!r}: {given!r} is no type that can be named here; give a type "
-            "of table_store.storage.kernel.types for one with parts"
-        )
-    return parse_type(_JSON_NAMES[name])
-
-
 def _column_sql(field: Field) -> str:
-    words = [quoted(field.name), field.type.sql_name()]
+    words = [quoted(field.name), declared_sql(field)]
     if field.generated is not None:
         words.append(f"GENERATED ALWAYS AS ({field.generated})")
     if not field.nullable:

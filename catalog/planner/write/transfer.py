@@ -1,0 +1,144 @@
+"""Brings rows of other formats into managed tables and out of them, by Spark's own readers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame
+
+from table_store.catalog.definition.table_definition import TableDefinition, columns_from_spark
+from table_store.catalog.errors import DuplicateImportedKeyError
+from table_store.catalog.names.identifier import Identifier, quoted_parts
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.shown.procedure_context import ExportTarget, ImportSource, Transferred
+from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.storage.file_io.file_io import FileIO, FileStatus
+from table_store.storage.file_io.path import join_path
+from table_store.storage.file_io.resolve import file_io_for, named_path
+from table_store.storage.kernel.checked_json import to_checked_json
+from table_store.storage.log_store.logged_table import open_logged
+
+EXPORT_MANIFEST: Final = "_MANIFEST.json"
+_MANIFEST_VERSION: Final = 2
+_KEPT_METADATA: Final = frozenset({"comment"})
+
+
+def import_table(
+    session: PlannerSession, access: CatalogAccess, source: ImportSource
+) -> Transferred:
+    """Make a table with the rows of `source`; it appears when all rows are there, or not at all.
+
+    Raises:
+        AlreadyExistsError: the table exists.
+        InvalidSchemaError, UnsupportedTypeError: a column cannot be stored, or be the key.
+        DuplicateImportedKeyError: two rows have the same key.
+    """
+    session.spark.sparkContext.setJobDescription(f"sys.import {source.format} {source.path}")
+    frame = session.spark.read.format(source.format).load(source.path)
+    definition = TableDefinition(
+        columns=columns_from_spark(_plain_schema(frame)),
+        primary_key=source.primary_key,
+        partition_keys=_partition_keys(session, source),
+    )
+    lifecycle = access.lifecycle
+    managed = lifecycle.create(
+        source.identifier, definition, settings=session.confs("table-storage.")
+    )
+    try:
+        frame.writeTo(_full_name(access, managed.identifier)).append()
+        done = _imported(access, managed)
+        if source.primary_key and done.rows < (count := frame.count()):
+            raise DuplicateImportedKeyError(
+                table=str(source.identifier), columns=source.primary_key, rows=count - done.rows
+            )
+    except BaseException:  # whatever it is, nobody shall find half of the rows
+        lifecycle.drop(source.identifier)
+        raise
+    return done
+
+
+def export_table(
+    session: PlannerSession,
+    access: CatalogAccess,
+    managed: ManagedTable,
+    target: ExportTarget,
+    version: str | None,
+) -> Transferred:
+    """Write one version of a table into a folder that does not exist yet.
+
+    A file `_MANIFEST.json` is written last; it says what was exported and which files have it.
+    """
+    table = open_logged(managed.location, access.warehouse.places.file_io_of(managed.location))
+    snapshot = table.tags.version(version) if version is not None else table.latest_snapshot()
+    reader = session.spark.read
+    if snapshot is not None:
+        reader = reader.option("versionAsOf", str(snapshot.id))
+    frame = reader.table(_full_name(access, managed.identifier))
+    schema = managed.schema if snapshot is None else table.schema_store.get(snapshot.schema_id)
+    session.spark.sparkContext.setJobDescription(f"sys.export {target.format} {target.path}")
+    writer = frame.write.format(target.format).mode("error")
+    writer.partitionBy(*schema.partition_keys).save(target.path)
+    path = named_path(target.path)
+    file_io = file_io_for(path)
+    files = sorted(_files_below(file_io, path), key=lambda status: status.path)
+    rows = session.spark.read.format(target.format).load(target.path).count()
+    snapshot_id = 0 if snapshot is None else snapshot.id
+    manifest = {
+        "table": str(managed.identifier),
+        "snapshot": snapshot_id,
+        "format": target.format,
+        "rows": rows,
+        "columns": json.loads(frame.schema.json()),
+        "primaryKey": list(schema.primary_key),
+        "partitionKeys": list(schema.partition_keys),
+        "files": [
+            {"path": status.path.removeprefix(path).lstrip("/"), "bytes": status.size}
+            for status in files
+        ],
+    }
+    file_io.write_new(
+        join_path(path, EXPORT_MANIFEST), to_checked_json(manifest, version=_MANIFEST_VERSION)
+    )
+    return Transferred(snapshot_id=snapshot_id, rows=rows, files=len(files))
+
+
+def _plain_schema(frame: DataFrame) -> str:
+    """Return the JSON of the columns without what only their own format means by them."""
+    struct = json.loads(frame.schema.json())
+    for field in struct["fields"]:
+        kept = {key: text for key, text in field["metadata"].items() if key in _KEPT_METADATA}
+        field["metadata"] = kept
+    return json.dumps(struct)
+
+
+def _partition_keys(session: PlannerSession, source: ImportSource) -> tuple[str, ...]:
+    if source.partitioned_by is not None:
+        return source.partitioned_by
+    if source.format != "delta":
+        return ()
+    (detail,) = DeltaTable.forPath(session.spark, source.path).detail().collect()
+    return tuple(detail["partitionColumns"])
+
+
+def _imported(access: CatalogAccess, managed: ManagedTable) -> Transferred:
+    table = open_logged(managed.location, access.warehouse.places.file_io_of(managed.location))
+    latest = table.latest_snapshot()
+    rows = table.scan([]).count()
+    return Transferred(snapshot_id=0 if latest is None else latest.id, rows=rows, files=0)
+
+
+def _full_name(access: CatalogAccess, identifier: Identifier) -> str:
+    return quoted_parts((access.name, identifier.namespace, identifier.name))
+
+
+def _files_below(file_io: FileIO, folder: str) -> Iterator[FileStatus]:
+    """Yield the data files; what begins with `_` or `.` is the format's own."""
+    for status in file_io.list(folder):
+        if status.is_dir and not status.name.startswith(("_", ".")):
+            yield from _files_below(file_io, status.path)
+        elif not status.is_dir and status.name.endswith(".parquet"):
+            yield status

@@ -1,0 +1,93 @@
+"""Brings a column of rows from elsewhere to the type of its column in the table."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.client.errors import NaiveTimestampError
+from table_store.storage.file_store.model.schema import Field
+from table_store.storage.kernel.arrow_types import from_arrow
+from table_store.storage.kernel.errors import InvalidSchemaError, UnsupportedTypeError
+from table_store.storage.kernel.nested_array import recast
+from table_store.storage.kernel.types import (
+    BYTE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    SHORT,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    StructType,
+    TimeType,
+    to_arrow,
+)
+
+_NUMBERS = (BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE)
+
+
+def conformed(values: pa.Array, field: Field, zone: str | None) -> pa.Array:
+    """Return the values in the Arrow type of a column; nothing is copied where they have it.
+
+    Every value is the same afterwards: a number that does not fit exactly is refused, and so is a
+    text in a column of numbers.
+
+    Args:
+        values: of any type of Arrow.
+        field: the column.
+        zone: the zone of timestamps that have none, and of the clock that a TIMESTAMP_NTZ shows.
+
+    Raises:
+        InvalidSchemaError: a value does not fit, or the types are of different kinds.
+        NaiveTimestampError: a timestamp has no zone where one is needed, or the other way round,
+            and `zone` is None.
+    """
+    kind = to_arrow(field.type)
+    if values.type.equals(kind):
+        return values
+    if pa.types.is_null(values.type):
+        return pa.nulls(len(values), kind)
+    if pa.types.is_dictionary(values.type):
+        return conformed(values.dictionary, field, zone).take(values.indices)
+    try:
+        source = from_arrow(values.type)
+        if _kind(source) != _kind(field.type):
+            raise pa.ArrowInvalid(f"a column {field.type.sql_name()} takes no such values")
+        values = _in_zone(values, source, field, zone)
+        if source in _NUMBERS[:4] and isinstance(field.type, DecimalType):
+            values = values.cast(pa.decimal128(19, 0))
+        return recast(values, kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnsupportedTypeError) as error:
+        reason = f"its values of type {values.type} do not fit ({str(error).rstrip('.')})"
+        raise InvalidSchemaError(reason=reason, column=field.name) from error
+
+
+def _kind(data_type: DataType) -> object:
+    """Return what all types have in common whose values may become each other."""
+    if data_type in _NUMBERS or isinstance(data_type, DecimalType):
+        return "number"
+    if data_type in (TIMESTAMP, TIMESTAMP_NTZ):
+        return "timestamp"
+    if isinstance(data_type, ArrayType | MapType | StructType | TimeType):
+        return type(data_type)
+    return data_type
+
+
+def _in_zone(values: pa.Array, source: DataType, field: Field, zone: str | None) -> pa.Array:
+    if {source, field.type} != {TIMESTAMP, TIMESTAMP_NTZ}:
+        return values
+    if zone is None:
+        found = "without a time zone" if source == TIMESTAMP_NTZ else "with a time zone"
+        raise NaiveTimestampError(
+            where=f"Column {field.name!r}", needed=field.type.sql_name(), found=found
+        )
+    micros = values.cast(pa.timestamp("us", values.type.tz))
+    if source == TIMESTAMP_NTZ:
+        # A time that the clock shows twice is the first, and one that it leaps over is an error.
+        return pc.assume_timezone(micros, zone, ambiguous="earliest", nonexistent="raise")
+    return pc.local_timestamp(micros.cast(pa.timestamp("us", zone)))

@@ -1,0 +1,144 @@
+"""Goal: without Spark, expressions and declared rules have the results that Spark gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from table_store import connect
+from table_store.client.table import Table
+from table_store.client.warehouse import Warehouse
+from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.kernel.types import parse_type, to_arrow
+from tests.fixtures.python_expressions import COLUMNS, RESULTS
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session
+
+pytestmark = pytest.mark.spark
+
+ROWS = pa.table(
+    {name: pa.array(values, to_arrow(parse_type(kind))) for name, kind, values in COLUMNS}
+)
+RULES = """CREATE TABLE {} (
+  id BIGINT, v VARCHAR(5), c CHAR(4), n INT DEFAULT 3 + 4, price DECIMAL(6,2) DEFAULT 1.5,
+  x DOUBLE DEFAULT 2, f FLOAT DEFAULT 0.5, day DATE DEFAULT DATE '2020-02-29',
+  at TIMESTAMP DEFAULT TIMESTAMP '2020-07-01 12:00:00', note STRING DEFAULT upper('none'),
+  bytes BINARY DEFAULT X'1F', clock TIMESTAMP_NTZ DEFAULT TIMESTAMP_NTZ '2020-07-01 12:00:00',
+  twice BIGINT GENERATED ALWAYS AS (n * 2), net DECIMAL(12,4) GENERATED ALWAYS AS (price * 1.19),
+  label STRING GENERATED ALWAYS AS (concat(v, '-', c)), year INT GENERATED ALWAYS AS (year(day)),
+  hour DATE GENERATED ALWAYS AS (CAST(at AS DATE)), PRIMARY KEY (id) NOT ENFORCED)"""
+ZONE = "America/New_York"
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("rules"), OWN_NAME) as session:
+        session.conf.set("spark.sql.session.timeZone", ZONE)
+        yield session
+
+
+@pytest.fixture(scope="module")
+def warehouse(spark: SparkSession) -> Warehouse:
+    return connect(str(spark.conf.get("spark.sql.warehouse.dir")), time_zone=ZONE)
+
+
+def test_every_result_is_spark_s(spark: SparkSession) -> None:
+    """The rows are Spark's own; what each expression is there stands in the fixture."""
+    fields = [(name, kind) for name, kind, _ in COLUMNS]
+    struct = StructType.fromJson(
+        {
+            "fields": [
+                {"name": name, "type": kind, "nullable": True, "metadata": {}}
+                for name, kind in [*fields, ("_row", "long")]
+            ]
+        }
+    )
+    rows = ROWS.append_column("_row", pa.array([0, 1, 2]))
+    frame = spark.createDataFrame(rows, struct)
+    parts = [f"({sql}) AS `{number}`" for number, sql in enumerate(RESULTS)]
+    found = frame.selectExpr("_row", *parts).toArrow().sort_by("_row")
+    for number, (sql, results) in enumerate(RESULTS.items()):
+        assert repr(found[str(number)].to_pylist()) == repr(results), sql
+
+
+def test_rules_have_spark_s_results(spark: SparkSession, warehouse: Warehouse) -> None:
+    for name in ("of_spark", "of_python"):
+        spark.sql(RULES.format(name))
+    spark.sql("INSERT INTO of_spark (id) VALUES (1)")
+    spark.sql("INSERT INTO of_spark (id, v, c, n, price) VALUES (2, 'ab   ', 'x', -5, 9999.99)")
+    spark.sql("INSERT INTO of_spark (id, v, c, day) VALUES (3, 'abcde  ', 'abcd   ', NULL)")
+    spark.sql("INSERT INTO of_spark (id, v, n, at) VALUES (4, NULL, NULL, NULL)")
+    table = warehouse.open("of_python")
+    table.append(pa.table({"id": [1]}))
+    price = pa.array(["9999.99"]).cast(pa.decimal128(6, 2))
+    table.append(pa.table({"id": [2], "v": ["ab   "], "c": ["x"], "n": [-5], "price": price}))
+    table.append(pa.table({"id": [3], "v": ["abcde  "], "c": ["abcd   "], "day": [None]}))
+    table.append(pa.table({"id": [4], "v": [None], "n": [None], "at": [None]}))
+    assert written(table) == written(warehouse.open("of_spark"))
+    query = "SELECT * FROM {} ORDER BY id"
+    assert (
+        spark.sql(query.format("of_python")).collect()
+        == spark.sql(query.format("of_spark")).collect()
+    )
+
+
+def written(table: Table) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = table.scan().to_arrow().sort_by("id").to_pylist()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("columns", "values"),
+    [
+        ({"v": ["abcdef"]}, "v) VALUES (9, 'abcdef'"),
+        ({"c": ["abcde"]}, "c) VALUES (9, 'abcde'"),
+        ({"n": [2**30]}, "n, v) VALUES (9, 1073741824 + 1073741824, 'a'"),
+    ],
+)
+def test_both_refuse(
+    columns: dict[str, list[Any]], values: str, spark: SparkSession, warehouse: Warehouse
+) -> None:
+    spark.sql("DROP TABLE IF EXISTS refusing")
+    spark.sql(
+        "CREATE TABLE refusing (id BIGINT, v VARCHAR(5), c CHAR(4), n INT, "
+        "double INT GENERATED ALWAYS AS (n + n))"
+    )
+    with pytest.raises(PySparkException):
+        spark.sql(f"INSERT INTO refusing (id, {values})").collect()
+    with pytest.raises(TableStoreError):
+        warehouse.open("refusing").append(pa.table({"id": [9], **columns}))
+
+
+@pytest.mark.parametrize(
+    ("assignments", "where"),
+    [
+        ({"n": "n * 2"}, "n % 2 = 1"),
+        ({"v": "left(v, 1) || 'z'"}, "v LIKE '_b%' OR c = 'x'"),
+        ({"price": "coalesce(price, 0) + 0.005"}, "id IN (1, 2)"),
+        ({"n": "CASE WHEN n > 0 THEN n ELSE -n END"}, "day >= '2020-01-01' AND at IS NOT NULL"),
+        ({"x": "n / 3"}, "at < TIMESTAMP '2020-07-01 12:00:01'"),
+    ],
+)
+def test_update_as_spark(
+    assignments: dict[str, object], where: str | None, spark: SparkSession, warehouse: Warehouse
+) -> None:
+    for name in ("left_one", "right_one"):
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+        spark.sql(RULES.format(name))
+        spark.sql(
+            f"INSERT INTO {name} (id, v, c, n, at) VALUES (1, 'ab', 'x', 3, NULL), "
+            "(2, 'cb', 'y', -3, current_timestamp()), (3, NULL, NULL, NULL, DATE '2000-01-01')"
+            if name == "left_one"
+            else "INSERT INTO right_one (id, v, c, n, at) SELECT id, v, c, n, at FROM left_one"
+        )
+    column, value = next(iter(assignments.items()))
+    spark.sql(f"UPDATE left_one SET {column} = {value}" + (f" WHERE {where}" if where else ""))
+    table = warehouse.open("right_one")
+    table.update(assignments, where)
+    assert written(table) == written(warehouse.open("left_one"))

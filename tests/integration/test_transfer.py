@@ -1,0 +1,135 @@
+"""Goal: tables of other formats come in whole, and versions go out whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from delta.tables import DeltaTable
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = (
+    "id",
+    "id % 3 AS k",
+    "CAST(id AS DECIMAL(10,2)) AS d",
+    "named_struct('a', id, 'b', array(id)) AS s",
+    "if(id % 5 = 0, NULL, concat('v', id)) AS v",
+)
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("transfer"), OWN_NAME) as session:
+        yield session
+
+
+def rows(spark: SparkSession, query: str) -> list[str]:
+    return sorted(map(str, spark.sql(query).collect()))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_import(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    folder = f"{tmp_path}/source"
+    frame = spark.range(100).selectExpr(*COLUMNS)
+    vectors = ("delta.enableDeletionVectors", "true")
+    frame.write.partitionBy("k").format(kind).option(*vectors).save(folder)
+    if kind == "delta":  # rows that deletion vectors hide must not come back
+        DeltaTable.forPath(spark, folder).delete("id % 7 = 0")
+    source = spark.read.format(kind).load(folder)
+    expected = sorted(map(str, source.collect()))
+    done = spark.sql(
+        f"CALL sys.import(format => '{kind}', path => '{folder}', table => 'of_{kind}', "
+        "primary_key => 'k,id', partitioned_by => 'k')"
+    ).first()
+    assert done is not None
+    assert done.rows == len(expected)
+    assert rows(spark, f"SELECT {', '.join(source.columns)} FROM of_{kind}") == expected
+    created = str(spark.sql(f"SHOW CREATE TABLE of_{kind}").first())
+    assert "PARTITIONED BY (k)" in created
+    assert "PRIMARY KEY" in created
+    with pytest.raises(PySparkException, match="TABLE_STORE_ALREADY_EXISTS"):
+        spark.sql(f"CALL sys.import('{kind}', '{folder}', 'of_{kind}')")
+
+
+def test_an_import_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    folder = f"{tmp_path}/twice"
+    spark.range(10).selectExpr("id % 9 AS id", "id AS n").write.parquet(folder)
+    for call, condition in (
+        (f"'parquet', '{folder}', 'failed', primary_key => 'id'", "DUPLICATE_IMPORTED_KEY"),
+        (f"'parquet', '{folder}', 'failed', primary_key => 'nothing'", "INVALID_SCHEMA"),
+        (f"'parquet', '{tmp_path}/absent', 'failed'", "PATH_NOT_FOUND"),
+        (f"'delta', '{folder}', 'failed'", "DELTA"),
+        (f"'paimon', '{folder}', 'failed'", "INVALID_OPTION"),
+    ):
+        with pytest.raises(PySparkException, match=condition):
+            spark.sql(f"CALL sys.import({call})").collect()
+        assert not spark.catalog.tableExists("failed"), call
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_export(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    table, folder = f"out_{kind}", f"{tmp_path}/out"
+    spark.sql(
+        f"CREATE TABLE {table} (k INT, id INT, v STRING, PRIMARY KEY (k, id) NOT ENFORCED) "
+        "PARTITIONED BY (k)"
+    )
+    spark.sql(f"INSERT INTO {table} VALUES (1, 1, 'a'), (1, 2, 'b'), (2, 3, 'c')")
+    spark.sql(f"UPDATE {table} SET v = 'z' WHERE id = 2")
+    spark.sql(f"CALL sys.create_tag('{table}', 'kept')")
+    spark.sql(f"DELETE FROM {table} WHERE k = 1")
+    spark.sql(
+        f"CALL sys.expire_snapshots(table => '{table}', retain_max => 1, "
+        "retain_min => 1, older_than => '2999-01-01')"
+    )
+    kept = [(1, 1, "a"), (1, 2, "z"), (2, 3, "c")]
+    done = spark.sql(f"CALL sys.export('{table}', '{kind}', '{folder}', 'kept')").first()
+    assert done is not None
+    assert (done.snapshot_id, done.rows) == (2, 3)
+    read = spark.read.format(kind).load(folder).select("k", "id", "v")
+    assert sorted(map(tuple, read.collect())) == kept
+    manifest = json.loads(Path(folder, "_MANIFEST.json").read_text())
+    listed = [f"{folder}/{file['path']}" for file in manifest["files"]]
+    assert (len(listed), manifest["rows"], manifest["primaryKey"]) == (done.files, 3, ["k", "id"])
+    assert sum(pq.read_metadata(file).num_rows for file in listed) == 3
+    assert all(
+        Path(f).stat().st_size == m["bytes"] for f, m in zip(listed, manifest["files"], strict=True)
+    )
+    if kind == "parquet":
+        found = duckdb.read_parquet(listed, hive_partitioning=True).select("k, id, v").fetchall()
+        assert sorted((int(k), i, v) for k, i, v in found) == kept
+    with pytest.raises(PySparkException, match="EXISTS"):
+        spark.sql(f"CALL sys.export('{table}', '{kind}', '{folder}')")
+    spark.sql(f"CALL sys.export('{table}', '{kind}', '{folder}2')")
+    assert spark.read.format(kind).load(f"{folder}2").count() == 1
+
+
+def test_tags(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE tagged (id INT)")
+    with pytest.raises(PySparkException, match="TABLE_STORE_NOT_FOUND"):
+        spark.sql("CALL sys.create_tag('tagged', 'a')")
+    spark.sql("INSERT INTO tagged VALUES (1)")
+    spark.sql("CALL sys.create_tag('tagged', 'a')")
+    spark.sql("INSERT INTO tagged VALUES (2)")
+    spark.sql(
+        "CALL sys.expire_snapshots(table => 'tagged', retain_max => 1, "
+        "retain_min => 1, older_than => '2999-01-01')"
+    )
+    assert rows(spark, "SELECT * FROM tagged VERSION AS OF 'a'") == ["Row(id=1)"]
+    assert rows(spark, "SELECT * FROM tagged VERSION AS OF 1") == ["Row(id=1)"]
+    assert rows(spark, "SELECT count(*) AS n FROM tagged VERSION AS OF 'a'") == ["Row(n=1)"]
+    assert rows(spark, "SELECT tag_name, snapshot_id FROM `tagged$tags`") == [
+        "Row(tag_name='a', snapshot_id=1)"
+    ]
+    spark.sql("CALL sys.delete_tag('tagged', 'a')")
+    with pytest.raises(PySparkException, match="TABLE_STORE_NOT_FOUND"):
+        spark.sql("SELECT * FROM tagged VERSION AS OF 'a'")
