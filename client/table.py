@@ -323,7 +323,7 @@ def opened(
     connector = storage.schema.options.get(CONNECTOR.key)
     if connector is not None:
         raise ExternalTableError(
-            table=storage.name,
+            table=storage.path,
             connector=connector,
             operation="A program without Spark",
             remedy="Read it with Spark, or open the table into which a job loads its rows",
