@@ -100,14 +100,14 @@ class Table:
             InvalidSchemaError: there is no such column.
             InvalidExpressionError, UnsupportedExpressionError: see `row_filter`.
         """
-        if tag is not None:
-            version = self.storage.tags.get(tag).snapshot.id
-        read = partial(self.storage.scan, version=version, timestamp_ms=timestamp_ms)
-        schema = read().schema
+        schema = self.schema
+        if (version, timestamp_ms, tag) != (None, None, None):
+            snapshot = self._snapshot(version, timestamp_ms, tag)
+            version, schema = snapshot.id, self.storage.schema_store.get(snapshot.schema_id)
         names = schema.column_names if columns is None else _spelled(schema, columns)
         kept = row_filter(where, schema, self.time_zone)
         needed = list(dict.fromkeys([*names, *sorted(kept.columns)]))
-        source = read(needed, kept.pushed, schema=schema)
+        source = self.storage.scan(needed, kept.pushed, version=version, schema=schema)
         return Scan(self.name, source, names, kept, limit)
 
     def changes(
@@ -296,6 +296,13 @@ class Table:
         if schema.query is not None:
             raise MaterializedViewError(name=self.name, operation=operation)
         return schema
+
+    def _snapshot(self, version: int | None, timestamp_ms: int | None, tag: str | None) -> Snapshot:
+        if tag is not None:
+            return self.storage.tags.get(tag).snapshot
+        if version is not None:
+            return self.storage.tags.snapshot(version)
+        return self.storage.snapshot_store.at_timestamp(timestamp_ms or 0)
 
     def _statement(self, schema: TableSchema) -> RowStatement:
         return RowStatement(self.storage, schema, self.time_zone)
