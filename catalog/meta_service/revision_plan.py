@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -81,12 +81,21 @@ class RevisionPlan:
 
 @dataclass(frozen=True, slots=True)
 class RevisionPlanner:
-    """Plans the revision of one table; `name` is how messages call it."""
+    """Plans the revision of one table.
+
+    Attributes:
+        warehouse: of the table.
+        table: that is corrected.
+        name: how messages call it.
+        request: what is asked for.
+        named: the directories of all tables that have a name; those of replaced ones have none.
+    """
 
     warehouse: Warehouse
     table: FileStoreTable
     name: str
     request: RevisionRequest
+    named: Collection[str]
 
     def plan(self) -> RevisionPlan:
         """Look at the warehouse; costs a few reads for each job, and writes nothing.
@@ -95,7 +104,8 @@ class RevisionPlanner:
             RevisionError: it cannot be done.
             CorruptFileError: the registry or the ledger is damaged.
         """
-        jobs = {one.job.sink: one for one in observed_jobs(JobRegistry.of(self.warehouse))}
+        observed = observed_jobs(JobRegistry.of(self.warehouse))
+        jobs = {one.job.sink: one for one in observed if one.job.sink in self.named}
         going = {path: one for path, one in jobs.items() if not _is_suspended_view(one)}
         all_above = topology_of(jobs.values()).above(self.table.path)
         above = topology_of(going.values()).above(self.table.path)

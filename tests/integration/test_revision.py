@@ -288,6 +288,10 @@ def test_what_cannot_be_revised(spark: SparkSession, namespace: str) -> None:
     assert spark.table("x").collect() == [Row(m=1)]
     revise(spark, table="t", statement="UPDATE t SET n = 1")
     assert spark.table("w").collect() == [Row(q=1.0)]
+    # What a replaced view was is no job any more, and neither follows nor holds back readers.
+    spark.sql("CREATE OR REPLACE MATERIALIZED VIEW w AS SELECT n AS q FROM v")
+    assert spark.sql("SELECT * FROM sys.jobs WHERE table_name LIKE '%/w%'").count() == 0
+    assert set(revise(spark, table="t", statement="UPDATE t SET n = 2")) == {"v", "w", "x"}
 
 
 def test_a_revision_that_is_killed_is_run_again(spark: SparkSession, namespace: str) -> None:

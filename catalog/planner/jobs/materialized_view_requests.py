@@ -16,6 +16,7 @@ from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.planner.epochs.epoch import recache
 from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.refreshed import Refreshed
+from table_store.catalog.planner.epochs.registration import forget_sink
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.jobs.redefinition import (
     change_schema,
@@ -82,6 +83,7 @@ def create_materialized_view(session: PlannerSession, request: CreateMaterialize
             return
     refuse_cycle(session, view, JobQuery.analysed(session, request.query))
     _make(session, access, request, definition, StagingMode.REPLACE)
+    forget_sink(access.warehouse, view.table.path)
     recache(session, view)
 
 

@@ -68,7 +68,7 @@ def revise(
     jobs = RevisedJobs(session, catalog)
     access, name = jobs.access, jobs.access.qualified(table.identifier)
     opened = open_logged(table.location, access.warehouse.places.file_io_of(table.location))
-    planner = RevisionPlanner(access.warehouse, opened, name, request)
+    planner = RevisionPlanner(access.warehouse, opened, name, request, jobs.names.keys())
     plan = planner.plan()
     statement = None
     if request.statement is not None:

@@ -42,7 +42,8 @@ class RevisedJobs:
         return CatalogAccess.of(self.session, self.catalog)
 
     @cached_property
-    def _names(self) -> Mapping[str, Identifier]:
+    def names(self) -> Mapping[str, Identifier]:
+        """The names of all tables, by directory."""
         warehouse = self.access.warehouse
         return {
             warehouse.location(record): record.identifier
@@ -52,7 +53,7 @@ class RevisedJobs:
 
     def name(self, path: str) -> str:
         """Return the name of a table by its directory, as messages show it."""
-        found = self._names.get(path)
+        found = self.names.get(path)
         return path if found is None else self.access.qualified(found)
 
     def advance(
@@ -97,7 +98,7 @@ class RevisedJobs:
         Raises:
             NotFoundError: it was dropped meanwhile.
         """
-        identifier = self._names.get(one.job.sink)
+        identifier = self.names.get(one.job.sink)
         if identifier is None:
             raise NotFoundError(kind="table", name=one.job.sink)
         table, job = one.table, one.job

@@ -53,8 +53,12 @@ def known(topology: WrittenTopology, sink: str, *, starts_late: bool = False) ->
     topology.registry.register(replace(job, insert=INSERT, starts_late=starts_late))
 
 
-def plan(topology: WrittenTopology, table: str, request: RevisionRequest) -> RevisionPlan:
-    return RevisionPlanner(topology.warehouse, topology.table(table), table, request).plan()
+def plan(
+    topology: WrittenTopology, table: str, request: RevisionRequest, *replaced: str
+) -> RevisionPlan:
+    named = [one.path for one in topology.tables.values() if one.path not in replaced]
+    source = topology.table(table)
+    return RevisionPlanner(topology.warehouse, source, table, request, named).plan()
 
 
 def test_jobs_come_behind_those_that_they_read(topology: WrittenTopology) -> None:
@@ -64,6 +68,8 @@ def test_jobs_come_behind_those_that_they_read(topology: WrittenTopology) -> Non
     ]
     assert {step.treatment for step in found.steps} == {Treatment.FOLLOW}
     assert tables_of("/t", found.steps) == {"/t", *(step.one.job.sink for step in found.steps)}
+    only_a = plan(topology, "root", DELETE, topology.table("b").path)
+    assert [step.one.job.name for step in only_a.steps] == ["a"]
     full = plan(topology, "root", RevisionRequest.of(None, None, "full"))
     assert {step.treatment for step in full.steps} == {Treatment.COMPUTE}
     assert [step.rows for step in full.steps] == [1, 2]
