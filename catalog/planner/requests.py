@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from table_store.catalog.planner import procedure_requests
+from table_store.catalog.planner.hosting import host_requests
 from table_store.catalog.planner.jobs import (
     barrier_requests,
     explain,
-    host_requests,
     job_requests,
     materialized_view_requests,
     pipeline_requests,

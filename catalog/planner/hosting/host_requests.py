@@ -24,8 +24,8 @@ from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.names.process_identity import ProcessIdentity
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.registration import forget_job
+from table_store.catalog.planner.hosting.view_turns import begun, ended, pause_ms, scheduled_views
 from table_store.catalog.planner.jobs.job_sink import opened_sink, take_over
-from table_store.catalog.planner.jobs.view_turns import begun, ended, pause_ms, scheduled_views
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, jvm_process
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.hosting import (

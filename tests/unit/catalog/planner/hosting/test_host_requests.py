@@ -15,8 +15,8 @@ from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
 from table_store.catalog.meta_service.submitted_jobs import Order, Submission, SubmittedJobs
 from table_store.catalog.names.process_identity import identity_of
 from table_store.catalog.names.warehouse import Warehouse
-from table_store.catalog.planner.jobs import host_requests
-from table_store.catalog.planner.jobs.host_requests import host_jobs
+from table_store.catalog.planner.hosting import host_requests
+from table_store.catalog.planner.hosting.host_requests import host_jobs
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.hosting import (

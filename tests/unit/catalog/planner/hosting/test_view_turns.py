@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from table_store.catalog.planner.jobs.view_turns import PAUSE_MS_MAX, ended, is_due, pause_ms
+from table_store.catalog.planner.hosting.view_turns import PAUSE_MS_MAX, ended, is_due, pause_ms
 from table_store.catalog.planner.protocol.hosting import RefreshedView, ViewTurn
 from table_store.storage.file_store.model.upkeep import Schedule, TimeUnit
 
