@@ -22,7 +22,8 @@ from table_store.catalog.definition.declared_type import (
     stored_type,
 )
 from table_store.catalog.definition.sql_literal import parse_literal
-from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema, new_schema
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.model.upkeep import DEFAULT_UPKEEP, Upkeep
 from table_store.storage.kernel.errors import (
     InvalidOptionError,

@@ -22,7 +22,8 @@ from table_store.catalog.meta_service.query_scope import (
     UnreadableQueryError,
 )
 from table_store.catalog.names.identifier import Identifier
-from table_store.storage.file_store.model.schema import Field, StoredQuery
+from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.model.stored_query import StoredQuery
 
 _NAME_LENGTH: Final = 3
 

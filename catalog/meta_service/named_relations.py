@@ -14,7 +14,7 @@ from table_store.catalog.names.name_record import (
     ViewDefinition,
 )
 from table_store.catalog.names.warehouse import Warehouse
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.errors import MissingFileError, NotFoundError
 from table_store.storage.log_store.logged_table import open_logged
 

@@ -12,7 +12,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from table_store.catalog.meta_service.query_scope import UnreadableQueryError
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 
 _DIALECT: Final = "spark"
 _WITH_UNIT: Final = (

@@ -16,7 +16,7 @@ from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.kernel.frozen_map import FrozenMap

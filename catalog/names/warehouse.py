@@ -5,11 +5,10 @@ Layout below the root:
     <namespace>.db/_namespace.json          properties; `default` needs none
     <namespace>.db/_names/<name>.json       the record of a name (see `name_record`)
     <namespace>.db/<table>/                 a managed table, claimed by its `_table.json`
-    _trash/                                 notes of directories that are made or removed
-    _locks/                                 so that one process at a time changes names
+    _trash/, _locks/                        directories that are made or removed; who changes names
     _barriers/                              which snapshots belong together (`catalog.jobs`)
-    _jobs/, _runner/, _revision/            jobs, who hosts them, and the open revision
-                                            (`catalog.meta_service`)
+    _jobs/, _runner/, _revision/            see `catalog.meta_service`
+    _external/                              the temporary sources of jobs (`catalog.connectors`)
 
 A table exists if its name does. So nobody sees a directory that is still being filled, and one that
 has lost its name is garbage: no crash leaves half a table. A rename changes the name alone and not

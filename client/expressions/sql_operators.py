@@ -109,6 +109,8 @@ def _arithmetic(operator: str) -> Read:
             is_number = side.type in (None, *_NUMBERS) or isinstance(side.type, DecimalType)
             if not is_number:
                 raise NotKnownError(f"{operator} of other values than numbers")
+        if all(side.type is None for side in given):
+            return Literal(None, None)
         left, right = operands(*given)
         return Call(operator, (left, right), result_type(operator, left.type, right.type))
 

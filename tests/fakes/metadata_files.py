@@ -63,8 +63,9 @@ from table_store.storage.file_store.metadata.snapshot_files import SnapshotFiles
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.file_store.metadata.tag import Tags
 from table_store.storage.file_store.model.errors import CommitStateUnknownError
-from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema, new_schema
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.types import (

@@ -20,7 +20,8 @@ from table_store.catalog.meta_service.column_lineage import (
 )
 from table_store.catalog.meta_service.query_scope import SourceColumn
 from table_store.catalog.names.identifier import Identifier
-from table_store.storage.file_store.model.schema import Field, StoredQuery
+from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.types import INTEGER
 
 Sources: TypeAlias = frozenset[SourceColumn]

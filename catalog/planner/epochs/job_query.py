@@ -22,7 +22,8 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.json_form import from_json, to_json
 from table_store.catalog.planner.protocol.materialized_views import QueryFacts
-from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.log_store.logged_table import open_logged
 

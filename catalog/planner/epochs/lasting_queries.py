@@ -21,7 +21,8 @@ from table_store.catalog.planner.names.supposed_schema import supposed_schema
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableReference
 from table_store.catalog.planner.protocol.json_form import to_json
-from table_store.storage.file_store.model.schema import StoredQuery, TableSchema
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.log_store.logged_table import open_logged

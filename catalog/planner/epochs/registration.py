@@ -13,7 +13,7 @@ from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import Job
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.errors import CorruptFileError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.secrets import SECRET_TEXT, holds_secret

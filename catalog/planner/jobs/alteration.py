@@ -28,7 +28,8 @@ from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
 from table_store.catalog.planner.names.supposed_schema import supposed
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.storage.file_store.model.schema import Field, StoredQuery, TableSchema
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.errors import InvalidSchemaError, TableStoreError
 from table_store.storage.kernel.types import to_arrow
 

@@ -17,6 +17,7 @@ from table_store.catalog.jobs.sink_commit import is_alone
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.epoch import advance
 from table_store.catalog.planner.epochs.epoch_record import error_text, recording
+from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.lasting_queries import Target
 from table_store.catalog.planner.epochs.registration import (
     forget_job,
@@ -140,15 +141,20 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     claim(session, job, sink)
     if start is not None:
         begin_late(sink, start)
-    register_job(session, job, query.sources, JobState.RUNNING)
-    status = JobStatus(started_ms=_CLOCK.now_ms(), sources=query.sources, created=query.created)
-    listed = ListedJob(job=job, status=status)
+    listed = _registered(session, job, query)
     if is_hosted:
         # The runner claims the table before the job's first epoch.
         give_back(session, job)
-        listed = replace(listed, status=status.ended(JobState.SUBMITTED))
+        listed = replace(listed, status=listed.status.ended(JobState.SUBMITTED))
         return _submitted(session, listed, waits=waits)
     return _started(listed, waits=waits, is_temporary=is_temporary)
+
+
+def _registered(session: PlannerSession, job: Job, query: JobQuery) -> ListedJob:
+    """Note that a job begins."""
+    register_job(session, job, query.sources, JobState.RUNNING)
+    status = JobStatus(started_ms=_CLOCK.now_ms(), sources=query.sources, created=query.created)
+    return ListedJob(job=job, status=status)
 
 
 def _is_for_runner(session: PlannerSession, request: StartJob, warehouse: Warehouse) -> bool:

@@ -26,8 +26,9 @@ from table_store.catalog.planner.jobs.temporary_names import refuse_temporary
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.model.errors import CommitConflictError
-from table_store.storage.file_store.model.schema import StoredQuery, TableSchema
+from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.model.upkeep import RefreshPolicy
 from table_store.storage.file_store.table import FileStoreTable
 

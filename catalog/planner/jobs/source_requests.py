@@ -39,7 +39,8 @@ from table_store.catalog.planner.protocol.tables import (
     LoadedTable,
     RenameTable,
 )
-from table_store.storage.file_store.model.schema import StoredQuery, TableSchema
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.log_store.logged_table import open_logged
 
 

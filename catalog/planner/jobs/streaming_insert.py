@@ -19,7 +19,7 @@ from table_store.catalog.planner.epochs.lasting_queries import Target, analysed
 from table_store.catalog.planner.jobs.refresh import analysed_query
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import ListedJob
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.options import DURATION

@@ -20,7 +20,7 @@ from table_store.catalog.planner.names.table_requests import is_temporary
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.catalog.tables.session_sources import SessionSources, external_tables
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 

@@ -16,7 +16,7 @@ from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.planner.protocol.handles import TableReference
 from table_store.catalog.planner.protocol.json_form import from_json, to_json
 from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 
 JobText = NewType("JobText", str)
 """A `ListedJob` as JSON."""

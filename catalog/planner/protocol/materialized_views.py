@@ -10,7 +10,7 @@ from table_store.catalog.planner.protocol.handles import TableReference
 from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.protocol.tables import DeclaredTable
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

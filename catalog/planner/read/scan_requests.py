@@ -71,10 +71,13 @@ def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | Arrow
             return arrow_answer(rows.select(list(asked.columns)))
         case ChangelogHandle() as changes:
             return plan_changes(changes, asked)
-    opened, columns = opened_table(asked.table), asked.columns
+    opened = opened_table(asked.table)
     source = source_of(opened.table, opened.schema)
-    if source is not None:
-        return plan_source(source, opened, asked)
+    return _table_rows(opened, asked) if source is None else plan_source(source, opened, asked)
+
+
+def _table_rows(opened: OpenedTable, asked: AskedScan) -> PlannedScan | ArrowRows:
+    columns = asked.columns
     if not set(columns).isdisjoint(CHANGE_LABELS):
         raise InvalidSchemaError(
             column=next(name for name in columns if name in CHANGE_LABELS),

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.model.upkeep import DEFAULT_UPKEEP, Upkeep
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import InvalidSchemaError
@@ -64,47 +65,6 @@ class Field:
     initial_default: str | None = None
     generated: str | None = None
     metadata: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredQuery:
-    """The query that a materialized view is kept equal to.
-
-    Attributes:
-        text: SQL, as the user wrote it.
-        current_catalog: in which its names without a catalog are looked for.
-        current_namespace: in which its names without a namespace are looked for.
-        settings: of Spark, under which the text has its meaning (ANSI mode, time zone, …).
-        columns: what its result's columns were called, so that a column which a table gets later
-            is no part of a ``*``; none if that is not known.
-    """
-
-    text: str
-    current_catalog: str
-    current_namespace: tuple[str, ...]
-    settings: Mapping[str, str]
-    columns: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, object]:
-        """Return the part of a file that `from_json` reads."""
-        return {
-            "text": self.text,
-            "currentCatalog": self.current_catalog,
-            "currentNamespace": list(self.current_namespace),
-            "settings": dict(self.settings),
-            "columns": list(self.columns),
-        }
-
-    @classmethod
-    def from_json(cls, item: Mapping[str, Any]) -> StoredQuery:
-        """Return what `to_json` made."""
-        return cls(
-            text=item["text"],
-            current_catalog=item["currentCatalog"],
-            current_namespace=tuple(item["currentNamespace"]),
-            settings=FrozenMap(item["settings"]),
-            columns=tuple(item.get("columns", ())),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

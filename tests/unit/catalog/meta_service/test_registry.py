@@ -15,7 +15,7 @@ from table_store.catalog.meta_service.registry import (
     RegisteredJob,
 )
 from table_store.storage.file_io.resolve import file_io_for
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 JOB = RegisteredJob(

@@ -17,7 +17,7 @@ from table_store.catalog.meta_service.revision_plan import (
 )
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from tests.fakes.counting_ids import CountingIds
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.written_topology import WrittenTopology

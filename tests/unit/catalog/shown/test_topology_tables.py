@@ -14,7 +14,8 @@ from table_store.catalog.names.name_record import ForeignDefinition, RelationKin
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
 from table_store.catalog.shown.topology_tables import WarehouseTopology, topology_table
 from table_store.catalog.tables.lifecycle import TableLifecycle
-from table_store.storage.file_store.model.schema import Field, StoredQuery
+from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.types import INTEGER
 
 CATALOG = "c"

@@ -10,12 +10,8 @@ import pytest
 from table_store.catalog.definition.upkeep_change import ScheduleChange, UpkeepChange
 from table_store.sql_ext.lexer.token_cursor import TokenCursor
 from table_store.sql_ext.statements.upkeep_clause import parse_policy, parse_schedule
-from table_store.storage.file_store.model.schema import (
-    Field,
-    StoredQuery,
-    TableSchema,
-    new_schema,
-)
+from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.model.upkeep import RefreshPolicy, Schedule, TimeUnit, Upkeep
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.types import INTEGER

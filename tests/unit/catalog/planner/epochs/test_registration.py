@@ -9,7 +9,7 @@ import pytest
 from table_store.catalog.planner.epochs.registration import kept_statement
 from table_store.catalog.planner.protocol.jobs import Job
 from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 
 CATALOG = CatalogReference(name="c", options={}, allowed_roots="")
 JOB = Job(

@@ -28,7 +28,7 @@ from table_store.catalog.planner.protocol.hosting import (
 )
 from table_store.catalog.planner.protocol.jobs import Job, JobText, ListedJob
 from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 
 _ME = identity_of()
 NOTHING_YET = HostText("")

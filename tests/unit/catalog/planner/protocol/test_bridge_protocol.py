@@ -30,7 +30,7 @@ from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.read.live_rows_task import LIVE_ROWS
 from table_store.catalog.planner.requests import REQUESTS
 from table_store.sql_ext.statement_requests import STATEMENT_REQUESTS
-from table_store.storage.file_store.model.schema import StoredQuery
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from tests.checkout import REPOSITORY
 
 BRIDGE = REPOSITORY / "catalog" / "bridge" / "process"
