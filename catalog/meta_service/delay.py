@@ -111,12 +111,16 @@ def _last_valid(
 
 
 def _unseen(roots: frozenset[str], barrier: Barrier, now: Barrier, same: SameRows) -> list[int]:
-    """When each root that has changed since a barrier has done so first."""
+    """When each root that has changed since a barrier has done so first.
+
+    Where nothing tells, because the snapshot has expired or a connector makes the rows, it was when
+    the barrier was cut: not later than the change, and next to it where barriers are cut often.
+    """
     found = []
     for path in roots:
         if path in barrier.roots and path in now.roots:
             seen, newest = barrier.roots[path].head.snapshot, now.roots[path].head.snapshot
             changed = same.first_change(path, seen, newest)
             if changed is not None:
-                found.append(changed)
+                found.append(max(changed, barrier.number))
     return found

@@ -37,6 +37,7 @@ from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.source_changes import why_not_readable
 from table_store.catalog.planner.epochs.standing import Standing
 from table_store.catalog.planner.epochs.step import (
+    UNCHANGED,
     Rule,
     Step,
     next_step,
@@ -96,9 +97,7 @@ def advance(
             if written.net is not None and snapshot is not None:
                 _hand_on(states, snapshot.id, reached, written.net)
         _write_progress(standing, states, number, written, reached, diverged)
-    if sink.is_view:
-        note_consumer(sink, query.sources)
-        register_view(sink, query.sources)
+    _tell_others(sink, query)
     return Refreshed(
         view=sink.name,
         barrier=number,
@@ -111,6 +110,30 @@ def advance(
         milliseconds=round((time.monotonic() - begin) * 1000),
         snapshot=reached,
     )
+
+
+def left_as_it_is(standing: Standing, query: JobQuery, barrier: int) -> Refreshed:
+    """What `advance` answers at a barrier for a sink that `is_current`, without looking again."""
+    sink = standing.sink
+    _tell_others(sink, query)
+    return Refreshed(
+        view=sink.name,
+        barrier=barrier,
+        rule=Rule.NONE.value,
+        reason=UNCHANGED,
+        rows_read=0,
+        rows_changed=0,
+        diverged=standing.diverged,
+        milliseconds=0,
+        snapshot=standing.snapshot_id,
+    )
+
+
+def _tell_others(sink: Sink, query: JobQuery) -> None:
+    """Let a view's sources and its warehouse know that it stands on them."""
+    if sink.is_view:
+        note_consumer(sink, query.sources)
+        register_view(sink, query.sources)
 
 
 def planned_step(sink: Sink, query: JobQuery, *, is_full: bool) -> Step:

@@ -27,6 +27,8 @@ _FEW_ROWS: Final = 20_000
 """With so few changes of tables, those of the result are worth holding in the driver; tables of so
 few rows cost about the same one way or the other."""
 
+UNCHANGED: Final = "nothing that it reads has changed"
+
 
 class Rule(Enum):
     """How a view is brought up to date."""
@@ -124,7 +126,7 @@ def _possible_step(
     if followed.plan != query.meaning:
         return Step(Rule.FULL, ANOTHER_PLAN)
     if query.sources == dict(followed.sources):
-        return Step(Rule.NONE, "nothing that it reads has changed")
+        return Step(Rule.NONE, UNCHANGED)
     if policy is RefreshPolicy.FULL:
         return Step(Rule.FULL, "its refresh policy is FULL")
     # What has come out of a connector once is not made again to be compared.

@@ -13,7 +13,7 @@ from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.meta_service.barrier_holds import BARRIER_HOLDS
 from table_store.catalog.meta_service.revision import RevisionClaim
-from table_store.catalog.planner.epochs.epoch import advance
+from table_store.catalog.planner.epochs.epoch import advance, left_as_it_is
 from table_store.catalog.planner.epochs.epoch_record import recording
 from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
 from table_store.catalog.planner.epochs.lasting_queries import analysed, moved
@@ -57,10 +57,16 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
     while True:
         last = ledger.latest()
         jobs = list(_jobs(session, view, seen=set()))
-        moment = _shared(view, jobs, is_full=is_full)
         _refuse_revised(view, jobs)
+        standings = [Standing.of(sink) for sink, _ in jobs]
+        if last is not None and not is_full and _are_current(jobs, standings, last):
+            return _left_as_they_are(view, jobs, standings, last)
+        moment = _shared(view, jobs, standings, is_full=is_full)
         if moment is None:
-            barrier = _barrier(ledger, last, view, jobs, is_full=is_full)
+            now_ms = max(view.table.clock.now_ms(), _reached(standings) + 1)
+            barrier = ledger.extended(
+                last, now_ms, _heads(jobs, {} if last is None else last.roots)
+            )
             if barrier is None:
                 continue
             moment = Moment(number=barrier.number, snapshots=barrier.snapshots)
@@ -135,12 +141,41 @@ def _jobs(session: PlannerSession, view: Sink, *, seen: set[str]) -> Iterator[_J
     yield view, query
 
 
-def _shared(view: Sink, jobs: Sequence[_Job], *, is_full: bool) -> Moment | None:
+def _reached(standings: Sequence[Standing]) -> int:
+    """The last barrier to which any of the views was brought."""
+    return max(standing.barrier for standing in standings)
+
+
+def _are_current(jobs: Sequence[_Job], standings: Sequence[Standing], last: Barrier) -> bool:
+    """Whether all views have the results over what they read is now, so nothing is to be done."""
+    return last.number >= _reached(standings) and all(
+        standing.is_current(query) for standing, (_, query) in zip(standings, jobs, strict=True)
+    )
+
+
+def _left_as_they_are(
+    view: Sink, jobs: Sequence[_Job], standings: Sequence[Standing], last: Barrier
+) -> list[Refreshed]:
+    done = [
+        left_as_it_is(standing, query, last.number)
+        for standing, (_, query) in zip(standings, jobs, strict=True)
+    ]
+    _hold_barriers(view, jobs)
+    return done
+
+
+def _hold_barriers(view: Sink, jobs: Sequence[_Job]) -> None:
+    if view.staged is None:
+        BARRIER_HOLDS.renew(view.access.warehouse, {sink.table.path for sink, _ in jobs})
+
+
+def _shared(
+    view: Sink, jobs: Sequence[_Job], standings: Sequence[Standing], *, is_full: bool
+) -> Moment | None:
     """The last barrier of the streaming INSERTs whose tables the queries read, if that will do."""
     sinks = {sink.table.path for sink, _ in jobs}
     sources = {path for _, query in jobs for path in query.sources} - sinks
-    standings = [Standing.of(sink) for sink, _ in jobs]
-    after = max(standing.barrier for standing in standings)
+    after = _reached(standings)
     moment = shared_barrier(view.access.warehouse, sources, after)
     if moment is None or moment.number > after:
         return moment
@@ -151,24 +186,6 @@ def _shared(view: Sink, jobs: Sequence[_Job], *, is_full: bool) -> Moment | None
         for one in followed
     )
     return moment if is_there else None
-
-
-def _barrier(
-    ledger: Ledger, last: Barrier | None, view: Sink, jobs: Sequence[_Job], *, is_full: bool
-) -> Barrier | None:
-    """A barrier of all that the queries read; None if another one was cut meanwhile.
-
-    It is the last one if there is nothing to do.
-    """
-    standings = [Standing.of(sink) for sink, _ in jobs]
-    is_current = all(
-        standing.is_current(query) for standing, (_, query) in zip(standings, jobs, strict=True)
-    )
-    after = max(standing.barrier for standing in standings)
-    if last is not None and last.number >= after and is_current and not is_full:
-        return last
-    known = {} if last is None else last.roots
-    return ledger.extended(last, max(view.table.clock.now_ms(), after + 1), _heads(jobs, known))
 
 
 def _heads(jobs: Sequence[_Job], known: Mapping[str, Root]) -> dict[str, Head]:
@@ -203,8 +220,7 @@ def _advanced(
             done.append(advance(session, sink, query, is_full=is_asked, barrier=moment.number))
             record(done[-1])
         pins[sink.table.path] = done[-1].snapshot
-    if view.staged is None:
-        BARRIER_HOLDS.renew(view.access.warehouse, sinks)
+    _hold_barriers(view, jobs)
     return done
 
 

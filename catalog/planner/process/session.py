@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -65,8 +66,8 @@ class PlannerSession:
 
     def conf(self, key: str) -> str | None:
         """The session's value of `key`, or None when it is not set."""
-        value = self.spark._jsparkSession.conf().getOption(key)
-        return str(value.get()) if value.isDefined() else None
+        value = self.bridge.SessionSettings.value(self.spark._jsparkSession, key)
+        return None if value is None else str(value)
 
     def application_conf(self, key: str) -> str | None:
         """The value of `key` with which the application was started; no session can change it."""
@@ -75,10 +76,8 @@ class PlannerSession:
 
     def confs(self, prefix: str) -> dict[str, str]:
         """Every key of the session that starts with `prefix`, with its value."""
-        settings = self.spark._jsparkSession.sessionState().conf().settings()
-        return {
-            str(key): str(settings.get(key)) for key in settings.keySet() if key.startswith(prefix)
-        }
+        found = self.bridge.SessionSettings.starting(self.spark._jsparkSession, prefix)
+        return dict(json.loads(found))
 
     def set_conf(self, key: str, value: str | None) -> None:
         """Set a key of the session; None resets it to its default."""
@@ -95,8 +94,9 @@ class PlannerSession:
 
     def current(self) -> tuple[str, list[str]]:
         """(current catalog, current namespace)."""
-        manager = self.spark._jsparkSession.sessionState().catalogManager()
-        return str(manager.currentCatalog().name()), [str(n) for n in manager.currentNamespace()]
+        found = self.bridge.SessionSettings.current(self.spark._jsparkSession)
+        catalog, *namespace = json.loads(found)
+        return catalog, namespace
 
     def namespace_in(self, catalog: str) -> str:
         """The current namespace while `catalog` is the current one, else the default namespace."""

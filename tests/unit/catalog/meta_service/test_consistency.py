@@ -12,6 +12,7 @@ from table_store.catalog.meta_service.consistency import Consistency, Consistent
 from table_store.catalog.meta_service.delay import delays, heads_of_roots
 from table_store.catalog.meta_service.observed_job import observed_jobs
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.kernel.errors import InvalidOptionError
 from tests.fakes.written_topology import WrittenTopology
 
@@ -110,6 +111,14 @@ def test_delays(topology: Topology) -> None:
     assert found["b"].barrier == 10
     assert found["b"].delay_ms == 10**15 - changed.time_ms
     assert [one.job.name for one in found["b"].bottlenecks] == ["b"]
+
+
+def test_a_delay_whose_first_change_has_expired_counts_from_the_barrier(topology: Topology) -> None:
+    topology.write("r")
+    topology.table("r").expire_snapshots(ExpireOptions(older_than_ms=2**62, retain_min=1))
+    jobs = observed_jobs(topology.registry)
+    told = delays(jobs, topology.ledger, heads_of_roots(jobs), 10**15)
+    assert {one.delay_ms for one in told if one.job.job.name == "b"} == {10**15 - 10}
 
 
 def test_quiet_tables_are_at_the_last_barrier(topology: Topology) -> None:
