@@ -55,7 +55,7 @@ class JobScript(ClosedAtExit):
     def wait_for_commit(self, table: str, after: int = 0) -> int:
         """Wait until a table of the default namespace has a snapshot above `after`; its id."""
         path = self.folder / "spark-warehouse" / "default.db" / table
-        for _ in range(600):
+        for _ in range(1800):
             if (path / "snapshot").is_dir():
                 latest = open_table(str(path)).storage.latest_snapshot()
                 if latest is not None and latest.id > after:

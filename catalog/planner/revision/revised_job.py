@@ -23,6 +23,7 @@ from table_store.catalog.planner.jobs.streaming_insert import insert_query
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
+from table_store.catalog.planner.revision.fence import fence
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.kernel.errors import NotFoundError
 
@@ -88,6 +89,7 @@ class RevisedJobs:
             if is_full:
                 sink = replace(sink, is_shared=False)
             done = advance(self.session, sink, query, is_full=is_full, barrier=barrier)
+            done = replace(done, snapshot=fence(sink, query.sources, barrier))
             record(done)
         note_consumer(sink, query.sources)
         return done
