@@ -20,6 +20,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from table_store import jobs
+from table_store.catalog.jobs.progress import JOB_OF_VIEW
+from table_store.storage.file_store.model.errors import CommitConflictError
+from table_store.storage.file_store.model.snapshot import CommitKind
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session
 from tests.integration.streaming_mode import streaming
@@ -335,6 +338,40 @@ def test_a_revision_that_is_killed_is_run_again(spark: SparkSession, namespace: 
     assert killed
     assert {row.c == row.d for row in seen} == {True}
     assert spark.table("paid").count() == 2 + 3 + 1
+
+
+def test_an_epoch_under_way_does_not_come_behind_a_revision(
+    spark: SparkSession, namespace: str
+) -> None:
+    """Also where the revision leaves the rows of its table as they are."""
+    spark.sql("CREATE TABLE paid (n INT)")
+    spark.sql("INSERT INTO paid VALUES (1), (2)")
+    spark.sql("CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS c FROM paid")
+    before = located(spark, namespace, "counted").latest_snapshot()
+    assert before is not None
+    barrier = before.commit_identifiers[JOB_OF_VIEW]
+    answer = revise(spark, table="paid", statement="UPDATE paid SET n = n + 1")["counted"]
+    assert answer.rows_changed == 0
+    latest = located(spark, namespace, "counted").latest_snapshot()
+    assert latest is not None
+    assert (latest.id, latest.commit_identifiers[JOB_OF_VIEW]) == (answer.snapshot, answer.barrier)
+    with pytest.raises(CommitConflictError):
+        located(spark, namespace, "counted").committer().commit(
+            (),
+            kind=CommitKind.APPEND,
+            commit_user=JOB_OF_VIEW,
+            commit_identifier=answer.barrier + 1,
+            previous_identifier=barrier,
+            allow_empty=True,
+        )
+    assert (
+        located(spark, namespace, "counted")
+        .committer()
+        .has_committed(JOB_OF_VIEW, answer.barrier - 1)
+    )
+    (refreshed,) = spark.sql("REFRESH MATERIALIZED VIEW counted").collect()
+    assert refreshed.rule == "none"
+    assert spark.table("counted").collect() == [Row(c=2)]
 
 
 def kill_planner() -> None:
