@@ -79,7 +79,7 @@ campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 
 demo: setup ## set everything up, then show it on real data through the stock spark-sql
 	@$(BIN)/python demo/run.py
 
-demo-stream: setup ## streaming jobs in a job runner, one barrier for every query, the runner killed; under 2 minutes
+demo-stream: setup ## streaming jobs in a job runner, one barrier for every query, the runner killed, a revision; 2 minutes
 	@$(BIN)/python -m demo.stream
 
 demo-kafka: setup ## a real Kafka broker: topics, a stream beside statements, CHANGES

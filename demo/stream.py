@@ -52,6 +52,9 @@ _OLAP = f"""
         sum(T1.totalAmount) AS pieces
     FROM user_item_amount T1
     JOIN user_item_price T2 ON T1.userId = T2.userId AND T1.itemId = T2.itemId"""
+_WRONG_PRICE = "INSERT INTO shopping VALUES (1, 1, 8, 8000)"
+_REVISION = """CALL sys.revise(table => 'shopping',
+    statement => 'UPDATE shopping SET price = 80 WHERE price = 8000')"""
 _TOPOLOGY = (
     """SELECT T.table_name FROM __META_JOB_SOURCE S
     JOIN __META_JOB_Sink T ON S.job_id = T.job_id WHERE S.table_name = 'shopping'""",
@@ -149,6 +152,7 @@ def run(spark: SparkSession) -> None:
         title("Another runner goes on where it was")
         _wait_until_hosted(spark)
         check(spark)
+        correct(spark)
         title("What hangs together")
         for query in _TOPOLOGY:
             show(spark, query)
@@ -181,6 +185,22 @@ def read_repeatably(spark: SparkSession) -> None:
     """
     if wrong_reads(spark, "RepeatableRead"):
         raise SystemExit("RepeatableRead read two moments together")
+
+
+def correct(spark: SparkSession) -> None:
+    """Let a wrong price come in, and set right all that was made of it.
+
+    Raises:
+        SystemExit: the wrong price does not show, or it still does after the revision.
+    """
+    title("A price is written down wrong, and a revision sets right all that was made of it")
+    for statement in (_WRONG_PRICE, "CALL sys.flush()"):
+        print(statement)
+        spark.sql(statement)
+    if wrong_reads(spark, "RepeatableRead") < _READS:
+        raise SystemExit("the wrong price does not show")
+    show(spark, _REVISION)
+    read_repeatably(spark)
 
 
 def _wait_until_hosted(spark: SparkSession) -> None:

@@ -178,7 +178,8 @@ COMMIT_MAX_RETRIES = Option(
     type=integer(0),
     default=10,
     scopes=FOR_TABLE,
-    doc="How often a commit that lost the race for the next snapshot tries again. Higher: more "
+    doc="How often a commit that lost the race for the next snapshot tries again, and how often an "
+    "UPDATE, DELETE or MERGE whose rows others have changed meanwhile is repeated. Higher: more "
     "patience under many writers, later errors.",
 )
 COMMIT_MIN_RETRY_WAIT = Option(

@@ -259,10 +259,10 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StockShell]:
         yield started
 
 
-ROWS = 40_000
+ROWS = 60_000
 SCRIPT = f"""
 CREATE TEMPORARY TABLE numbers (id BIGINT, half AS id div 2) WITH (
-  {SEQUENCE.format(end=ROWS - 1, rate=2000)}, 'fields.word.length' = '4');
+  {SEQUENCE.format(end=ROWS - 1, rate=1000)}, 'fields.word.length' = '4');
 SET 'execution.checkpointing.interval' = '200 ms';
 EXECUTE STATEMENT SET BEGIN
   INSERT INTO everything SELECT id FROM numbers;

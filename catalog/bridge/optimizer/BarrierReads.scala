@@ -69,7 +69,7 @@ object BarrierReads {
   private val catalogOptions = SharedText.name("catalog-consistency").split(",").toSeq
 
   /** A managed table that is read as it is when the statement runs. */
-  private object Newest {
+  object Newest {
     def unapply(plan: LogicalPlan): Option[ManagedTable] = plan match {
       case DataSourceV2Relation(table: ManagedTable, _, _, _, _, None) if !table.reference.isSystemTable => Some(table)
       case _ => None

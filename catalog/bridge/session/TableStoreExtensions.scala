@@ -28,6 +28,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => SealedSecrets)
     extensions.injectPostHocResolutionRule(session => new ViewSchemas(session))
     extensions.injectPostHocResolutionRule(session => new StreamingStatements(session))
+    extensions.injectPlanNormalizationRule(_ => RowLevelStatements)
     extensions.injectPlanNormalizationRule(session => new BarrierReads(session))
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
     extensions.injectPlannerStrategy(session => new MaterializedViews(session))

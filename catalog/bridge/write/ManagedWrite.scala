@@ -102,7 +102,7 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
     write match {
       case Some(ManagedWrite(table, request, _)) =>
         val whole = complete(request).copy(upserts = upserts.isDefined)
-        WriteExec(table, whole, query, upserts, command.table) :: Nil
+        WriteExec(table, whole, query, upserts, command.table, RowLevelStatements.of(command)) :: Nil
       case _ => Nil
     }
 }
@@ -203,7 +203,7 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
 
 /** Passes the query to the planner, which runs it and commits its rows. */
 case class WriteExec(table: String, request: Requests.Write, query: LogicalPlan, upserts: Option[LogicalPlan],
-    target: LogicalPlan)
+    target: LogicalPlan, statement: Option[WriteDelta] = None)
     extends V2CommandExec with LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"TableStoreWrite $table"
@@ -214,8 +214,14 @@ case class WriteExec(table: String, request: Requests.Write, query: LogicalPlan,
   override protected def run(): Seq[InternalRow] = { write(); Nil }
 
   /** Writes and commits the rows; returns how many rows were written. */
-  def write(): Long = {
-    val active = session.asInstanceOf[classic.SparkSession]
+  def write(): Long = statement match {
+    case Some(known) => new RowLevelRepeats(active, known).orRepeated(writeOnce())
+    case None => writeOnce()
+  }
+  private def active: classic.SparkSession = session.asInstanceOf[classic.SparkSession]
+
+  /** The same; a commit of others that is in the way is an error. */
+  def writeOnce(): Long = {
     val rows = new WriteQuery(active, query, upserts)
     val answer =
       if (PipelineWrites.areAwaited(request)) PlannerProcess.ask(

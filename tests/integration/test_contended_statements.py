@@ -1,0 +1,101 @@
+"""Goal: UPDATE, DELETE and MERGE that meet on the same rows all count, as in some serial order.
+
+The oracle is arithmetic: increments commute, so whatever the order, their sum is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from table_store.catalog.bridge.shared_text import shared_name
+from table_store.storage.options.table_options import COMMIT_MAX_RETRIES
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import spark_session
+
+pytestmark = pytest.mark.spark
+
+WRITERS = 24
+MERGE = "MERGE INTO m USING (SELECT * FROM VALUES (0, 1), (1, 10) AS s(k, n)) s ON m.k = s.k "
+MERGE += "WHEN MATCHED THEN UPDATE SET v = m.v + s.n"
+"""Adds one to a row and ten to another."""
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("contended"), OWN_NAME) as session:
+        yield session
+
+
+@pytest.fixture
+def table(spark: SparkSession) -> Iterator[str]:
+    """Four rows of value 0, in one bucket."""
+    spark.sql("CREATE TABLE m (k INT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket' = '1')")
+    spark.sql("INSERT INTO m VALUES (0, 0), (1, 0), (2, 0), (3, 0)")
+    yield "m"
+    spark.sql("DROP TABLE m")
+
+
+def together(count: int, statement: Callable[[int], None]) -> None:
+    """Run a statement in many threads at once; the first error is raised."""
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(statement, range(count)))
+
+
+def values(spark: SparkSession) -> dict[int, int]:
+    return {row.k: row.v for row in spark.table("m").collect()}
+
+
+def test_the_engine_repeats_what_lost_a_race(spark: SparkSession, table: str) -> None:
+    def run(number: int) -> None:
+        kind = number % 3
+        if kind == 0:
+            spark.sql(MERGE)
+        elif kind == 1:
+            spark.sql(f"UPDATE {table} SET v = v + 100 WHERE k <= 1")
+        else:
+            spark.sql(
+                f"UPDATE {table} SET v = v + (SELECT count(*) FROM {table}) * 1000 WHERE k = 2"
+            )
+
+    together(WRITERS, run)
+    third = WRITERS // 3
+    assert values(spark) == {0: 101 * third, 1: 110 * third, 2: 4000 * third, 3: 0}
+
+
+def test_a_delete_and_an_update_of_the_same_row(spark: SparkSession, table: str) -> None:
+    """Whatever came first, no deleted row is back, and the other row has all its changes."""
+
+    def run(number: int) -> None:
+        if number == 3:
+            spark.sql(f"DELETE FROM {table} WHERE v >= 0 AND k = 1")
+        else:
+            spark.sql(f"UPDATE {table} SET v = v + 1")
+
+    together(8, run)
+    assert values(spark) == {0: 7, 2: 7, 3: 7}
+
+
+def test_others_that_are_always_faster(spark: SparkSession, table: str) -> None:
+    """It ends with the conflict, after as many repeats as the table allows."""
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('commit.max-retries' = '0')")
+    failed = []
+
+    def run(_: int) -> None:
+        try:
+            spark.sql(f"UPDATE {table} SET v = v + 1 WHERE k = 0")
+        except PySparkException as error:
+            failed.append(error.getCondition())
+
+    together(8, run)
+    assert set(failed) == {"TABLE_STORE_COMMIT_CONFLICT"}
+    assert values(spark)[0] == 8 - len(failed)
+
+
+def test_both_sides_know_the_option() -> None:
+    assert shared_name("commit-max-retries") == COMMIT_MAX_RETRIES.key
+    assert int(shared_name("commit-max-retries-default")) == COMMIT_MAX_RETRIES.default
