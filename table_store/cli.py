@@ -29,8 +29,9 @@ from table_store.storage.kernel.errors import TableStoreError
 _DISTRIBUTION = "spark-table-store"
 _REFUSED = 1
 _OWN_ARGUMENTS = {"sql": 1, "run": 2}
-_TAKES_OTHERS = "jobs"
+_TAKES_OTHERS = ("jobs", "thriftserver")
 _JOB_HOST = "org.apache.spark.sql.tablestore.JobHost"
+_THRIFT_SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -65,6 +66,11 @@ def build_parser() -> argparse.ArgumentParser:
     jobs.add_argument("--catalog", metavar="NAME", help="whose warehouse; default: the current one")
     jobs.epilog = "All other arguments are passed on to spark-submit."
     jobs.set_defaults(run=_jobs, arguments=[])
+    _add_thrift_server(
+        commands.add_parser(
+            "thriftserver", help="serve JDBC and BI tools by the stock Thrift server"
+        )
+    )
     _add_meta_service(
         commands.add_parser("meta-service", help="serve the topology: a page, REST and metrics")
     )
@@ -91,6 +97,18 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
     parser.description = "Look at every part that must be there. Exit code 1: one is not."
     _add_common(parser)
     parser.set_defaults(run=_doctor)
+
+
+def _add_thrift_server(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Run Spark's own Thrift server with this environment, in the foreground, until it is told "
+        "to end. Without --host only this machine reaches it; it asks nobody for a password."
+    )
+    parser.allow_abbrev = False
+    parser.add_argument("--host", default="127.0.0.1", help="the address at which it listens")
+    parser.add_argument("--port", type=int, default=10000, help="default: 10000")
+    parser.epilog = "All other arguments are passed on to spark-submit."
+    parser.set_defaults(run=_thrift_server, arguments=[])
 
 
 def _add_meta_service(parser: argparse.ArgumentParser) -> None:
@@ -210,6 +228,17 @@ def _jobs(options: argparse.Namespace) -> int:
     return _become("spark-submit", application)
 
 
+def _thrift_server(options: argparse.Namespace) -> int:
+    prefix = "hive.server2.thrift"
+    listen = {"port": str(options.port), "bind.host": options.host}
+    own = [
+        word for key, value in listen.items() for word in ("--hiveconf", f"{prefix}.{key}={value}")
+    ]
+    return _become(
+        "spark-submit", ["--class", _THRIFT_SERVER, *options.arguments, "spark-internal", *own]
+    )
+
+
 def _become_shell(arguments: Sequence[str]) -> NoReturn:
     _become("spark-sql", arguments)
 
@@ -269,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own_count = _OWN_ARGUMENTS.get(given[0], len(given)) if given else 0
     own, passed_on = given[:own_count], given[own_count:]
     options, others = build_parser().parse_known_args(own)
-    if others and own[0] != _TAKES_OTHERS:
+    if others and own[0] not in _TAKES_OTHERS:
         build_parser().error(f"unrecognized arguments: {' '.join(others)}")
     options.arguments = others + passed_on
     run: Callable[[argparse.Namespace], int] = options.run

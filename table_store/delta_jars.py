@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -170,6 +171,19 @@ def _run(arguments: Sequence[str], ivy: Path) -> None:
     except subprocess.TimeoutExpired as error:
         raise DeltaNotFetchedError(reason=f"no answer within {_TIMEOUT_S} s") from error
     if done.returncode != 0:
-        lines = [x.strip() for x in (done.stdout + done.stderr).splitlines()]
-        told = [x for x in lines if "not found" in x or "rror" in x] or lines or ["Ivy failed"]
-        raise DeltaNotFetchedError(reason=told[0].lstrip(": "))
+        raise DeltaNotFetchedError(reason=_reason(done.stdout + done.stderr))
+
+
+def _reason(output: str) -> str:
+    """Why Ivy has failed, by what it printed."""
+    refused = re.search(r"Server access [Ee]rror at url (\S+) \((.+)\)", output)
+    if refused:
+        return f"{refused[1]} cannot be reached ({refused[2]})"
+    absent = re.search(r"module not found: \S+?#(\S+?);(\S+)", output)
+    if absent:
+        tried = re.search(r"^\s*(\w+:/\S+\.(?:pom|jar))$", output, re.MULTILINE)
+        where = "no repository has it" if tried is None else f"there is no {tried[1]}"
+        return f"{absent[1]} {absent[2]}: {where}"
+    lines = [line.strip(": \t") for line in output.splitlines()]
+    told = [line for line in lines if "rror" in line or "xception" in line]
+    return next((line for line in told or lines if line), "Ivy said nothing")

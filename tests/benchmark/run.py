@@ -30,6 +30,7 @@ from tests.benchmark.plot import save_plot  # noqa: E402
 from tests.benchmark.report import markdown_lines, screen_lines  # noqa: E402
 from tests.benchmark.session import open_session  # noqa: E402
 from tests.benchmark.table_format import FormatError, TableFormat  # noqa: E402
+from tests.benchmark.workloads.contended import Contended  # noqa: E402
 from tests.benchmark.workloads.epochs import Epochs  # noqa: E402
 from tests.benchmark.workloads.first_statement import FirstStatement  # noqa: E402
 from tests.benchmark.workloads.kafka_rates import KafkaRates  # noqa: E402
@@ -60,6 +61,7 @@ _WORKLOADS: dict[str, Callable[[Bench, argparse.Namespace], None]] = {
     "merge-cases": lambda bench, _: MergeCases(bench).run(),
     "micro-merge": lambda bench, _: MicroMerge(bench).run(),
     "large-merge": lambda bench, _: LargeMerge(bench).run(),
+    "contended": lambda bench, _: Contended(bench).run(),
     "many-files": lambda bench, _: ManyFiles(bench).run(),
     "first-statement": lambda bench, _: FirstStatement(bench).run(),
     "log": lambda bench, _: _run_log(bench),

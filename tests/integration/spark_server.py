@@ -25,19 +25,14 @@ def free_port() -> int:
 class SparkServer(ClosedAtExit):
     """One running server, which listens on `port` once it is made."""
 
-    def __init__(
-        self, folder: Path, port: int, main_class: str, arguments: list[str], settings: list[str]
-    ) -> None:
-        """Start `main_class` in `folder`: `arguments` are spark-submit's, `settings` its own."""
+    def __init__(self, folder: Path, port: int, program: str, arguments: list[str]) -> None:
+        """Start a program of the environment in `folder`."""
         binary = Path(sys.executable).parent
         self.port = port
         self.log = folder / f"server-{port}.log"
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
-                [
-                    *(str(binary / "spark-submit"), "--master", "local[2]", "--class", main_class),
-                    *(*arguments, "spark-internal", *settings),
-                ],
+                [str(binary / program), *arguments],
                 cwd=folder,
                 env={**os.environ, "PATH": f"{binary}{os.pathsep}{os.environ['PATH']}"},
                 stdin=subprocess.DEVNULL,
@@ -65,3 +60,12 @@ class SparkServer(ClosedAtExit):
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(30)
+
+
+class ConnectServer(SparkServer):
+    """A running Connect server; `arguments` are spark-submit's."""
+
+    def __init__(self, folder: Path, port: int, arguments: list[str]) -> None:
+        main_class = "org.apache.spark.sql.connect.service.SparkConnectServer"
+        own = ["--master", "local[2]", "--class", main_class, *arguments, "spark-internal"]
+        super().__init__(folder, port, "spark-submit", own)

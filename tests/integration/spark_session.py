@@ -18,7 +18,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from tests.integration.catalog_conf import SMALL, arguments
-from tests.integration.spark_server import SparkServer, free_port
+from tests.integration.spark_server import ConnectServer, free_port
 
 _CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 
@@ -89,8 +89,7 @@ def connect_session(folder: Path, settings: dict[str, str]) -> Iterator[SparkSes
     """Start a Connect server in a process of its own; yield the session of a client in this one."""
     port = free_port()
     conf = arguments(SMALL, settings, {"spark.connect.grpc.binding.port": str(port)})
-    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
-    with SparkServer(folder, port, server, conf, []):
+    with ConnectServer(folder, port, conf):
         # Sets _CONNECT_MODE, which makes pyspark.sql.functions build Connect's columns.
         session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
         try:

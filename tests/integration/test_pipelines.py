@@ -17,7 +17,7 @@ import pytest
 from table_store import TableDescriptor, connect, open_table
 from table_store.storage.file_store.table import FileStoreTable
 from tests.integration.catalog_conf import SMALL, arguments
-from tests.integration.spark_server import SparkServer, free_port
+from tests.integration.spark_server import ConnectServer, free_port
 
 pytestmark = pytest.mark.spark
 
@@ -92,8 +92,7 @@ class Project:
 def test_a_project_runs_again(tmp_path: Path) -> None:
     port = free_port()
     conf = arguments(SMALL, {"spark.connect.grpc.binding.port": str(port)})
-    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
-    with SparkServer(tmp_path, port, server, conf, []):
+    with ConnectServer(tmp_path, port, conf):
         project = Project(tmp_path, port)
         project.sell(("bolt", 3, 2), ("nut", 4, 2), ("nut", 1, 2), ("pin", 9, 1))
         project.run()

@@ -1,4 +1,4 @@
-"""The unmodified Thrift server of the installed pyspark, as a process."""
+"""The unmodified Thrift server of the installed pyspark, as `table-store` starts it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,8 @@ class ThriftServer(SparkServer):
         super().__init__(
             folder,
             port,
-            "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2",
-            list(arguments),
-            [
-                *("--hiveconf", f"hive.server2.thrift.port={port}"),
-                *("--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1"),
-            ],
+            "table-store",
+            ["thriftserver", "--port", str(port), "--master", "local[2]", *arguments],
         )
 
     @property

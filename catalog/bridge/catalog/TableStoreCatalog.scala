@@ -23,7 +23,8 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     catalogName = name
     catalog = Requests.CatalogReference(
       name,
-      options.asCaseSensitiveMap.asScala.toMap + (SharedText.name("default-warehouse") -> SQLConf.get.warehousePath),
+      options.asCaseSensitiveMap.asScala.toMap + (SharedText.name("default-warehouse") -> SessionSettings.warehouse(
+        SQLConf.get)),
       // From the application's configuration only, because a session can set any key of its own.
       allowedRoots = SparkEnv.get.conf.get(s"spark.sql.catalog.$name.${SharedText.name("allowed-roots")}", "")
     )

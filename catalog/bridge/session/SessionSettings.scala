@@ -1,6 +1,12 @@
 package org.apache.spark.sql.tablestore
 
+import java.net.URI
+
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.util.Utils
 import org.json4s.{JArray, JObject, JString}
 import org.json4s.jackson.JsonMethods.compact
 
@@ -9,6 +15,16 @@ object SessionSettings {
 
   /** A setting's value; null if it has none. */
   def value(session: classic.SparkSession, key: String): String = session.conf.getOption(key).orNull
+
+  /** Where tables are if no catalog says where. */
+  def warehouse(session: classic.SparkSession): String = warehouse(session.sessionState.conf)
+
+  /** Spark's own default is a URI, with a blank as `%20`, which Spark then takes for a folder's name. */
+  def warehouse(conf: SQLConf): String = {
+    val said = conf.warehousePath
+    if (said == Utils.resolveURI("spark-warehouse").toString.stripSuffix("/")) new Path(new URI(said)).toString
+    else said
+  }
 
   /** The settings whose keys start with a prefix, as a JSON object. */
   def starting(session: classic.SparkSession, prefix: String): String = {

@@ -61,7 +61,7 @@ def catalog_reference(session: PlannerSession, catalog: str) -> CatalogReference
     options = {key[len(prefix) :]: value for key, value in session.confs(prefix).items()}
     return CatalogReference(
         name=catalog,
-        options={DEFAULT_WAREHOUSE: session.conf(DEFAULT_WAREHOUSE) or "", **options},
+        options={DEFAULT_WAREHOUSE: session.warehouse, **options},
         allowed_roots=session.application_conf(prefix + ALLOWED_ROOTS_SETTING) or "",
     )
 

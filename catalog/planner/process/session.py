@@ -74,6 +74,11 @@ class PlannerSession:
         value = self.spark._jsparkSession.sparkContext().conf().getOption(key)
         return str(value.get()) if value.isDefined() else None
 
+    @property
+    def warehouse(self) -> str:
+        """Where tables are if no catalog says where."""
+        return str(self.bridge.SessionSettings.warehouse(self.spark._jsparkSession))
+
     def confs(self, prefix: str) -> dict[str, str]:
         """Every key of the session that starts with `prefix`, with its value."""
         found = self.bridge.SessionSettings.starting(self.spark._jsparkSession, prefix)

@@ -72,3 +72,39 @@ def test_setup_installs_nothing_then(
     assert main(["setup", "--yes", "--spark-home", str(home.jars.parent)]) == 1
     assert "[TABLE_STORE_DELTA_CHECKSUM]" in capsys.readouterr().err
     assert sorted(path.name for path in home.jars.iterdir()) == before
+
+
+_MISSING = """:: problems summary ::
+:::: WARNINGS
+\t\tmodule not found: io.delta#delta-storage;4.4.0
+\t==== central: tried
+\t  {url}/delta-storage-4.4.0.pom
+"""
+_UNREACHABLE = """:::: ERRORS
+\tServer access error at url {url}/delta-storage-4.4.0.pom (java.net.ConnectException: refused)
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (_MISSING, r"delta-storage 4\.4\.0: there is no http://maven/delta-storage-4\.4\.0\.pom"),
+        (_MISSING + _UNREACHABLE, r"http://maven/\S+ cannot be reached \(java.net.Conn.*refused\)"),
+        (":: loading settings\nError: no such file x", "Error: no such file x"),
+        ("", "Ivy said nothing"),
+    ],
+)
+def test_a_failure_names_its_reason(
+    tmp_path: Path,
+    home: SparkHome,
+    monkeypatch: pytest.MonkeyPatch,
+    output: str,
+    reason: str,
+) -> None:
+    program = tmp_path / "java"
+    (tmp_path / "output").write_text(output.format(url="http://maven"), encoding="utf-8")
+    program.write_text(f"#!/bin/sh\ncat {tmp_path}/output\nexit 1\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(delta_jars, "java_command", lambda: str(program))
+    with pytest.raises(delta_jars.DeltaNotFetchedError, match=f"could not be fetched: {reason}"):
+        delta_jars.fetch(home, tmp_path)
