@@ -460,3 +460,32 @@ def test_all_views_of_a_refresh_are_at_one_barrier(spark: SparkSession) -> None:
     quiet = spark.sql("REFRESH MATERIALIZED VIEW high").collect()
     assert [row.rule for row in quiet] == ["none", "none"]
     assert sorted(ledger.iterdir()) == records
+
+
+def test_a_compaction_is_nothing_new(spark: SparkSession) -> None:
+    """Neither of a table nor of a view below another one: no barrier, and no file."""
+    spark.sql("CREATE NAMESPACE compacted")
+    spark.sql("USE compacted")
+    spark.sql("CREATE TABLE root (k INT, v INT, PRIMARY KEY (k) NOT ENFORCED)")
+    spark.sql("INSERT INTO root VALUES (1, 1), (2, 2)")
+    spark.sql("CREATE MATERIALIZED VIEW low AS SELECT v, count(*) AS n FROM root GROUP BY v")
+    spark.sql("CREATE MATERIALIZED VIEW high AS SELECT sum(n) AS n FROM low")
+    spark.sql("INSERT INTO root VALUES (2, 3), (3, 3)")
+    spark.sql("REFRESH MATERIALIZED VIEW high")
+    tables = {name: open_table(path_of(spark, name)).storage for name in ("root", "low")}
+    ledger = Path(tables["root"].path).parents[1] / "_barriers"
+    records = sorted(ledger.iterdir())
+    for table in tables.values():
+        before = table.latest_snapshot()
+        table.compact()
+        after = table.latest_snapshot()
+        assert before is not None
+        assert after is not None
+        assert (after.id, after.commit_kind) == (before.id + 1, CommitKind.COMPACT)
+        quiet = spark.sql("REFRESH MATERIALIZED VIEW high").collect()
+        assert [row.rule for row in quiet] == ["none", "none"]
+        assert sorted(ledger.iterdir()) == records
+    spark.sql("DELETE FROM root WHERE k = 1")
+    done = spark.sql("REFRESH MATERIALIZED VIEW high").collect()
+    assert [row.rule for row in done] == ["incremental", "incremental"]
+    assert [row.n for row in spark.table("high").collect()] == [2]

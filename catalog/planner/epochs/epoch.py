@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -97,7 +97,7 @@ def advance(
             if written.net is not None and snapshot is not None:
                 _hand_on(states, snapshot.id, reached, written.net)
         _write_progress(standing, states, number, written, reached, diverged)
-    _tell_others(sink, query)
+    _tell_others(sink, query.sources)
     return Refreshed(
         view=sink.name,
         barrier=number,
@@ -112,10 +112,11 @@ def advance(
     )
 
 
-def left_as_it_is(standing: Standing, query: JobQuery, barrier: int) -> Refreshed:
+def left_as_it_is(standing: Standing, barrier: int) -> Refreshed:
     """What `advance` answers at a barrier for a sink that `is_current`, without looking again."""
-    sink = standing.sink
-    _tell_others(sink, query)
+    sink, followed = standing.sink, standing.followed()
+    assert followed is not None, "it is current"
+    _tell_others(sink, followed.sources)
     return Refreshed(
         view=sink.name,
         barrier=barrier,
@@ -129,11 +130,11 @@ def left_as_it_is(standing: Standing, query: JobQuery, barrier: int) -> Refreshe
     )
 
 
-def _tell_others(sink: Sink, query: JobQuery) -> None:
-    """Let a view's sources and its warehouse know that it stands on them."""
+def _tell_others(sink: Sink, sources: Mapping[str, int]) -> None:
+    """Let a view's sources and its warehouse know that it goes on from these snapshots of them."""
     if sink.is_view:
-        note_consumer(sink, query.sources)
-        register_view(sink, query.sources)
+        note_consumer(sink, sources)
+        register_view(sink, sources)
 
 
 def planned_step(sink: Sink, query: JobQuery, *, is_full: bool) -> Step:

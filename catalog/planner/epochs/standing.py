@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from table_store.catalog.jobs.job_errors import JobHistoryLostError
 from table_store.catalog.jobs.progress import Followed, Progress, SinkState, read_progress
 from table_store.catalog.jobs.sink_commit import last_followed
+from table_store.catalog.meta_service.observed_job import SameRows
 from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
@@ -90,8 +91,20 @@ class Standing:
             return None
 
     def is_current(self, query: JobQuery) -> bool:
-        """Whether the sink has the result over the snapshots with which a query was analysed."""
+        """Whether the sink has the result over the rows over which a query was analysed.
+
+        They are the same rows where only compactions have come in between; it costs a read for each
+        of these.
+        """
         followed = self.followed()
         if followed is None or query.always_changes is not None:
             return False
-        return followed == query.followed.with_groups_of(followed)
+        now = query.followed.with_groups_of(followed)
+        if followed == now:
+            return True
+        if followed != replace(now, sources=followed.sources):
+            return False
+        same = SameRows()
+        return now.sources.keys() == followed.sources.keys() and all(
+            same(path, followed.sources[path], at) for path, at in now.sources.items()
+        )

@@ -60,7 +60,9 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
         _refuse_revised(view, jobs)
         standings = [Standing.of(sink) for sink, _ in jobs]
         if last is not None and not is_full and _are_current(jobs, standings, last):
-            return _left_as_they_are(view, jobs, standings, last)
+            done = [left_as_it_is(standing, last.number) for standing in standings]
+            _hold_barriers(view, jobs)
+            return done
         moment = _shared(view, jobs, standings, is_full=is_full)
         if moment is None:
             now_ms = max(view.table.clock.now_ms(), _reached(standings) + 1)
@@ -151,17 +153,6 @@ def _are_current(jobs: Sequence[_Job], standings: Sequence[Standing], last: Barr
     return last.number >= _reached(standings) and all(
         standing.is_current(query) for standing, (_, query) in zip(standings, jobs, strict=True)
     )
-
-
-def _left_as_they_are(
-    view: Sink, jobs: Sequence[_Job], standings: Sequence[Standing], last: Barrier
-) -> list[Refreshed]:
-    done = [
-        left_as_it_is(standing, query, last.number)
-        for standing, (_, query) in zip(standings, jobs, strict=True)
-    ]
-    _hold_barriers(view, jobs)
-    return done
 
 
 def _hold_barriers(view: Sink, jobs: Sequence[_Job]) -> None:
