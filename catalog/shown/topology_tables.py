@@ -223,7 +223,7 @@ def _delays(topology: WarehouseTopology) -> Iterable[Row]:
             "job_id": delay.job.job.id,
             "barrier": delay.barrier,
             "delay_ms": delay.delay_ms,
-            "bottlenecks": [one.job.id for one in delay.bottlenecks],
+            "bottlenecks": [one.job.name for one in delay.bottlenecks],
         }
 
 

@@ -255,7 +255,7 @@ def test_tables_tell_what_hangs_together(spark: SparkSession, namespace: str) ->
     assert late.keys() == {"doubled", "summed"}
     assert late["doubled"].delay_ms == late["summed"].delay_ms
     jobs_of = by_name(spark, "sys.jobs")
-    assert late["doubled"].bottlenecks == [jobs_of["summed"].job_id]
+    assert late["doubled"].bottlenecks == [jobs_of["summed"].job_name]
     assert {row.kind for row in jobs_of.values()} == {"materialized view"}
     lineage = spark.sql(
         "SELECT s.snapshot FROM sys.source_snapshot_lineage s JOIN sys.jobs j USING (job_id) "
