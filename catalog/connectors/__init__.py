@@ -2,5 +2,5 @@
 
 A source says up to where it can be read now (`position.py`); a barrier fixes that before anybody
 reads it, and a range of positions has the same rows each time it is read. It may import what knows
-names and definitions, and storage. Start with `source.py`, then `datagen.py`.
+names and definitions, and storage. Start with `source.py`, then `datagen.py` or `kafka_source.py`.
 """

@@ -34,3 +34,35 @@ class ExternalTableError(TableStoreError):
             f"{operation} does not work on {table}, whose rows the connector {connector!r} makes. "
             f"{remedy}."
         )
+
+
+class SourceTopicError(TableStoreError):
+    """The topic of a table is not the one that has been read so far."""
+
+    condition = "TABLE_STORE_SOURCE_TOPIC_CHANGED"
+    sql_state = "55000"
+
+    def __init__(self, *, topic: str, reason: str) -> None:
+        self.topic = topic
+        self.reason = reason
+        super().__init__(
+            f"Topic {topic!r} is not what it was when it was first read: {reason}. Where a job is "
+            "in it means nothing any more. If that is meant to be, create the source anew, and run "
+            "the INSERT with another 'pipeline.name': it then begins with 'scan.startup.mode'."
+        )
+
+
+class SourcePositionLostError(TableStoreError):
+    """Nobody knows any more up to where a job has read a source that cannot be read again."""
+
+    condition = "TABLE_STORE_SOURCE_POSITION_LOST"
+    sql_state = "55000"
+
+    def __init__(self, *, table: str, reason: str) -> None:
+        self.table = table
+        super().__init__(
+            f"The job cannot go on where it was in {table}: {reason}. What a topic has is not all "
+            "that it ever had, so it is not read again from its beginning. Run the INSERT with "
+            "another 'pipeline.name': it begins where 'scan.startup.mode' of the source says, and "
+            "adds to the rows that the table has."
+        )

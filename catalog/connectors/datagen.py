@@ -17,9 +17,17 @@ import pyarrow as pa
 from table_store.catalog.connectors.field_generator import field_generator, field_paths
 from table_store.catalog.connectors.field_options import AllFieldOptions
 from table_store.catalog.connectors.generators import Generator, Rows, Times
-from table_store.catalog.connectors.position import STRETCHES_MAX, Position, Stretch
+from table_store.catalog.connectors.physical_columns import physical_columns
+from table_store.catalog.connectors.position import (
+    STRETCHES_MAX,
+    Position,
+    PositionStore,
+    Stretch,
+)
 from table_store.catalog.connectors.random_numbers import Numbers
-from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.catalog.connectors.row_range import RowRange
+from table_store.catalog.connectors.source_read import AskedRows, PartReader, SourceRead
+from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import UnsupportedTypeError
 from table_store.storage.options.connector_options import (
     FIELDS,
@@ -45,14 +53,14 @@ class Datagen:
         names: of the columns, without computed ones.
         generators: of their values.
         rows_per_second: while jobs read it.
-        rows_max: how many rows it has at the end; None: it has no end.
+        rows_end: how many rows it has at the end; None: it has no end.
         created_ms: when the table was created, ms since 1970.
     """
 
     names: tuple[str, ...]
     generators: tuple[Generator, ...]
     rows_per_second: int
-    rows_max: int | None
+    rows_end: int | None
     created_ms: int
 
     @classmethod
@@ -79,8 +87,40 @@ class Datagen:
             names=tuple(column.name for column in columns),
             generators=tuple(generators),
             rows_per_second=options.get(ROWS_PER_SECOND),
-            rows_max=min((end for end in ends if end is not None), default=None),
+            rows_end=min((end for end in ends if end is not None), default=None),
             created_ms=created_ms,
+        )
+
+    @property
+    def bound(self) -> str:
+        """The option with which the rows have an end."""
+        return NUMBER_OF_ROWS.key
+
+    def rows_max(self, last: Position | None) -> int | None:
+        """Return how many rows there will be; None: they have no end."""
+        del last
+        return self.rows_end
+
+    def following(self, last: Position | None, now_ms: int, pause_ms: int) -> Position | None:
+        """Return the position at a moment; None if it is still the last one."""
+        known = last or self.begin()
+        found = self.next_position(known, now_ms, pause_ms)
+        is_same = (found.rows, found.stretches) == (known.rows, known.stretches)
+        return None if is_same else found
+
+    def plan(self, asked: AskedRows, positions: PositionStore) -> SourceRead | None:
+        """Return how to read rows that are out, or all; None if they have no end."""
+        ends = [asked.last, self.rows_end]
+        if asked.limit is not None:
+            ends.append(asked.first + asked.limit)
+        last = min((end for end in ends if end is not None), default=None)
+        if last is None:
+            return None
+        rows = RowRange(asked.first, max(asked.first, last))
+        return SourceRead(
+            reader=RangeReader(self, positions.last() or self.begin()),
+            parts=tuple(part.to_bytes() for part in rows.split(asked.parallelism)),
+            rows=rows.last - rows.first,
         )
 
     def begin(self) -> Position:
@@ -93,7 +133,7 @@ class Datagen:
         The rows follow the time. If nobody has looked for more than `pause_ms`, no job has run:
         then the rows go on from now, and none comes for the time between.
         """
-        if now_ms <= last.at_ms or last.rows == self.rows_max:
+        if now_ms <= last.at_ms or last.rows == self.rows_end:
             return last
         if now_ms - last.at_ms > pause_ms:
             resumed = Stretch(last.rows, now_ms)
@@ -101,7 +141,7 @@ class Datagen:
             return replace(last, at_ms=now_ms, stretches=(*kept, resumed)[-STRETCHES_MAX:])
         stretch = last.stretches[-1]
         rows = stretch.first + (now_ms - stretch.begin_ms) * self.rows_per_second // 1000
-        most = _LAST_ROW if self.rows_max is None else self.rows_max
+        most = _LAST_ROW if self.rows_end is None else self.rows_end
         return replace(last, rows=max(last.rows, min(rows, most)), at_ms=now_ms)
 
     def batches(
@@ -134,9 +174,17 @@ class Datagen:
         return times
 
 
-def physical_columns(schema: TableSchema) -> tuple[Field, ...]:
-    """Return the columns that a connector fills: all but the computed ones."""
-    return tuple(field for field in schema.fields if field.generated is None)
+@dataclass(frozen=True, slots=True)
+class RangeReader(PartReader):
+    """Reads ranges in workers."""
+
+    rows: Datagen
+    position: Position
+
+    def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a `RowRange`."""
+        found = RowRange.from_bytes(part)
+        return self.rows.batches(found.first, found.last, columns, self.position)
 
 
 def warn_of_unused(schema: TableSchema, name: str) -> None:

@@ -4,6 +4,10 @@ The positions of a source are a chain of files `position/<place>` in the table's
 on. Each is created once, only if nobody else was faster, and before a barrier names its rows; the
 last one counts. So all jobs agree which rows are out, whoever has looked, and an epoch that is
 repeated after a crash reads the same.
+
+A number of rows says nothing of where a topic was by then. So positions of a topic have its last
+cuts, and each `CUTS_MAX`-th of them stays: a job finds the offsets of the cut at which it is, if
+that is not older than `CUTS_MAX` times `_PAGES_KEPT` cuts.
 """
 
 from __future__ import annotations
@@ -19,9 +23,11 @@ from table_store.storage.kernel.checked_json import from_checked_json, to_checke
 from table_store.storage.kernel.errors import FileAccessError, MissingFileError
 
 POSITION_FOLDER: Final = "position"
-POSITION_VERSION: Final = 2
+POSITION_VERSION: Final = 3
 STRETCHES_MAX: Final = 1_000
+CUTS_MAX: Final = 256
 _KEPT: Final = 3
+_PAGES_KEPT: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +38,61 @@ class Stretch:
     begin_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where the partitions of a topic were, by number, when so many rows were out."""
+
+    rows: int
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicCuts:
+    """A topic as far as it is out.
+
+    Attributes:
+        id: of the topic: another one if it is deleted and created again.
+        start: the offsets of the first rows; partitions that came later begin at 0.
+        cuts: the last ones, rising; never empty.
+    """
+
+    id: str
+    start: tuple[int, ...]
+    cuts: tuple[Cut, ...]
+
+    def begin(self) -> Cut:
+        """Return the cut before the first row."""
+        return Cut(0, self.start)
+
+    def cut(self, rows: int) -> Cut | None:
+        """Return the one with so many rows; None if it is not among them."""
+        if not rows:
+            return self.begin()
+        return next((cut for cut in reversed(self.cuts) if cut.rows == rows), None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
     """A position.
 
     Attributes:
-        rows: how many rows are out; those of a smaller position are among them.
+        rows: how many rows are out; those of a smaller position are among them. Of a topic it is
+            how many offsets: some have no record.
         at_ms: when it was looked, ms since 1970.
-        stretches: from which row on rows came without a pause, rising; never empty.
+        stretches: of rows that are made: from which row on they came without a pause, rising.
+        topic: of rows that are in a topic.
     """
 
     rows: int
     at_ms: int
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[Stretch, ...] = ()
+    topic: TopicCuts | None = None
 
     def to_bytes(self) -> bytes:
         """Return the content of the file; `from_bytes` is its inverse."""
         stretches = [[stretch.first, stretch.begin_ms] for stretch in self.stretches]
-        item = {"rows": self.rows, "at": self.at_ms, "stretches": stretches}
+        topic = None if self.topic is None else _topic_to_json(self.topic)
+        item = {"rows": self.rows, "at": self.at_ms, "stretches": stretches, "topic": topic}
         return to_checked_json(item, version=POSITION_VERSION)
 
     @classmethod
@@ -95,9 +138,38 @@ class PositionStore:
             if new is None:
                 return last
             if self.file_io.write_new(self._path(place + 1), new.to_bytes()):
-                old = [self._path(at) for at in self._places() if at <= place + 1 - _KEPT]
+                old = [at for at in self._places() if at <= place + 1 - _KEPT]
+                pages = () if new.topic is None else [at for at in old if not at % CUTS_MAX]
+                kept = pages[-_PAGES_KEPT:]
+                old_paths = [self._path(at) for at in old if at not in kept]
                 with suppress(FileAccessError):  # the next one deletes them, too
-                    self.file_io.delete_files(old)
+                    self.file_io.delete_files(old_paths)
+
+    def cut(self, rows: int) -> Cut | None:
+        """Return where a topic was when so many rows were out; None if that is not kept.
+
+        Costs a list and a read, and some more reads for a cut of long ago.
+        """
+        last = self.last()
+        if last is None or last.topic is None:
+            return None
+        found = last.topic.cut(rows)
+        places = () if found is not None else [at for at in self._places() if not at % CUTS_MAX]
+        low, high = 0, len(places)
+        while low < high:
+            middle = (low + high) // 2
+            path = self._path(places[middle])
+            try:
+                page = Position.from_bytes(self.file_io.read_bytes(path), path=path)
+            except MissingFileError:  # it was one of the oldest
+                low = middle + 1
+                continue
+            if page.rows >= rows:
+                found = None if page.topic is None else page.topic.cut(rows)
+                high = middle
+            else:
+                low = middle + 1
+        return found
 
     def _last(self) -> tuple[int, Position | None]:
         while places := self._places():
@@ -114,8 +186,21 @@ class PositionStore:
         return join_path(self.path, POSITION_FOLDER, f"{place:012d}")
 
 
+def _topic_to_json(topic: TopicCuts) -> dict[str, Any]:
+    cuts = [[cut.rows, list(cut.offsets)] for cut in topic.cuts]
+    return {"id": topic.id, "start": list(topic.start), "cuts": cuts}
+
+
 def _from_json(item: Mapping[str, Any]) -> Position:
     stretches = tuple(Stretch(int(first), int(begin_ms)) for first, begin_ms in item["stretches"])
-    if not stretches:
-        raise ValueError("it has no stretches")
-    return Position(rows=int(item["rows"]), at_ms=int(item["at"]), stretches=stretches)
+    topic = None if item["topic"] is None else _topic_from_json(item["topic"])
+    if not stretches and topic is None:
+        raise ValueError("it has neither stretches nor a topic")
+    return Position(rows=int(item["rows"]), at_ms=int(item["at"]), stretches=stretches, topic=topic)
+
+
+def _topic_from_json(item: Mapping[str, Any]) -> TopicCuts:
+    cuts = tuple(Cut(int(rows), tuple(map(int, offsets))) for rows, offsets in item["cuts"])
+    if not cuts:
+        raise ValueError("its topic has no cuts")
+    return TopicCuts(id=str(item["id"]), start=tuple(map(int, item["start"])), cuts=cuts)

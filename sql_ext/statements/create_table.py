@@ -105,6 +105,7 @@ def _parse_body(
         if_not_exists=header.if_not_exists,
         elements=tuple(elements.elements),
         watermark=elements.watermark,
+        metadata=tuple(elements.metadata.items()),
         options=clauses.options or (),
         properties=clauses.properties or (),
         clauses=tuple(clauses.kept),

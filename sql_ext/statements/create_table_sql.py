@@ -13,6 +13,7 @@ from table_store.sql_ext.statements.statements import (
     TableConstraint,
     TableElement,
 )
+from table_store.storage.options.kafka_source_options import METADATA
 
 WATERMARK_COLUMN = "watermark.column"
 WATERMARK_EXPRESSION = "watermark.expression"
@@ -79,6 +80,8 @@ def _element(element: TableElement, computed_types: Mapping[str, str]) -> str:
 def _properties(statement: CreateTable, extra: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of the statement, then those that the caller adds."""
     properties = dict(statement.options) | dict(statement.properties)
+    for name, key in statement.metadata:
+        properties[METADATA.prefix + name] = key
     if statement.watermark is not None:
         properties[WATERMARK_COLUMN] = statement.watermark.column
         properties[WATERMARK_EXPRESSION] = statement.watermark.expression

@@ -10,6 +10,7 @@ from table_store.catalog.definition.sql_literal import string_literal
 from table_store.catalog.names.identifier import quoted
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.secrets import asked_for, is_secret, reference
+from table_store.storage.options.kafka_source_options import METADATA
 
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -24,7 +25,7 @@ def create_statement(
     Spark's own parser reads, if it has no clauses that Spark does not know.
     """
     query = schema.query
-    elements = [_column(field, is_of_view=query is not None) for field in schema.fields]
+    elements = [_column(field, schema) for field in schema.fields]
     if schema.watermark is not None:
         column, expression = schema.watermark
         column = column if _PLAIN.fullmatch(column) else quoted(column)
@@ -45,6 +46,7 @@ def create_statement(
         pairs = (
             f"{string_literal(key)} = {_shown(key, value)}"
             for key, value in sorted(schema.options.items())
+            if not key.startswith(METADATA.prefix)
         )
         clause = "WITH" if query is None else "TBLPROPERTIES"
         lines.append(f"{clause} (\n  " + ",\n  ".join(pairs) + ")")
@@ -62,12 +64,15 @@ def _shown(key: str, value: str) -> str:
     return literal if reference(value) is None else literal.replace(r"\u0024", "$")
 
 
-def _column(field: Field, *, is_of_view: bool) -> str:
+def _column(field: Field, schema: TableSchema) -> str:
     comment = "" if field.comment is None else f" COMMENT {string_literal(field.comment)}"
     if field.generated is not None:
         return f"{_name(field.name)} AS {field.generated}{comment}"
     words = [_name(field.name), declared_sql(field)]
-    if not field.nullable and not is_of_view:  # where PRIMARY KEY says it
+    metadata = schema.options.get(METADATA.prefix + field.name)
+    if metadata is not None:
+        words.append(f"METADATA FROM {string_literal(metadata)} VIRTUAL")
+    if not field.nullable and schema.query is None:  # where PRIMARY KEY says it
         words.append("NOT NULL")
     if field.default is not None:
         words.append(f"DEFAULT {field.default}")

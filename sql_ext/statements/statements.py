@@ -73,6 +73,7 @@ class CreateTable:
     """CREATE TABLE with something in it that Spark's parser refuses.
 
     Args:
+        metadata: what columns hold of a connector's records, by their names, in order.
         options: of `WITH (…)`, in order.
         properties: of `TBLPROPERTIES (…)`, in order, without keys of `options`.
         clauses: COMMENT, PARTITIONED BY and other clauses of Spark's, as written.
@@ -87,6 +88,7 @@ class CreateTable:
     if_not_exists: bool = False
     elements: tuple[TableElement, ...] = ()
     watermark: Watermark | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
     options: tuple[tuple[str, str], ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
     clauses: tuple[str, ...] = ()

@@ -26,9 +26,13 @@ _TABLE_CONSTRAINTS = (
 
 @dataclass(slots=True)
 class TableElements:
-    """The elements read so far; `is_ours` becomes true with the first that Spark refuses."""
+    """The elements read so far; `is_ours` becomes true with the first that Spark refuses.
+
+    `metadata` has what columns hold of a connector's records, by their names.
+    """
 
     elements: list[TableElement] = field(default_factory=list)
+    metadata: dict[str, str] = field(default_factory=dict)
     watermark: Watermark | None = None
     is_ours: bool = False
 
@@ -89,9 +93,9 @@ def _parse_column(cursor: TokenCursor, into: TableElements) -> None:
         return
     between = cursor.sql[start : cursor.peek().start]
     column_type = parse_column_type(cursor)
-    if cursor.at_words("METADATA"):
+    if cursor.accept_words("METADATA"):
         into.is_ours = True
-        raise cursor.refusal("no connector here has metadata for a column")
+        _parse_metadata(cursor, into, name)
     into.is_ours = into.is_ours or column_type.spelled_as_flink
     rest_start = cursor.previous_end()
     _skip_definition(cursor, stop_at_comment=False)
@@ -101,6 +105,14 @@ def _parse_column(cursor: TokenCursor, into: TableElements) -> None:
             name=name, type_sql=column_type.sql, definition=between + column_type.sql + rest
         )
     )
+
+
+def _parse_metadata(cursor: TokenCursor, into: TableElements, name: str) -> None:
+    """Read `[FROM 'key'] [VIRTUAL]`; without key it is the column's name."""
+    if name in into.metadata:
+        raise cursor.refusal(f"column {name} is there twice")
+    into.metadata[name] = cursor.string() if cursor.accept_words("FROM") else name
+    cursor.accept_words("VIRTUAL")
 
 
 def _definition(cursor: TokenCursor, *, stop_at_comment: bool = False) -> str:

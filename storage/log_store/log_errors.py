@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.options.log_options import LOG_KAFKA
 
 
 class LogUnavailableError(TableStoreError):
@@ -12,21 +13,34 @@ class LogUnavailableError(TableStoreError):
     sql_state = "08001"
     retriable = True
 
-    def __init__(self, *, brokers: str, action: str, reason: str, remedy: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        brokers: str,
+        action: str,
+        reason: str,
+        remedy: str = "",
+        prefix: str = LOG_KAFKA.prefix,
+    ) -> None:
         self.brokers = brokers
         self.action = action
         self.reason = reason
         self.remedy = remedy
+        self.prefix = prefix
         super().__init__(
             f"Kafka at {brokers} could not {action}: {reason}. Check that the brokers run and "
-            "that 'log.kafka.bootstrap.servers' and the other 'log.kafka.*' options are right."
+            f"that '{prefix}bootstrap.servers' and the other '{prefix}*' options are right."
             f"{remedy}"
         )
 
     def with_remedy(self, remedy: str) -> LogUnavailableError:
         """Return the same error with another advice of what may help."""
         return LogUnavailableError(
-            brokers=self.brokers, action=self.action, reason=self.reason, remedy=remedy
+            brokers=self.brokers,
+            action=self.action,
+            reason=self.reason,
+            remedy=remedy,
+            prefix=self.prefix,
         )
 
 
@@ -36,13 +50,15 @@ class LogRefusedError(TableStoreError):
     condition = "TABLE_STORE_LOG_REFUSED"
     sql_state = "42501"
 
-    def __init__(self, *, brokers: str, action: str, reason: str) -> None:
+    def __init__(
+        self, *, brokers: str, action: str, reason: str, prefix: str = LOG_KAFKA.prefix
+    ) -> None:
         self.brokers = brokers
         self.action = action
         self.reason = reason
         super().__init__(
             f"Kafka at {brokers} refused to {action}: {reason}. Check the rights of the user and "
-            "the 'log.kafka.*' options of the table."
+            f"the '{prefix}*' options of the table."
         )
 
 
@@ -106,4 +122,42 @@ class BadLogRecordError(TableStoreError):
             f"change of the table: {reason}. Find who writes to the topic besides the table; with "
             "'log.kafka.foreign-records' = 'skip' records without the table's headers are passed "
             "over."
+        )
+
+
+class RecordsGoneError(TableStoreError):
+    """A topic has deleted records that are still to be read."""
+
+    condition = "TABLE_STORE_RECORDS_GONE"
+    sql_state = "55000"
+
+    def __init__(self, *, topic: str, partition: int, offset: int) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        super().__init__(
+            f"Topic {topic!r} has no longer the records of partition {partition} from offset "
+            f"{offset} on: they were deleted before they were read, by the topic's retention or by "
+            "somebody. To go on without them, run the INSERT with another 'pipeline.name' from a "
+            "source that is created anew, with another 'scan.startup.mode' if need be; for the "
+            "future let the topic's 'retention.ms' exceed the time that jobs may be away."
+        )
+
+
+class UnreadableRecordError(TableStoreError):
+    """A record of a topic that a table reads cannot be read."""
+
+    condition = "TABLE_STORE_UNREADABLE_RECORD"
+    sql_state = "22000"
+
+    def __init__(self, *, topic: str, partition: int, offset: int, reason: str) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.reason = reason
+        super().__init__(
+            f"The record of topic {topic!r}, partition {partition}, offset {offset} is not a row "
+            f"of the table: {reason}. Change the definition of the table, or, where it has "
+            "'format' = 'json' or 'csv', let such records be left out with "
+            "'json.ignore-parse-errors' or 'csv.ignore-parse-errors' = 'true'."
         )

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.kafka_source_options import (
+    KAFKA_SOURCE_OPTIONS,
+    METADATA,
+    PROPERTIES,
+)
+from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
 from table_store.storage.options.options import (
     FOR_TABLE,
     LONG_MAX,
@@ -15,7 +23,7 @@ from table_store.storage.options.options import (
 
 CONNECTOR: Option[str | None] = Option(
     key="connector",
-    type=one_of("datagen"),
+    type=one_of("datagen", "kafka"),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
@@ -46,4 +54,13 @@ FIELDS: Final = OptionPrefix(
     "[connectors](connectors.md#datagen).",
 )
 
-CONNECTOR_OPTIONS: Final = (CONNECTOR, ROWS_PER_SECOND, NUMBER_OF_ROWS)
+CONNECTOR_OPTIONS: Final = (CONNECTOR, ROWS_PER_SECOND, NUMBER_OF_ROWS, *KAFKA_SOURCE_OPTIONS)
+CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
+
+TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
+    {
+        "datagen": (CONNECTOR, ROWS_PER_SECOND, NUMBER_OF_ROWS, FIELDS),
+        "kafka": (CONNECTOR, *KAFKA_SOURCE_OPTIONS, SCAN_BOUNDED_MODE, PROPERTIES, METADATA),
+    }
+)
+"""What the tables of each connector take; no other table takes any of it."""

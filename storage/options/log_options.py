@@ -9,7 +9,6 @@ from datetime import timedelta
 
 from table_store.storage.options.options import (
     DURATION,
-    FOR_READ,
     FOR_SESSION_AND_TABLE,
     FOR_TABLE,
     FOR_TABLE_AND_READ,
@@ -90,11 +89,13 @@ LOG_SCAN_TIMESTAMP_MILLS: Option[int | None] = Option(
 )
 SCAN_BOUNDED_MODE = Option(
     key="scan.bounded.mode",
-    type=one_of("unbounded", "latest"),
+    type=one_of("unbounded", "latest", "latest-offset"),
     default="unbounded",
-    scopes=FOR_READ,
+    scopes=FOR_TABLE_AND_READ,
+    mutable=False,
     doc="Where a table that is read in streaming mode ends: `latest`: with what it has when the "
-    "statement runs, so that a SELECT has an end and an INSERT runs once.",
+    "statement runs, so that a SELECT has an end and an INSERT runs once. Of a table `kafka`: "
+    "`latest-offset`: with what its topic has when it is first read.",
 )
 UNTRACKED_CHANGES = Option(
     key="untracked-changes",

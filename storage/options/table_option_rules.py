@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.options.connector_options import (
     CONNECTOR,
-    CONNECTOR_OPTIONS,
-    FIELDS,
+    TAKEN,
 )
 from table_store.storage.options.log_options import (
     LOG_CHANGELOG_MODE,
@@ -68,18 +67,24 @@ def parse_write_options(given: Mapping[str, str]) -> OptionValues:
 
 
 def _check_connector(values: OptionValues) -> None:
-    known = {option.key for option in CONNECTOR_OPTIONS}
-    has_connector = values.is_given(CONNECTOR)
+    connector = values.get(CONNECTOR)
+    taken = () if connector is None else TAKEN[connector]
     for key, value in values.text.items():
-        if has_connector != (key in known or key.startswith(FIELDS.prefix)):
-            reason = (
-                f"a table with the connector {values.get(CONNECTOR)!r} stores no rows, and does "
-                "not take it; leave it out"
-                if has_connector
-                else f"it needs a {CONNECTOR.key!r}, such as 'datagen'; a managed table does not "
-                "take it"
+        declared = TABLE_OPTIONS.find(key)
+        if connector is not None and declared not in taken:
+            raise InvalidOptionError(
+                key=key,
+                value=value,
+                reason=f"a table with the connector {connector!r} stores no rows, and does not "
+                "take it; leave it out",
             )
-            raise InvalidOptionError(key=key, value=value, reason=reason)
+        if connector is None and any(declared in options for options in TAKEN.values()):
+            raise InvalidOptionError(
+                key=key,
+                value=value,
+                reason=f"it needs a {CONNECTOR.key!r}, such as 'datagen'; a managed table does not "
+                "take it",
+            )
 
 
 def _check_log(values: OptionValues, *, has_key: bool) -> None:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from table_store.storage.options.connector_options import (
-    CONNECTOR,
-    FIELDS,
-    NUMBER_OF_ROWS,
-    ROWS_PER_SECOND,
+    CONNECTOR_OPTIONS,
+    CONNECTOR_PREFIXES,
 )
 from table_store.storage.options.log_options import (
     LOG_CHANGELOG_MODE,
@@ -333,9 +331,7 @@ TABLE_OPTIONS = OptionSet(
         LOG_KAFKA_TOPIC_REPLICATION_FACTOR,
         LOG_KAFKA_FOREIGN_RECORDS,
         LOG_KAFKA_TIMEOUT,
-        CONNECTOR,
-        ROWS_PER_SECOND,
-        NUMBER_OF_ROWS,
+        *CONNECTOR_OPTIONS,
     ),
-    prefixes=(LOG_KAFKA, FIELDS),
+    prefixes=(LOG_KAFKA, *CONNECTOR_PREFIXES),
 )

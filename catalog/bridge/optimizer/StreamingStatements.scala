@@ -105,7 +105,7 @@ object StreamingStatements {
   }
 
   private def isBoundedScan(options: CaseInsensitiveStringMap): Boolean =
-    "latest".equalsIgnoreCase(options.get("scan.bounded.mode"))
+    Set("latest", "latest-offset").exists(_.equalsIgnoreCase(options.get("scan.bounded.mode")))
 
   /** A table that is read as it is when the statement runs. */
   private object Bounded {

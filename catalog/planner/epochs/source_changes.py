@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from pyspark.sql import DataFrame
 
-from table_store.catalog.connectors.datagen import physical_columns
+from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted

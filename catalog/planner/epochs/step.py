@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from table_store.catalog.connectors.connector_errors import SourcePositionLostError
 from table_store.catalog.jobs.cost import full_cost, incremental_cost
 from table_store.catalog.jobs.delta import why_not_incremental
 from table_store.catalog.jobs.job_errors import NotIncrementalError
@@ -92,10 +93,20 @@ def next_step(
 
     Raises:
         NotIncrementalError: the sink's policy is INCREMENTAL STRICT, and that is not possible.
+        SourcePositionLostError: the whole result is needed, and a source does not have it any more.
     """
     if is_full:
-        return Step(Rule.FULL, "FULL was asked for")
-    step = _possible_step(sink, query, followed, states, sink_rows)
+        step = Step(Rule.FULL, "FULL was asked for")
+    else:
+        step = _possible_step(sink, query, followed, states, sink_rows)
+    if step.rule is Rule.FULL:
+        # Only the first rows of a job are all that there are.
+        has_begun = followed is not None or (bool(sink_rows) and not sink.is_shared)
+        lost = query.unrepeatable if has_begun else None
+        if lost is not None:
+            raise SourcePositionLostError(table=lost, reason=step.reason)
+    if is_full:
+        return step
     if step.rule is Rule.FULL and sink.schema.upkeep.policy is RefreshPolicy.INCREMENTAL_STRICT:
         raise NotIncrementalError(name=sink.name, reason=step.reason)
     return step

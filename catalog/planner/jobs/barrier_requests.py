@@ -6,7 +6,7 @@ Jobs whose sinks are in one warehouse share its ledger, and so their barriers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from table_store.catalog.connectors.source import source_of
@@ -44,12 +44,14 @@ class _Looks:
     """Tables as they were at the first look; None where there is no table.
 
     The rows of a source that a connector makes are out up to `now_ms` then, so that the barrier
-    says which they are before anybody reads them. Jobs look at least every `interval_ms`.
+    says which they are before anybody reads them. Jobs look at least every `interval_ms`. Where
+    that fails, `failures` say why, and the source is as it was.
     """
 
     now_ms: int
     interval_ms: int
     heads: dict[str, Head | None] = field(default_factory=dict)
+    failures: dict[str, TableStoreError] = field(default_factory=dict)
 
     def head(self, path: str) -> Head | None:
         if path not in self.heads:
@@ -62,9 +64,20 @@ class _Looks:
     def _head(self, table: FileStoreTable) -> Head:
         if table.latest_snapshot() is None:
             source = source_of(table)
-            if source is not None:
-                source.advance(self.now_ms, self.interval_ms)
+            try:
+                if source is not None:
+                    source.advance(self.now_ms, self.interval_ms)
+            except TableStoreError as error:
+                self.failures[table.path] = error
         return Head.of(table)
+
+    def failure(self, listed: ListedJob) -> TableStoreError | None:
+        """Why a source of a job cannot be looked at; None if all can."""
+        for path in listed.status.sources or ():
+            self.head(path)
+            if path in self.failures:
+                return self.failures[path]
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,22 +166,24 @@ def _taken(
 ) -> Iterable[TakenTurn]:
     interval_ms = max(taker.job.interval_ms for taker in takers)
     looks = _Looks(now_ms, interval_ms)
-    busy = _with_work(session, takers, looks)
+    held = _held(takers, None, looks)
+    going = [taker for taker in takers if taker.job.id not in held]
+    busy = _with_work(session, going, looks)
     barrier = None
     ledger = Ledger.of(warehouse)
-    revision, going = None, takers
     while busy and barrier is None:
         last = ledger.latest()
         revision = RevisionClaim.of(warehouse).current()
-        going = _not_held(takers, revision)
-        # What has no work is at the barrier because of what was seen here, not before.
+        # What has no work is at the barrier because of what is seen here, not before.
         looks = _Looks(now_ms, interval_ms)
+        held = _held(takers, revision, looks)
+        going = [taker for taker in takers if taker.job.id not in held]
         busy = _with_work(session, going, looks)
         barrier = _cut(ledger, last, busy, looks, now_ms) if busy else None
     for taker in takers:
         # Who is to end waits in silence, for without an epoch the end would be there.
-        if revision is not None and taker not in going and not taker.is_draining:
-            status = replace(taker.listed.status, error=revision.error().message)
+        if taker.job.id in held and not taker.is_draining:
+            status = replace(taker.listed.status, error=held[taker.job.id].message)
             yield _turn(replace(taker.listed, status=status))
     idle = [taker for taker in going if taker not in busy]
     working = {taker.job.path for taker in busy}
@@ -182,27 +197,36 @@ def _taken(
         assert barrier is not None, "there is something to do"
         heads = {path: looks.head(path) for path in taker.listed.status.sources or ()}
         sources = {path: head for path, head in heads.items() if head is not None}
+        obstacle = looks.failure(taker.listed)
         epoch = Epoch(
             barrier=barrier.number,
             cut_ms=now_ms,
             snapshots={p: head.snapshot for p, head in sources.items() if p not in working},
             created={p: head.created_ms for p, head in sources.items()},
+            obstacle=None if obstacle is None else str(obstacle),
         )
         status = replace(taker.listed.status, taken_ms=now_ms)
         first = tuple(job for job in taker.below if job in after)
         yield _turn(replace(taker.listed, status=status), epoch, first)
 
 
-def _not_held(takers: Sequence[_Taker], revision: Revision | None) -> Sequence[_Taker]:
-    """The takers that do not wait for a revision, and stand on none that does."""
-    if revision is None:
-        return takers
-    held: set[str] = set()
+def _held(
+    takers: Sequence[_Taker], revision: Revision | None, looks: _Looks
+) -> Mapping[str, TableStoreError]:
+    """Why jobs, by id, wait: for a revision, for a source that does not answer, or for others."""
+    held: dict[str, TableStoreError] = {}
     for taker in takers:
-        sources = taker.listed.status.sources or ()
-        if held & set(taker.below) or revision.holds(taker.job.path, sources):
-            held.add(taker.job.id)
-    return [taker for taker in takers if taker.job.id not in held]
+        failure = looks.failure(taker.listed)
+        below = next((held[job] for job in taker.below if job in held), None)
+        if below is not None:
+            held[taker.job.id] = below
+        elif revision is not None and revision.holds(
+            taker.job.path, taker.listed.status.sources or ()
+        ):
+            held[taker.job.id] = revision.error()
+        elif failure is not None and failure.retriable:
+            held[taker.job.id] = failure
+    return held
 
 
 def _turn(listed: ListedJob, epoch: Epoch | None = None, after: tuple[str, ...] = ()) -> TakenTurn:
@@ -242,7 +266,8 @@ def _with_work(
     found: dict[str, _Taker] = {}
     for taker in takers:
         is_needed = taker.is_refreshing or found.keys() & set(taker.below)
-        if is_needed or _has_work(session, taker.listed, looks):
+        has_failed = looks.failure(taker.listed) is not None
+        if is_needed or has_failed or _has_work(session, taker.listed, looks):
             found[taker.job.id] = taker
     return tuple(found.values())
 

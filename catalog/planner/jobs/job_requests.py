@@ -276,6 +276,8 @@ def _advanced(
         sink = opened_sink(session, job)
         if sink is None:
             return status.failed(f"{job.sink_name} is another table by now").ended(JobState.FAILED)
+        if epoch.obstacle is not None:
+            return status.failed(epoch.obstacle)
         claim(session, job, sink)
         pins = {**epoch.snapshots, **{one.job.path: one.status.snapshot for one in below}}
         status = _followed(session, sink, job, status, epoch, pins, is_full=is_full)

@@ -143,12 +143,14 @@ class Epoch:
         snapshots: of the sources at the barrier, by directory; sinks that other jobs bring to this
             barrier are not among them.
         created: when each source was created, ms since 1970, by directory.
+        obstacle: why it fails without having begun; None: nothing is known.
     """
 
     barrier: int
     cut_ms: int
     snapshots: Mapping[str, int]
     created: Mapping[str, int]
+    obstacle: str | None = None
 
     @property
     def text(self) -> EpochText:

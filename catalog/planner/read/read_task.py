@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from table_store.catalog.connectors.source import RangeReader, RowRange
+from table_store.catalog.connectors.source_read import PartReader
 from table_store.catalog.planner.names.managed_table import ROW_COLUMN
 from table_store.catalog.planner.process.worker_process import begin_task
 from table_store.storage.file_store.changes.change_reader import ChangeReader
@@ -26,7 +26,7 @@ class ReadTask:
     are the columns to read from storage: all of the table's if `columns` has the whole row.
     """
 
-    reader: SplitReader | ChangeReader | RangeReader
+    reader: SplitReader | ChangeReader | PartReader
     stored: tuple[str, ...]
     columns: tuple[str, ...]
     schema: pa.Schema
@@ -55,8 +55,8 @@ class ReadTask:
         if isinstance(self.reader, ChangeReader):
             changes = ChangeSplit.from_bytes(payload)
             return self.reader.read(changes, self.stored, self.predicate)
-        if isinstance(self.reader, RangeReader):
-            return self.reader.read(RowRange.from_bytes(payload), self.stored)
+        if isinstance(self.reader, PartReader):
+            return self.reader.read(payload, self.stored)
         return self.reader.read(Split.from_bytes(payload), self.stored, self.predicate)
 
     def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -9,6 +9,7 @@ from kafka import KafkaAdminClient, KafkaConsumer
 
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store.secret_reference import resolved
+from table_store.storage.options.log_options import LOG_KAFKA
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _BY_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -18,8 +19,12 @@ _OURS: Final = (
 )
 
 
-def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
+def client_settings(
+    properties: Mapping[str, str], prefix: str = LOG_KAFKA.prefix
+) -> dict[str, Any]:
     """Return client properties (`sasl.mechanism`) as arguments of the client library.
+
+    `prefix` is that of the options which give them, for messages.
 
     Raises:
         InvalidOptionError: the library has no such property, the value is not of its type, or the
@@ -29,21 +34,21 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
     settings = {}
     for key, text in properties.items():
         name = key.replace(".", "_").replace("-", "_")
-        option = f"log.kafka.{key}"
+        option = f"{prefix}{key}"
         if name not in known or name in _OURS:
             raise InvalidOptionError(
                 key=option, value=None, reason="the Kafka client has no such property"
             )
         settings[name] = _typed(option, resolved(option, text), known[name])
-    _check_security(settings)
+    _check_security(settings, prefix)
     return settings
 
 
-def _check_security(settings: Mapping[str, Any]) -> None:
+def _check_security(settings: Mapping[str, Any], prefix: str) -> None:
     """Check the settings that say who the user is, because the client's own error is unclear."""
     protocol = settings.get("security_protocol", _PROTOCOLS[0])
     if protocol not in _PROTOCOLS:
-        raise _bad_property("security_protocol", f"use {', '.join(_PROTOCOLS)}")
+        raise _bad_property(prefix, "security_protocol", f"use {', '.join(_PROTOCOLS)}")
     if not protocol.startswith("SASL_"):
         return
     mechanism = settings.get("sasl_mechanism")
@@ -52,11 +57,11 @@ def _check_security(settings: Mapping[str, Any]) -> None:
         needed += ["sasl_plain_username", "sasl_plain_password"]
     for name in needed:
         if name not in settings:
-            raise _bad_property(name, f"{protocol} needs it")
+            raise _bad_property(prefix, name, f"{protocol} needs it")
 
 
-def _bad_property(name: str, reason: str) -> InvalidOptionError:
-    key = f"log.kafka.{name.replace('_', '.')}"
+def _bad_property(prefix: str, name: str, reason: str) -> InvalidOptionError:
+    key = f"{prefix}{name.replace('_', '.')}"
     return InvalidOptionError(key=key, value=None, reason=reason)
 
 

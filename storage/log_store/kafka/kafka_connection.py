@@ -1,7 +1,8 @@
 """A connection to Kafka's brokers, and what its failures mean.
 
-Only this module, `kafka_client_settings`, `kafka_topics` and `kafka_transactions` name the client
-library. The names of it that are not public are listed here, and tests notice when one moves.
+Only this module, `kafka_client_settings`, `kafka_records`, `kafka_topics` and `kafka_transactions`
+name the client library. The names of it that are not public are listed here, and tests notice when
+one moves.
 """
 
 from __future__ import annotations
@@ -60,13 +61,17 @@ _RETRY_PAUSE_S: Final = 0.01
 class KafkaConnection:
     """A connection to the brokers, made at the first call; the caller closes it.
 
-    Every call returns or fails within about `timeout_ms`.
+    Every call returns or fails within about `timeout_ms`. `prefix` is that of the options that give
+    the properties, for messages.
     """
 
-    def __init__(self, brokers: str, properties: Mapping[str, str], timeout_ms: int) -> None:
+    def __init__(
+        self, brokers: str, properties: Mapping[str, str], timeout_ms: int, prefix: str
+    ) -> None:
         self.brokers: Final = brokers
         self.timeout_ms: Final = timeout_ms
-        self._settings = client_settings(properties)
+        self._prefix = prefix
+        self._settings = client_settings(properties, prefix)
         self._secrets = [
             self._settings[name] for name in self._settings if is_secret(name.replace("_", "."))
         ]
@@ -117,7 +122,7 @@ class KafkaConnection:
                 with suppress(kafka_errors.KafkaError, OSError):
                     client.close()
                 client._manager._net.stop()
-            raise _cause(failures) or error from error
+            raise _cause(failures, self._prefix) or error from error
 
     def limits(self) -> dict[str, int]:
         """Return the time limits of a client of this connection."""
@@ -138,6 +143,19 @@ class KafkaConnection:
             found = admin._manager.run(admin._async_get_leader_for_partitions, [partition])
             self._leaders.update((tp, node) for node, tps in found.items() for tp in tps)
         return self._leaders[partition]
+
+    def ask_leader(self, partition: TopicPartition, request: Any) -> Any:
+        """Return a partition's leader's answer to a request; for use within `run`."""
+        node, manager = self.leader(partition), self.admin()._manager
+
+        async def send() -> Any:
+            return await manager.send(request, node_id=node)
+
+        return manager.run(send)
+
+    def forget_leaders(self) -> None:
+        """Ask again who leads a partition at the next use."""
+        self._leaders.clear()
 
     def ask_coordinator(
         self, action: str, transactional_id: str, request: Any, topic: str = ""
@@ -194,7 +212,10 @@ class KafkaConnection:
             raise self._unavailable(action, error) from error
         except kafka_errors.KafkaError as error:
             raise LogRefusedError(
-                brokers=self.brokers, action=action, reason=self._reason(error)
+                brokers=self.brokers,
+                action=action,
+                reason=self._reason(error),
+                prefix=self._prefix,
             ) from error
 
     def _reach(self) -> None:
@@ -219,7 +240,9 @@ class KafkaConnection:
         raise failure or OSError("no brokers are named")
 
     def _unavailable(self, action: str, error: Exception) -> LogUnavailableError:
-        return LogUnavailableError(brokers=self.brokers, action=action, reason=self._reason(error))
+        return LogUnavailableError(
+            brokers=self.brokers, action=action, reason=self._reason(error), prefix=self._prefix
+        )
 
     def _reason(self, error: Exception) -> str:
         """Return the error's name alone, because the client's text may repeat what it was given."""
@@ -229,14 +252,14 @@ class KafkaConnection:
         return reason
 
 
-def _cause(failures: Sequence[Exception]) -> Exception | None:
+def _cause(failures: Sequence[Exception], prefix: str) -> Exception | None:
     """Return the failure that says most: one about the user's settings, else the first."""
     # The last failure only says that no time was left for another attempt.
     cause = next((f for f in failures if isinstance(f, _NOT_LET_IN)), next(iter(failures), None))
     if "socket disconnected" in str(cause):
         # The client loses an answer if the broker hangs up directly after it.
         hung_up: Exception = kafka_errors.KafkaConnectionError(
-            "they hang up on new connections, as they do where 'log.kafka.security.protocol', "
+            f"they hang up on new connections, as they do where '{prefix}security.protocol', "
             "mechanism or credentials are not right"
         )
         return hung_up

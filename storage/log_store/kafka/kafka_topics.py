@@ -28,6 +28,14 @@ class KafkaRecord:
     headers: Mapping[str, bytes]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicFacts:
+    """A topic; its `id` is another one after it was deleted and created again."""
+
+    id: str
+    partitions: int
+
+
 @dataclass(frozen=True, slots=True)
 class KafkaTopics:
     """The topics that a connection leads to."""
@@ -45,6 +53,21 @@ class KafkaTopics:
             return len(found["partitions"])
 
         return self._connection.run(f"describe topic {topic!r}", find)
+
+    def facts(self, topic: str) -> TopicFacts:
+        """Return what a topic is now.
+
+        Raises:
+            TopicNotFoundError: there is none.
+        """
+
+        def find() -> TopicFacts:
+            (found,) = self._connection.admin().describe_topics([topic])
+            check_code(found["error_code"])
+            # Brokers older than 2.8 know no ids.
+            return TopicFacts(id=str(found.get("topic_id")), partitions=len(found["partitions"]))
+
+        return self._connection.run(f"describe topic {topic!r}", find, topic)
 
     def create(
         self, topic: str, *, partitions: int, replicas: int, configs: Mapping[str, str]
@@ -96,6 +119,14 @@ class KafkaTopics:
         """Return where partitions end: with `is_committed`, for readers of committed records."""
         isolation = "read_committed" if is_committed else "read_uncommitted"
         return self._offsets(topic, partitions, OffsetSpec.LATEST, isolation)
+
+    def offsets_since(self, topic: str, partitions: int, time_ms: int) -> Offsets:
+        """Return the first offset of a record that is not older than a time, else the end."""
+        found = self._offsets(topic, partitions, time_ms, "read_uncommitted")
+        if any(offset < 0 for offset in found.values()):
+            ends = self.end_offsets(topic, partitions, is_committed=False)
+            found = {p: ends[p] if offset < 0 else offset for p, offset in found.items()}
+        return found
 
     def _offsets(self, topic: str, partitions: int, spec: Any, isolation: str) -> Offsets:
         wanted = {TopicPartition(topic, p): spec for p in range(partitions)}

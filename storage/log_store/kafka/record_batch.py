@@ -26,12 +26,12 @@ BUCKET_HEADER: Final = "bucket"
 SEQUENCE_HEADER: Final = "sequence"
 
 _RAW_BYTES_MAX: Final = 4 << 20
-_MAGIC: Final = 2
-_ZSTD, _TRANSACTIONAL = 4, 0x10
+MAGIC: Final = 2
+_ZSTD, TRANSACTIONAL = 4, 0x10
 _COMPRESSION_LEVEL: Final = 1
-_AFTER_CRC: Final = struct.Struct(">hiqqqhii")
-_BEFORE_CRC: Final = struct.Struct(">qiibI")
-_LENGTH_COUNTED_FROM: Final = 12
+AFTER_CRC: Final = struct.Struct(">hiqqqhii")
+BEFORE_CRC: Final = struct.Struct(">qiibI")
+LENGTH_COUNTED_FROM: Final = 12
 _BINARY: Final = pa.large_binary()
 
 
@@ -153,8 +153,8 @@ def _framed(
     time_ms: int,
     checksum: Callable[[bytes], int],
 ) -> bytes:
-    attributes = _ZSTD | (_TRANSACTIONAL if producer.is_transactional else 0)
-    after = _AFTER_CRC.pack(
+    attributes = _ZSTD | (TRANSACTIONAL if producer.is_transactional else 0)
+    after = AFTER_CRC.pack(
         attributes,
         count - 1,
         time_ms,
@@ -164,8 +164,8 @@ def _framed(
         base_sequence % (1 << 31),
         count,
     ) + memoryview(packed)
-    length = _BEFORE_CRC.size + len(after) - _LENGTH_COUNTED_FROM
-    return _BEFORE_CRC.pack(0, length, -1, _MAGIC, checksum(after)) + after
+    length = BEFORE_CRC.size + len(after) - LENGTH_COUNTED_FROM
+    return BEFORE_CRC.pack(0, length, -1, MAGIC, checksum(after)) + after
 
 
 def _header(name: str, value: str) -> bytes:

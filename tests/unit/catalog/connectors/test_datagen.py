@@ -18,7 +18,8 @@ import pytest
 
 from table_store.catalog.connectors.datagen import Datagen, warn_of_unused
 from table_store.catalog.connectors.position import Position, Stretch
-from table_store.catalog.connectors.source import RowRange, check_new
+from table_store.catalog.connectors.row_range import RowRange
+from table_store.catalog.connectors.source import check_new
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.kernel.errors import (
     InvalidOptionError,
@@ -173,9 +174,9 @@ def test_sequences_and_where_they_end() -> None:
     options |= {f"fields__{name}__end": end for name, end in ends.items()}
     columns = {"a": LONG, "b": BYTE, "c": STRING, "d": DecimalType(9, 3), "e": DOUBLE}
     source = datagen(columns, number_of_rows="20", **options)
-    assert source.rows_max == 10  # of `b`
-    assert datagen(columns, number_of_rows="9", **options).rows_max == 9
-    assert datagen({"a": LONG}).rows_max is None
+    assert source.rows_end == 10  # of `b`
+    assert datagen(columns, number_of_rows="9", **options).rows_end == 9
+    assert datagen({"a": LONG}).rows_end is None
     found = rows(source, 0, 10)
     assert found["a"].to_pylist() == found["b"].to_pylist() == list(range(-3, 7))
     assert found["c"].to_pylist() == [str(i) for i in range(-3, 7)]

@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
-from table_store.storage.options import log_options, table_options
+from table_store.storage.options import (
+    connector_options,
+    kafka_source_options,
+    log_options,
+    table_options,
+)
 from table_store.storage.options.options import Option, OptionScope
 from table_store.storage.options.table_option_rules import (
     check_together,
@@ -73,7 +78,9 @@ def test_keys_defaults_and_session_scope_are_as_specified() -> None:
 
 
 def test_every_declaration_is_listed_once_and_documented() -> None:
-    declared = [v for v in vars(table_options).values() if isinstance(v, Option)]
+    modules = (table_options, connector_options, kafka_source_options)
+    of_modules = {v.key: v for m in modules for v in vars(m).values() if isinstance(v, Option)}
+    declared = list(of_modules.values())
     assert sorted(o.key for o in TABLE_OPTIONS) == sorted(o.key for o in declared)
     for option in TABLE_OPTIONS:
         assert option.doc.endswith("."), option.key

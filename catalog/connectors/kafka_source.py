@@ -1,0 +1,201 @@
+"""`'connector' = 'kafka'`: the records of a topic as rows.
+
+Options, defaults and meanings are those of Flink's connector of this name, but for records of open
+and aborted transactions: they are no rows unless 'properties.isolation.level' says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from table_store.catalog.connectors.connector_errors import (
+    SourcePositionLostError,
+    SourceTopicError,
+)
+from table_store.catalog.connectors.kafka_connections import connected
+from table_store.catalog.connectors.kafka_definition import KafkaDefinition, Startup
+from table_store.catalog.connectors.message_rows import MessageReader, OffsetRange
+from table_store.catalog.connectors.position import (
+    CUTS_MAX,
+    Cut,
+    Position,
+    PositionStore,
+    TopicCuts,
+)
+from table_store.catalog.connectors.source_read import AskedRows, SourceRead
+from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
+from table_store.storage.log_store.kafka.kafka_topics import TopicFacts
+from table_store.storage.log_store.log_errors import TopicNotFoundError
+from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
+
+_SPLIT_ROWS_MIN: Final = 50_000
+_WHAT_IS_THERE: Final = (Startup.EARLIEST, Startup.TIMESTAMP)
+"""With these a job that begins later asks for what the topic still has, not for what it had."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSource:
+    """The rows of a table whose definition names a topic."""
+
+    definition: KafkaDefinition
+
+    @property
+    def bound(self) -> str:
+        """The option with which the rows have an end."""
+        return SCAN_BOUNDED_MODE.key
+
+    def rows_max(self, last: Position | None) -> int | None:
+        """Return how many rows there will be; None: they have no end, or nobody has looked yet."""
+        return last.rows if self.definition.is_bounded and last is not None else None
+
+    def following(self, last: Position | None, now_ms: int, pause_ms: int) -> Position | None:
+        """Return the position now, whatever time has passed; None if it is still the last one.
+
+        Raises:
+            SourceTopicError: the topic is gone, or not the one of the last position.
+            LogUnavailableError: the brokers do not answer.
+        """
+        del pause_ms  # the records come also while nobody looks
+        if last is not None and self.definition.is_bounded:
+            return None
+        with self._cluster() as cluster:
+            facts = cluster.topics.facts(self.definition.topic)
+            known = None if last is None else last.topic
+            if known is None:
+                start = self._start(cluster, facts)
+                known = TopicCuts(id=facts.id, start=start, cuts=(Cut(0, start),))
+            self._check_same(facts, known)
+            ends = self._ends(cluster, facts)
+        before = _filled(known.cuts[-1].offsets, facts.partitions)
+        start = _filled(known.start, facts.partitions)
+        for partition, (end, reached) in enumerate(zip(ends, before, strict=True)):
+            if end < reached and reached > start[partition]:
+                reason = f"partition {partition} ends at offset {end}, and reached {reached} before"
+                raise SourceTopicError(topic=self.definition.topic, reason=reason)
+        offsets = tuple(map(max, ends, before))
+        rows = sum(offsets) - sum(start)
+        if last is not None and rows == last.rows:
+            return None
+        cuts = known.cuts if last is None and not rows else (*known.cuts, Cut(rows, offsets))
+        topic = TopicCuts(id=known.id, start=known.start, cuts=cuts[-CUTS_MAX:])
+        return Position(rows=rows, at_ms=now_ms, topic=topic)
+
+    def plan(self, asked: AskedRows, positions: PositionStore) -> SourceRead | None:
+        """Return how to read rows; None if they have no end.
+
+        Raises:
+            SourcePositionLostError: the position from which, or up to which, is not known.
+            SourceTopicError, LogUnavailableError: see `following`.
+        """
+        if asked.last is not None:
+            topic_id, start, end = self._between(asked, positions)
+        elif asked.is_bounded or self.definition.is_bounded or asked.limit is not None:
+            with self._cluster() as cluster:
+                facts = cluster.topics.facts(self.definition.topic)
+                start, end = self._start(cluster, facts), self._ends(cluster, facts)
+            topic_id = facts.id
+        else:
+            return None
+        ranges = [
+            OffsetRange(partition, *offsets)
+            for partition, offsets in enumerate(zip(start, end, strict=True))
+            if offsets[0] < offsets[1]
+        ]
+        return SourceRead(
+            reader=self._reader(topic_id),
+            parts=tuple(part.to_bytes() for part in _split(ranges, asked.parallelism)),
+            rows=sum(found.end - found.start for found in ranges),
+        )
+
+    def _reader(self, topic_id: str) -> MessageReader:
+        definition = self.definition
+        return MessageReader(
+            brokers=definition.brokers,
+            topic=definition.topic,
+            topic_id=topic_id,
+            format=definition.format,
+            metadata=definition.metadata,
+            is_committed=definition.is_committed,
+            skips_bad=definition.skips_bad,
+        )
+
+    @contextmanager
+    def _cluster(self) -> Iterator[KafkaCluster]:
+        brokers, topic = self.definition.brokers, self.definition.topic
+        try:
+            with connected(brokers) as cluster:
+                yield cluster
+        except TopicNotFoundError as error:
+            raise SourceTopicError(
+                topic=topic, reason=f"there is none at {brokers.servers}"
+            ) from error
+
+    def _check_same(self, facts: TopicFacts, known: TopicCuts) -> None:
+        reached = len(known.cuts[-1].offsets)
+        if facts.id != known.id:
+            raise SourceTopicError(
+                topic=self.definition.topic, reason="it was deleted and created again"
+            )
+        if facts.partitions < reached:
+            reason = f"it has {facts.partitions} partitions, and had {reached}"
+            raise SourceTopicError(topic=self.definition.topic, reason=reason)
+
+    def _start(self, cluster: KafkaCluster, facts: TopicFacts) -> tuple[int, ...]:
+        """Return the offsets of the first rows, for who begins now."""
+        definition, count = self.definition, facts.partitions
+        topic, topics = definition.topic, cluster.topics
+        match definition.startup:
+            case Startup.LATEST:
+                return self._ends(cluster, facts)
+            case Startup.TIMESTAMP:
+                assert definition.startup_ms is not None, "it was checked"
+                found = topics.offsets_since(topic, count, definition.startup_ms)
+            case Startup.OFFSETS:
+                found = topics.earliest_offsets(topic, count) | dict(definition.startup_offsets)
+            case _:
+                found = topics.earliest_offsets(topic, count)
+        return tuple(found[partition] for partition in range(count))
+
+    def _ends(self, cluster: KafkaCluster, facts: TopicFacts) -> tuple[int, ...]:
+        definition = self.definition
+        found = cluster.topics.end_offsets(
+            definition.topic, facts.partitions, is_committed=definition.is_committed
+        )
+        return tuple(found[partition] for partition in range(facts.partitions))
+
+    def _between(
+        self, asked: AskedRows, positions: PositionStore
+    ) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+        """Return the topic's id and the offsets of the two positions."""
+        assert asked.last is not None, "it was checked"
+        last = positions.last()
+        topic = None if last is None else last.topic
+        begin, end = positions.cut(asked.first), positions.cut(asked.last)
+        if topic is None or begin is None or end is None:
+            number = asked.first if begin is None else asked.last
+            raise SourcePositionLostError(
+                table=asked.table, reason=f"its position {number} is no longer kept"
+            )
+        start = _filled(begin.offsets, len(end.offsets))
+        if not asked.first and self.definition.startup in _WHAT_IS_THERE:
+            with self._cluster() as cluster:
+                there = cluster.topics.earliest_offsets(self.definition.topic, len(end.offsets))
+            start = tuple(max(offset, there[p]) for p, offset in enumerate(start))
+        return topic.id, start, end.offsets
+
+
+def _filled(offsets: Sequence[int], count: int) -> tuple[int, ...]:
+    """Return the offsets of so many partitions; those that came later begin at 0."""
+    return (*offsets, *(0 for _ in range(count - len(offsets))))
+
+
+def _split(ranges: Sequence[OffsetRange], parallelism: int) -> Iterator[OffsetRange]:
+    """Yield parts of ranges for so many tasks, or fewer where they would be small."""
+    total = sum(found.end - found.start for found in ranges)
+    step = max(_SPLIT_ROWS_MIN, -(-total // max(1, parallelism)))
+    for found in ranges:
+        for at in range(found.start, found.end, step):
+            yield OffsetRange(found.partition, at, min(at + step, found.end))

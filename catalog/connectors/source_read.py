@@ -1,0 +1,54 @@
+"""What a scan asks of a source, and the answer: parts, and what reads them in workers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRows:
+    """Which rows of a source are to be read.
+
+    Attributes:
+        table: the table's name, for messages.
+        first: how many rows are left out: those of a position that was read before.
+        last: up to which position; None: all that there will be.
+        limit: how many are enough; None: all are wanted.
+        is_bounded: whether the statement takes what there is now for all.
+        parallelism: for how many tasks.
+    """
+
+    table: str
+    first: int
+    last: int | None
+    limit: int | None
+    is_bounded: bool
+    parallelism: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartReader(ABC):
+    """Reads parts of a source; it is sent to workers."""
+
+    @abstractmethod
+    def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a part, the same each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRead:
+    """Rows that are to be read.
+
+    Attributes:
+        reader: reads the parts.
+        parts: each for one task.
+        rows: about how many rows they have, and not fewer than these.
+    """
+
+    reader: PartReader
+    parts: tuple[bytes, ...]
+    rows: int

@@ -1,0 +1,103 @@
+"""Goal: a definition says what is read; whatever cannot be meant so is refused with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from table_store.catalog.connectors.kafka_definition import KafkaDefinition, Startup
+from table_store.catalog.connectors.message_formats import CsvFormat
+from table_store.catalog.connectors.source import check_new
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
+from table_store.storage.kernel.secrets import holds_secret
+from table_store.storage.kernel.types import LONG, STRING, TIMESTAMP, DataType
+
+NEEDED = {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "h:1"}
+
+
+def schema(options: dict[str, str], **types: DataType) -> TableSchema:
+    columns = types or {"a": LONG, "at": TIMESTAMP}
+    return TableSchema(
+        fields=tuple(Field(id=n, name=c, type=t) for n, (c, t) in enumerate(columns.items())),
+        options={**NEEDED, "format": "json", **options},
+        highest_field_id=len(columns),
+        time_ms=0,
+    )
+
+
+def test_what_is_said() -> None:
+    options = {
+        "format": "csv",
+        "csv.field-delimiter": "\\t",
+        "scan.startup.mode": "specific-offsets",
+        "scan.startup.specific-offsets": "partition:1,offset:300; partition:0,offset:42",
+        "metadata.at": "timestamp",
+        "properties.sasl.plain.password": "secret",
+        "properties.isolation.level": "read_uncommitted",
+    }
+    found = KafkaDefinition.of(schema(options))
+    assert isinstance(found.format, CsvFormat)
+    assert found.format.delimiter == "\t"
+    assert [column.name for column in found.format.columns] == ["a"]
+    assert [(column.name, column.key) for column in found.metadata] == [("at", "timestamp")]
+    assert found.startup is Startup.OFFSETS
+    assert found.startup_offsets == ((0, 42), (1, 300))
+    assert found.brokers.properties == (("sasl.plain.password", "secret"),)
+    assert not found.is_committed
+    assert "secret" not in repr(found)
+    assert holds_secret(options)
+    plain = KafkaDefinition.of(schema({}))
+    assert (plain.startup, plain.is_committed, plain.is_bounded) == (Startup.EARLIEST, True, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"topic": ""}, "a text without control characters"),
+        ({"scan.startup.mode": "timestamp"}, "'scan.startup.timestamp-millis' is not valid"),
+        ({"scan.startup.timestamp-millis": "5"}, "it needs 'scan.startup.mode' = 'timestamp'"),
+        ({"scan.startup.mode": "group-offsets"}, "use one of 'earliest-offset'"),
+        ({"csv.field-delimiter": ";"}, "it is of the format 'csv', and the table's is 'json'"),
+        ({"metadata.b": "offset"}, "there is no such column"),
+        ({"properties.isolation.level": "x"}, "use read_committed or read_uncommitted"),
+        ({"properties.no.such": "x"}, "'properties.no.such' is not valid: the Kafka client has no"),
+        ({"properties.security.protocol": "SASL_SSL"}, "'properties.sasl.mechanism' is not valid"),
+        (
+            {"scan.startup.mode": "specific-offsets", "scan.startup.specific-offsets": "0:42"},
+            "use a text such as 'partition:0,offset:42",
+        ),
+    ],
+)
+def test_options_that_are_refused(options: dict[str, str], reason: str) -> None:
+    with pytest.raises(InvalidOptionError) as error:
+        check_new(schema(options))
+    assert reason in str(error.value)
+
+
+def test_what_must_be_given() -> None:
+    for key in (*NEEDED, "format"):
+        if key == "connector":
+            continue
+        incomplete = schema({})
+        left = {k: v for k, v in incomplete.options.items() if k != key}
+        with pytest.raises(InvalidOptionError, match=f"'{key}' is not valid: a table with the"):
+            check_new(schema_with(left))
+
+
+def schema_with(options: dict[str, str]) -> TableSchema:
+    columns = (Field(id=0, name="a", type=LONG),)
+    return TableSchema(fields=columns, options=options, highest_field_id=1, time_ms=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"metadata.at": "offset"}, "metadata 'offset' is BIGINT"),
+        ({"metadata.at": "watermark"}, "has no metadata 'watermark'; it has 'topic', 'partition'"),
+        ({"format": "raw"}, "the format 'raw' has exactly one column"),
+    ],
+)
+def test_columns_that_are_refused(options: dict[str, str], reason: str) -> None:
+    with pytest.raises(InvalidSchemaError) as error:
+        check_new(schema(options, a=STRING, at=TIMESTAMP))
+    assert reason in str(error.value)
