@@ -7,7 +7,7 @@ and aborted transactions: they are no rows unless 'properties.isolation.level' s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,7 +28,6 @@ from table_store.catalog.connectors.position import (
 from table_store.catalog.connectors.source_read import AskedRows, SourceRead
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
 from table_store.storage.log_store.kafka.kafka_topics import TopicFacts
-from table_store.storage.log_store.log_errors import TopicNotFoundError
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
 
 _SPLIT_ROWS_MIN: Final = 50_000
@@ -122,16 +121,8 @@ class KafkaSource:
             skips_bad=definition.skips_bad,
         )
 
-    @contextmanager
-    def _cluster(self) -> Iterator[KafkaCluster]:
-        brokers, topic = self.definition.brokers, self.definition.topic
-        try:
-            with connected(brokers) as cluster:
-                yield cluster
-        except TopicNotFoundError as error:
-            raise SourceTopicError(
-                topic=topic, reason=f"there is none at {brokers.servers}"
-            ) from error
+    def _cluster(self) -> AbstractContextManager[KafkaCluster]:
+        return connected(self.definition.brokers, self.definition.topic)
 
     def _check_same(self, facts: TopicFacts, known: TopicCuts) -> None:
         reached = len(known.cuts[-1].offsets)
@@ -173,7 +164,10 @@ class KafkaSource:
         assert asked.last is not None, "it was checked"
         last = positions.last()
         topic = None if last is None else last.topic
-        begin, end = positions.cut(asked.first), positions.cut(asked.last)
+        begin, end = (
+            (None if topic is None else topic.cut(rows)) or positions.cut(rows)
+            for rows in (asked.first, asked.last)
+        )
         if topic is None or begin is None or end is None:
             number = asked.first if begin is None else asked.last
             raise SourcePositionLostError(

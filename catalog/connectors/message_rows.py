@@ -134,7 +134,7 @@ class MessageReader(PartReader):
 
     def _records(self, wanted: OffsetRange, with_headers: bool) -> Iterator[Records]:
         """Yield the records, of many small batches together."""
-        with connected(self.brokers) as cluster:
+        with connected(self.brokers, self.topic) as cluster:
             if cluster.topics.facts(self.topic).id != self.topic_id:
                 raise SourceTopicError(topic=self.topic, reason="it was deleted and created again")
             held: list[Records] = []

@@ -46,7 +46,8 @@ def plan_source(source: Source, opened: OpenedTable, asked: AskedScan) -> Planne
             table=opened.name, connector=source.name, bound=source.connector.bound
         )
     columns = columns_from_spark(asked.schema)
-    if asked.columns and found.rows <= asked.answered_rows:
+    # Without such a wish the rows are no answer, even if there are none.
+    if asked.answered_rows and asked.columns and found.rows <= asked.answered_rows:
         read = (found.reader.read(part, asked.columns) for part in found.parts)
         batches = list(chain.from_iterable(read))
         if not batches:

@@ -63,6 +63,7 @@ class KafkaRecords:
             answer = self._answer(topic, partition, at, is_committed=is_committed)
             aborted = [(t.producer_id, t.first_offset) for t in answer.aborted_transactions or ()]
             batches = decoded(bytes(answer.records), aborted, checksum, with_headers=with_headers)
+            before = at
             try:
                 for behind, records in batches:
                     found = None if records is None else records.between(at, end)
@@ -75,6 +76,11 @@ class KafkaRecords:
                 raise UnreadableRecordError(
                     topic=topic, partition=partition, offset=error.offset, reason=error.reason
                 ) from error
+            if at == before:
+                reason = "its batch is cut off"
+                raise UnreadableRecordError(
+                    topic=topic, partition=partition, offset=at, reason=reason
+                )
 
     def _answer(self, topic: str, partition: int, at: int, *, is_committed: bool) -> Any:
         """Return the answer of the partition's leader that has records."""
