@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all campaign demo demo-stream demo-kafka benchmark benchmark-quick benchmark-growth benchmark-cluster clean
+.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all test-clients campaign demo demo-stream demo-kafka benchmark benchmark-quick benchmark-growth benchmark-cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,13 @@ test: lint type setup ## also contracts, Spark, a sample of crashes and of Kafka
 
 test-all: lint type setup ## everything: 25 minutes at most
 	@$(BIN)/python -m pytest $(WITH_PROCESSES) tests
+
+CLIENTS := .venv-clients
+test-clients: setup ## dbt's own suite, SQLAlchemy and pandas against a Thrift server, in an environment of their own; some minutes
+	@test -x $(CLIENTS)/bin/python || { echo "environment: creating $(CLIENTS)"; $(PYTHON) -m venv $(CLIENTS); }
+	@$(CLIENTS)/bin/python -m pip install --quiet './dbt-table-store[test]'
+	@$(CLIENTS)/bin/python -m pip install --quiet --no-deps --force-reinstall ./dbt-table-store
+	@$(CLIENTS)/bin/python -P -m pytest -q --durations=10 -c dbt-table-store/pyproject.toml dbt-table-store/tests $(ARGS)
 
 campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 --seed 2", see --help
 	@$(BIN)/python -m tests.campaign $(ARGS)

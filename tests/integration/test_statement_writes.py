@@ -219,6 +219,37 @@ def test_computed_columns_in_merge(shell: StockShell) -> None:
     ]
 
 
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id) NOT ENFORCED"], ids=["without", "with"])
+def test_a_merge_deletes_a_row_and_inserts_its_key(shell: StockShell, key: str) -> None:
+    """What is inserted stays, whichever of the two comes first in the source.
+
+    A condition beyond the key lets one source row delete the row of a key, and another one, which
+    matches nothing, insert that key again.
+    """
+    table = f"gone_and_back{len(key)}"
+    shell.ok(f"CREATE TABLE {table} (id INT, v STRING{key})")
+    for statement, rows in (
+        (f"INSERT INTO {table} VALUES (1, 'old'), (2, 'old'), (3, 'stays')", "old"),
+        *(
+            (
+                (
+                    f"MERGE INTO {table} t USING (SELECT * FROM VALUES {order} AS s(id, v, gone)) s "
+                    "ON s.gone AND t.id = s.id WHEN MATCHED THEN DELETE "
+                    "WHEN NOT MATCHED AND NOT s.gone THEN INSERT (id, v) VALUES (s.id, s.v)"
+                ),
+                value,
+            )
+            for order, value in (
+                ("(1, 'a', false), (2, 'a', false), (1, '', true), (2, '', true)", "a"),
+                ("(1, '', true), (2, '', true), (1, 'b', false), (2, 'b', false)", "b"),
+            )
+        ),
+    ):
+        shell.ok(statement)
+        left = [("1", rows), ("2", rows), ("3", "stays")]
+        assert shell.run(f"SELECT * FROM {table}").sorted() == left
+
+
 def test_computed_key_column_moves_its_row(shell: StockShell) -> None:
     """A key column computed from another follows it, and leaves no row behind."""
     shell.ok(

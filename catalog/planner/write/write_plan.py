@@ -21,8 +21,9 @@ KIND, ORDER, BUCKET = "__kind", "__order", "__bucket"
 _ADD, _DELETE = 0, 1
 # The values of WriteDelta's first column, as in RowDeltaUtils of Spark 4.2's catalyst.
 _OPERATION_DELETE, _OPERATION_UPDATE = 1, 2
-# If a statement moves keys, its deletes come before all its inserts: `SET id = id + 1` deletes
-# key 2 for one row and writes key 2 for another row, and the written row must win.
+# A statement's deletes come before all that it writes: `SET id = id + 1` deletes key 2 for one row
+# and writes key 2 for another row, a MERGE may delete a matched row and insert one with its key
+# that nothing matches, and the written row must win.
 _DELETE_FIRST = -(1 << 62)
 _ARRIVAL = "monotonically_increasing_id()"
 
@@ -92,7 +93,7 @@ def delta_rows(
             keys = [_named(old[name], name) for name in schema.primary_key]
             rows = source.selectExpr(*keys)
             return PlannedRows(frame=rows, are_deletes=True, keep_keys=not is_merge)
-        version = _version(schema, deleted, str(_DELETE), is_order_first=False)
+        version = _version(schema, deleted, str(_DELETE))
         return PlannedRows(frame=source.selectExpr(*version))
     row = _new_row(schema, delta.row)
     recomputed = _recomputed(source, schema, row)
@@ -104,10 +105,10 @@ def delta_rows(
             name: f"CASE WHEN {is_delete} THEN {deleted[name]} ELSE {row[name]} END" for name in row
         }
         kind = f"CASE WHEN {is_delete} THEN {_DELETE} ELSE {_ADD} END"
-        version = _version(schema, values, kind, is_order_first=False)
+        version = _version(schema, values, kind, first=is_delete)
         return PlannedRows(frame=recomputed.selectExpr(*version))
-    before = _struct(_version(schema, deleted, str(_DELETE), is_order_first=True))
-    after = _struct(_version(schema, row, str(_ADD), is_order_first=False))
+    before = _struct(_version(schema, deleted, str(_DELETE), first="TRUE"))
+    after = _struct(_version(schema, row, str(_ADD)))
     versions = (
         f"CASE WHEN {is_delete} THEN array({before}) "
         f"WHEN {_at(0)} = {_OPERATION_UPDATE} AND ({moved}) THEN array({before}, {after}) "
@@ -191,9 +192,10 @@ def _recomputed(source: DataFrame, schema: TableSchema, row: dict[str, str]) -> 
 
 
 def _version(
-    schema: TableSchema, values: dict[str, str], kind: str, *, is_order_first: bool
+    schema: TableSchema, values: dict[str, str], kind: str, *, first: str = "FALSE"
 ) -> list[str]:
-    order = f"{_ARRIVAL} + {_DELETE_FIRST}L" if is_order_first else _ARRIVAL
+    """The columns of a row with `KIND` and `ORDER`; rows with the condition `first` come first."""
+    order = f"{_ARRIVAL} + IF({first}, {_DELETE_FIRST}L, 0L)"
     return [
         *_columns(schema, values),
         _named(f"CAST({kind} AS TINYINT)", KIND),

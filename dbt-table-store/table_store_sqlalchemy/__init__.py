@@ -1,0 +1,1 @@
+"""Spark Table Store for SQLAlchemy, and Superset on it."""
