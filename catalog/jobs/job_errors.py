@@ -229,6 +229,22 @@ class NoCommonBarrierError(TableStoreError):
         )
 
 
+class TransactionOpenError(TableStoreError):
+    """A barrier would cut the transaction of a producer in two."""
+
+    condition = "TABLE_STORE_TRANSACTION_OPEN"
+    sql_state = "25001"
+    retriable = True
+
+    def __init__(self, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"No barrier is cut, because {reason}, and a barrier has all of a transaction or "
+            "nothing. Wait until it has ended. If its producer does not come back, end it with "
+            "CALL sys.end_transaction; sys.transactions has those that are open."
+        )
+
+
 class ViewKeyError(TableStoreError):
     """The result of a materialized view's query does not have one row for each key."""
 

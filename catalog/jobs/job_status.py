@@ -12,6 +12,8 @@ from table_store.storage.kernel.frozen_map import FrozenMap
 FAILURES_MAX: Final = 5
 """After so many failed epochs in a row a job is suspended."""
 
+_PACE_MAX: Final = 20
+
 
 class JobState(Enum):
     """Only a running job has epochs; one that was submitted waits for a job runner."""
@@ -49,6 +51,7 @@ class JobStatus:
         created: when each of them was created, ms since 1970.
         rollback: the sink's last rollback when it followed them.
         noted_ms: when the sources were last told what the job needs of them.
+        pace: its epochs last no longer than 2^pace of its intervals, from the cut to the end.
     """
 
     state: JobState = JobState.RUNNING
@@ -72,6 +75,7 @@ class JobStatus:
     created: Mapping[str, int] = FrozenMap()
     rollback: int = 0
     noted_ms: int = 0
+    pace: int = 0
 
     @property
     def is_over(self) -> bool:
@@ -83,12 +87,24 @@ class JobStatus:
         """How many rows its epochs read per second; None before there was one."""
         return self.rows_read * 1000 // max(1, self.busy_ms) if self.rules else None
 
-    def is_due(self, now_ms: int, interval_ms: int) -> bool:
+    def is_due(self, now_ms: int, interval_ms: int, doublings: int = 0) -> bool:
         """Whether a time that is a multiple of the interval has passed since the last barrier.
 
-        So jobs whose intervals are multiples of one another are due together.
+        So jobs whose intervals are multiples of one another are due together. The interval is
+        doubled so often before.
         """
-        return now_ms // interval_ms > self.taken_ms // interval_ms
+        every_ms = interval_ms << doublings
+        return now_ms // every_ms > self.taken_ms // every_ms
+
+    def paced(self, took_ms: int, interval_ms: int) -> JobStatus:
+        """Return the status after an epoch that took so long from its cut to its end.
+
+        It becomes faster only with epochs that fit twice into half of the time, one step at once.
+        """
+        intervals = max(1, -(-took_ms // interval_ms))
+        if intervals > 1 << self.pace:
+            return replace(self, pace=min((intervals - 1).bit_length(), _PACE_MAX))
+        return replace(self, pace=self.pace - 1) if intervals * 4 <= 1 << self.pace else self
 
     def followed(self, cut_ms: int) -> JobStatus:
         """Return the status of a sink that has what its sources had at a time."""

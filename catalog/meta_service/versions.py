@@ -43,7 +43,7 @@ def versions_by_name(
         WrongRelationKindError: it is a view, or a foreign table.
         NoCommonBarrierError: the tables have no barrier in common.
     """
-    paths = {name: _location(warehouse, name) for name in names}
+    paths = {name: table_location(warehouse, name) for name in names}
     found: dict[str, Version] = {}
     if barrier is not None or consistency is not Consistency.READ_UNCOMMITTED:
         for pinned in reads().pinned(paths.values(), consistency, barrier=barrier):
@@ -52,7 +52,8 @@ def versions_by_name(
     return {name: found.get(path) or _newest(path) for name, path in paths.items()}
 
 
-def _location(warehouse: Warehouse, name: str) -> str:
+def table_location(warehouse: Warehouse, name: str) -> str:
+    """Return the directory of the table `[namespace.]table`; fails as `versions_by_name`."""
     namespace, _, table = name.rpartition(".")
     identifier = Identifier(namespace or DEFAULT_NAMESPACE, table)
     return warehouse.location(warehouse.require(identifier, RelationKind.TABLE))

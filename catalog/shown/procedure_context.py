@@ -142,10 +142,12 @@ class ProcedureContext:
 
     def table(self, arguments: Arguments) -> ManagedTable:
         """Return the table that the argument `table` names."""
+        return self.named(arguments.text("table"))
+
+    def named(self, text: str) -> ManagedTable:
+        """Return the table that a text names."""
         return self.lifecycle.load(
-            parse_table_name(
-                arguments.text("table"), catalog=self.catalog_name, namespace=self.namespace
-            )
+            parse_table_name(text, catalog=self.catalog_name, namespace=self.namespace)
         )
 
     def open(self, table: ManagedTable) -> FileStoreTable:

@@ -25,6 +25,7 @@ from table_store.catalog.meta_service.observed_job import (
     kept_epochs,
     observed_jobs,
 )
+from table_store.catalog.meta_service.producer_transactions import ProducerTransactions
 from table_store.catalog.meta_service.registry import JobRegistry
 from table_store.catalog.names.identifier import Identifier, name_key
 from table_store.catalog.names.name_record import RelationKind
@@ -199,6 +200,16 @@ def _progress(topology: WarehouseTopology) -> Iterable[Row]:
             }
 
 
+def _transactions(topology: WarehouseTopology) -> Iterable[Row]:
+    for one in ProducerTransactions.of(topology.warehouse).look().transactions:
+        for path in sorted(one.tables):
+            yield {
+                "transaction": one.name,
+                "table_name": topology.name_of(path),
+                "begun": one.begun_ms * 1000,
+            }
+
+
 def _column_lineage(topology: WarehouseTopology) -> Iterable[Row]:
     relations = NamedRelations(topology.warehouse)
     for one in topology.jobs:
@@ -276,6 +287,7 @@ _DELAYS: Final = pa.schema(
     }
 )
 _BARRIERS: Final = pa.schema({"barrier": _LONG, "table_name": _TEXT, "snapshot": _LONG})
+_TRANSACTIONS: Final = pa.schema({"transaction": _TEXT, "table_name": _TEXT, "begun": _TIME})
 _VERSIONS: Final = pa.schema({"table_name": _TEXT, "version": pa.int32(), "table_type": _TEXT})
 
 TOPOLOGY_NAMESPACE: Final = "sys"
@@ -292,6 +304,7 @@ TOPOLOGY_TABLES: Final[Mapping[str, TopologyTable]] = FrozenMap(
         TopologyTable("job_progress", _PROGRESS, _progress),
         TopologyTable("table_delay", _DELAYS, _delays),
         TopologyTable("column_lineage", _COLUMN_LINEAGE, _column_lineage),
+        TopologyTable("transactions", _TRANSACTIONS, _transactions),
     )
 )
 """All of them by name; those in lower case are in the namespace `sys`, the others in every one."""

@@ -82,6 +82,14 @@ class SteppedFiles:
         self._files[path] = data
         return True
 
+    def write_bytes(self, path: str, data: bytes) -> None:
+        self._wait()
+        self._files[path] = data
+
+    def exists(self, path: str) -> bool:
+        self._wait()
+        return path in self._files
+
     def delete(self, path: str) -> None:
         self.delete_files([path])
 

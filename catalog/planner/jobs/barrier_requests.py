@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from table_store.catalog.connectors.source import source_of
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger
 from table_store.catalog.jobs.progress import read_progress
 from table_store.catalog.jobs.schedule import Schedule, Turn
 from table_store.catalog.meta_service.barrier_holds import BARRIER_HOLDS
-from table_store.catalog.meta_service.revision import Revision, RevisionClaim
+from table_store.catalog.meta_service.one_moment import LOOKS_MAX
+from table_store.catalog.meta_service.slow_jobs import PacedJob, doublings
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.jobs.job_sink import claim, is_note_due, noted, opened_sink
+from table_store.catalog.planner.jobs.root_looks import RootLooks, UnderWay, waiting
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import (
@@ -29,55 +30,14 @@ from table_store.catalog.planner.protocol.jobs import (
     PlannedBarrier,
     TakenTurn,
 )
-from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import MissingFileError, NotFoundError, TableStoreError
 from table_store.storage.log_store.logged_table import open_logged
 
 _log = logging.getLogger(__name__)
 _PAUSE_MS_MAX = 1_000
+_PAUSE_MS_OF_WAITING = 100
 _CLOCK = SystemClock()
-
-
-@dataclass(frozen=True, slots=True)
-class _Looks:
-    """Tables as they were at the first look; None where there is no table.
-
-    The rows of a source that a connector makes are out up to `now_ms` then, so that the barrier
-    says which they are before anybody reads them. Jobs look at least every `interval_ms`. Where
-    that fails, `failures` say why, and the source is as it was.
-    """
-
-    now_ms: int
-    interval_ms: int
-    heads: dict[str, Head | None] = field(default_factory=dict)
-    failures: dict[str, TableStoreError] = field(default_factory=dict)
-
-    def head(self, path: str) -> Head | None:
-        if path not in self.heads:
-            try:
-                self.heads[path] = self._head(open_logged(path))
-            except (MissingFileError, NotFoundError):
-                self.heads[path] = None
-        return self.heads[path]
-
-    def _head(self, table: FileStoreTable) -> Head:
-        if table.latest_snapshot() is None:
-            source = source_of(table)
-            try:
-                if source is not None:
-                    source.advance(self.now_ms, self.interval_ms)
-            except TableStoreError as error:
-                self.failures[table.path] = error
-        return Head.of(table)
-
-    def failure(self, listed: ListedJob) -> TableStoreError | None:
-        """Why a source of a job cannot be looked at; None if all can."""
-        for path in listed.status.sources or ():
-            self.head(path)
-            if path in self.failures:
-                return self.failures[path]
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +52,11 @@ class _Taker:
     @property
     def job(self) -> Job:
         return self.listed.job
+
+    @property
+    def of_interest(self) -> tuple[str, str, Sequence[str], Sequence[str]]:
+        """Its id, its sink, what it reads, and the jobs below it."""
+        return self.job.id, self.job.path, tuple(self.listed.status.sources or ()), self.below
 
 
 def plan_barrier(session: PlannerSession, request: PlanBarrier) -> PlannedBarrier:
@@ -120,10 +85,11 @@ def plan_barrier(session: PlannerSession, request: PlanBarrier) -> PlannedBarrie
         warehouse = CatalogAccess.of(session, taker.job.sink.catalog).warehouse
         groups.setdefault(warehouse.root, []).append(taker)
         warehouses[warehouse.root] = warehouse
+    cuts = {
+        root: _Cut.of(session, warehouses[root], group, now_ms) for root, group in groups.items()
+    }
     taken = [
-        turn
-        for root, group in groups.items()
-        for turn in _taken(session, warehouses[root], group, now_ms)
+        turn for root, cut in cuts.items() for turn in _taken(session, groups[root], cut, now_ms)
     ]
     for root, group in groups.items():
         # A job that has not had an epoch yet has nothing to hold.
@@ -135,12 +101,19 @@ def plan_barrier(session: PlannerSession, request: PlanBarrier) -> PlannedBarrie
         for one in listed
         if not one.status.is_over
     ]
+    rest += [_PAUSE_MS_OF_WAITING for cut in cuts.values() if cut.waits]
     return PlannedBarrier(taken=tuple(taken), pause_ms=min(rest, default=_PAUSE_MS_MAX))
 
 
 def _turns(jobs: Sequence[JobTurn], listed: Sequence[ListedJob], now_ms: int) -> list[Turn]:
     """The turns of jobs that run, and of those that failures have halted."""
     halted = {one.job.path for one in listed if one.status.state is JobState.SUSPENDED}
+    paced = {
+        one.job.path: PacedJob(sources=one.status.sources or (), pace=one.status.pace)
+        for one in listed
+        if not one.status.is_over
+    }
+    doubled = doublings(paced)
     return [
         Turn(
             job=one.job.id,
@@ -148,7 +121,7 @@ def _turns(jobs: Sequence[JobTurn], listed: Sequence[ListedJob], now_ms: int) ->
             # Whoever is to end takes the table of a halted job as it is.
             sources=frozenset(one.status.sources or ()) - (halted if turn.is_draining else set()),
             taken=one.status.taken_ms,
-            is_due=one.status.is_due(now_ms, one.job.interval_ms),
+            is_due=one.status.is_due(now_ms, one.job.interval_ms, doubled.get(one.job.path, 0)),
             is_asked=turn.is_asked,
             is_busy=turn.is_busy,
             is_halted=one.status.is_over,
@@ -159,31 +132,14 @@ def _turns(jobs: Sequence[JobTurn], listed: Sequence[ListedJob], now_ms: int) ->
 
 
 def _taken(
-    session: PlannerSession,
-    warehouse: Warehouse,
-    takers: Sequence[_Taker],
-    now_ms: int,
+    session: PlannerSession, takers: Sequence[_Taker], cut: _Cut, now_ms: int
 ) -> Iterable[TakenTurn]:
-    interval_ms = max(taker.job.interval_ms for taker in takers)
-    looks = _Looks(now_ms, interval_ms)
-    held = _held(takers, None, looks)
-    going = [taker for taker in takers if taker.job.id not in held]
-    busy = _with_work(session, going, looks)
-    barrier = None
-    ledger = Ledger.of(warehouse)
-    while busy and barrier is None:
-        last = ledger.latest()
-        revision = RevisionClaim.of(warehouse).current()
-        # What has no work is at the barrier because of what is seen here, not before.
-        looks = _Looks(now_ms, interval_ms)
-        held = _held(takers, revision, looks)
-        going = [taker for taker in takers if taker.job.id not in held]
-        busy = _with_work(session, going, looks)
-        barrier = _cut(ledger, last, busy, looks, now_ms) if busy else None
+    going, busy, looks, barrier = cut.going, cut.busy, cut.looks, cut.barrier
     for taker in takers:
+        reason = cut.waits.get(taker.job.id)
         # Who is to end waits in silence, for without an epoch the end would be there.
-        if taker.job.id in held and not taker.is_draining:
-            status = replace(taker.listed.status, error=held[taker.job.id].message)
+        if reason is not None and not taker.is_draining:
+            status = replace(taker.listed.status, error=str(reason))
             yield _turn(replace(taker.listed, status=status))
     idle = [taker for taker in going if taker not in busy]
     working = {taker.job.path for taker in busy}
@@ -197,7 +153,7 @@ def _taken(
         assert barrier is not None, "there is something to do"
         heads = {path: looks.head(path) for path in taker.listed.status.sources or ()}
         sources = {path: head for path, head in heads.items() if head is not None}
-        obstacle = looks.failure(taker.listed)
+        obstacle = looks.failure(heads)
         epoch = Epoch(
             barrier=barrier.number,
             cut_ms=now_ms,
@@ -210,23 +166,63 @@ def _taken(
         yield _turn(replace(taker.listed, status=status), epoch, first)
 
 
-def _held(
-    takers: Sequence[_Taker], revision: Revision | None, looks: _Looks
-) -> Mapping[str, TableStoreError]:
-    """Why jobs, by id, wait: for a revision, for a source that does not answer, or for others."""
-    held: dict[str, TableStoreError] = {}
-    for taker in takers:
-        failure = looks.failure(taker.listed)
-        below = next((held[job] for job in taker.below if job in held), None)
-        if below is not None:
-            held[taker.job.id] = below
-        elif revision is not None and revision.holds(
-            taker.job.path, taker.listed.status.sources or ()
-        ):
-            held[taker.job.id] = revision.error()
-        elif failure is not None and failure.retriable:
-            held[taker.job.id] = failure
-    return held
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What became of a barrier.
+
+    Attributes:
+        looks: at tables.
+        going: jobs that do not wait.
+        busy: those of them that have something to do at the barrier.
+        waits: why the others wait, by their ids.
+        barrier: None if there is nothing to do.
+    """
+
+    looks: RootLooks
+    going: Sequence[_Taker]
+    busy: Sequence[_Taker]
+    waits: Mapping[str, TableStoreError]
+    barrier: Barrier | None = None
+
+    @classmethod
+    def of(
+        cls,
+        session: PlannerSession,
+        warehouse: Warehouse,
+        takers: Sequence[_Taker],
+        now_ms: int,
+    ) -> _Cut:
+        """Cut a barrier for those of the jobs that have something to do."""
+        interval_ms = max(taker.job.interval_ms for taker in takers)
+        ledger, looked = Ledger.of(warehouse), 0
+        looks = RootLooks(now_ms, interval_ms)
+        if not _with_work(session, takers, looks):
+            return cls(looks, takers, (), {})
+        while True:
+            last = ledger.latest()
+            under_way = UnderWay.of(warehouse)
+            # What has no work is at the barrier because of what is seen here, not before.
+            looks = RootLooks(now_ms, interval_ms)
+            waits = waiting(under_way, looks, [taker.of_interest for taker in takers])
+            going = [taker for taker in takers if taker.job.id not in waits]
+            if waits:
+                under_way.tell_producers(warehouse, is_cut=False)
+            busy = _with_work(session, going, looks)
+            if not busy:
+                return cls(looks, going, (), waits)
+            roots = _roots(busy, looks, under_way)
+            looked += 1
+            if not under_way.is_moment(warehouse, looks):
+                unsettled = under_way.unsettled()
+                if looked < LOOKS_MAX:
+                    continue
+                if unsettled is not None:
+                    return cls(looks, (), (), {**waits, **{t.job.id: unsettled for t in going}})
+            reached = max(map(_last_barrier, busy))
+            barrier = ledger.extended(last, max(now_ms, reached + 1), roots)
+            if barrier is not None:
+                under_way.tell_producers(warehouse, is_cut=True)
+                return cls(looks, going, busy, waits, barrier)
 
 
 def _turn(listed: ListedJob, epoch: Epoch | None = None, after: tuple[str, ...] = ()) -> TakenTurn:
@@ -238,7 +234,7 @@ def _turn(listed: ListedJob, epoch: Epoch | None = None, after: tuple[str, ...] 
     )
 
 
-def _has_work(session: PlannerSession, listed: ListedJob, looks: _Looks) -> bool:
+def _has_work(session: PlannerSession, listed: ListedJob, looks: RootLooks) -> bool:
     """Whether a table of the job is not as its last epoch left it, or that epoch failed."""
     status = listed.status
     if not status.barrier or status.failures or status.sources is None:
@@ -260,31 +256,24 @@ def _has_work(session: PlannerSession, listed: ListedJob, looks: _Looks) -> bool
 
 
 def _with_work(
-    session: PlannerSession, takers: Sequence[_Taker], looks: _Looks
+    session: PlannerSession, takers: Sequence[_Taker], looks: RootLooks
 ) -> Sequence[_Taker]:
     """The jobs that have something to do, and those above them, in their order."""
     found: dict[str, _Taker] = {}
     for taker in takers:
         is_needed = taker.is_refreshing or found.keys() & set(taker.below)
-        has_failed = looks.failure(taker.listed) is not None
+        has_failed = looks.failure(taker.listed.status.sources or ()) is not None
         if is_needed or has_failed or _has_work(session, taker.listed, looks):
             found[taker.job.id] = taker
     return tuple(found.values())
 
 
-def _cut(
-    ledger: Ledger,
-    last: Barrier | None,
-    takers: Sequence[_Taker],
-    looks: _Looks,
-    now_ms: int,
-) -> Barrier | None:
-    """A barrier of all that the jobs read and none of them writes; None if another was faster."""
+def _roots(takers: Sequence[_Taker], looks: RootLooks, under_way: UnderWay) -> Mapping[str, Head]:
+    """All that the jobs read and none of them writes, with what is to be looked at with it."""
     paths = {path for taker in takers for path in taker.listed.status.sources or ()}
+    paths |= under_way.roots_with(paths | {taker.job.path for taker in takers})
     paths -= {taker.job.path for taker in takers}
-    roots = {path: head for path in sorted(paths) if (head := looks.head(path)) is not None}
-    reached = max(map(_last_barrier, takers))
-    return ledger.extended(last, max(now_ms, reached + 1), roots)
+    return {path: head for path in sorted(paths) if (head := looks.head(path)) is not None}
 
 
 def _last_barrier(taker: _Taker) -> int:

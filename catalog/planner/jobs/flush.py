@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 
-from table_store.catalog.jobs.job_errors import NoJobError
+from table_store.catalog.jobs.job_errors import NoJobError, TransactionOpenError
 from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.meta_service.submitted_jobs import Order
 from table_store.catalog.planner.jobs.hosted_jobs import Submitter, behind
@@ -22,6 +23,9 @@ from table_store.storage.log_store.logged_table import open_logged
 
 _GIVEN_UP = (JobState.SUSPENDED, JobState.FAILED)
 _CLOCK = SystemClock()
+_PATIENCE_S = 10
+"""So long it waits for the end of a producer's transaction."""
+_LOOK_MS = 100
 
 
 def flush(
@@ -82,7 +86,12 @@ def _followed(session: PlannerSession, jobs: Iterable[ListedJob]) -> list[Flushe
         if one.status.is_over and not one.job.is_hosted:
             raise NoJobError(table=one.job.sink_name)
     begin_ms = _CLOCK.now_ms()
-    session.bridge.Jobs.flush([one.job.id for one in jobs if not one.job.is_hosted])
+    here = [one.job.id for one in jobs if not one.job.is_hosted]
+    end = time.monotonic() + _PATIENCE_S
+    session.bridge.Jobs.flush(here)
+    while _waits_for_producer(session, here) and time.monotonic() < end:
+        session.bridge.Jobs.pause(_LOOK_MS)
+        session.bridge.Jobs.flush(here)
     for one in jobs:
         if one.job.is_hosted:
             Submitter.of(session, one).ask(one, Order.FLUSH)
@@ -99,3 +108,10 @@ def _followed(session: PlannerSession, jobs: Iterable[ListedJob]) -> list[Flushe
             FlushedTable(table=one.job.sink_name, job=one.job.name, barrier=one.status.barrier)
         )
     return found
+
+
+def _waits_for_producer(session: PlannerSession, jobs: Sequence[str]) -> bool:
+    """Whether a job waits for the end of a producer's transaction."""
+    condition = f"[{TransactionOpenError.condition}]"
+    errors = [one.status.error or "" for one in listed_jobs(session) if one.job.id in jobs]
+    return any(error.startswith(condition) for error in errors)

@@ -281,8 +281,9 @@ def _advanced(
         claim(session, job, sink)
         pins = {**epoch.snapshots, **{one.job.path: one.status.snapshot for one in below}}
         status = _followed(session, sink, job, status, epoch, pins, is_full=is_full)
-        status = status.followed(epoch.cut_ms)
-        return noted(sink, status, _CLOCK.now_ms())
+        now_ms = _CLOCK.now_ms()
+        status = status.followed(epoch.cut_ms).paced(now_ms - epoch.cut_ms, job.interval_ms)
+        return noted(sink, status, now_ms)
     except (NotFoundError, WrongRelationKindError) as error:
         return status.failed(str(error)).ended(JobState.FAILED)
     except (TableStoreError, CapturedException, Py4JJavaError) as error:

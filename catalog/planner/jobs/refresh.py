@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from table_store.catalog.definition.table_definition import columns_from_spark
-from table_store.catalog.jobs.job_errors import UnsupportedQueryError, ViewRedefinedError
-from table_store.catalog.jobs.ledger import Barrier, Head, Ledger, Root
+from table_store.catalog.jobs.job_errors import (
+    TransactionOpenError,
+    UnsupportedQueryError,
+    ViewRedefinedError,
+)
+from table_store.catalog.jobs.ledger import Barrier, Head, Ledger
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.meta_service.barrier_holds import BARRIER_HOLDS
+from table_store.catalog.meta_service.one_moment import LOOKS_MAX, Heads, roots_at_once
 from table_store.catalog.meta_service.revision import RevisionClaim
+from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.epoch import advance, left_as_it_is
 from table_store.catalog.planner.epochs.epoch_record import recording
 from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
@@ -30,6 +37,9 @@ from table_store.storage.log_store.logged_table import open_logged
 
 _Job: TypeAlias = tuple[Sink, JobQuery]
 _ATTEMPTS_MAX: Final = 10
+_PATIENCE_S: Final = 10
+"""So long a REFRESH waits for the end of a producer's transaction."""
+_LOOK_MS: Final = 100
 
 
 def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refreshed]:
@@ -44,6 +54,7 @@ def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refre
     Raises:
         UnsupportedQueryError: the query has become one that no view can be kept equal to.
         RevisionOpenError: a revision brings one of the tables anew.
+        TransactionOpenError: the transaction of a producer does not come to its end.
         CommitConflictError: other refreshes of the same views were faster again and again.
     """
     for _ in range(_ATTEMPTS_MAX - 1):
@@ -54,6 +65,8 @@ def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refre
 
 def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refreshed]:
     ledger = Ledger.of(view.access.warehouse)
+    end = time.monotonic() + _PATIENCE_S
+    at_once = _RootsAtOnce(session, view.access.warehouse, end)
     while True:
         last = ledger.latest()
         jobs = list(_jobs(session, view, seen=set()))
@@ -66,9 +79,8 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
         moment = _shared(view, jobs, standings, is_full=is_full)
         if moment is None:
             now_ms = max(view.table.clock.now_ms(), _reached(standings) + 1)
-            barrier = ledger.extended(
-                last, now_ms, _heads(jobs, {} if last is None else last.roots)
-            )
+            heads = at_once.heads(jobs, last)
+            barrier = None if heads is None else ledger.extended(last, now_ms, heads)
             if barrier is None:
                 continue
             moment = Moment(number=barrier.number, snapshots=barrier.snapshots)
@@ -179,8 +191,8 @@ def _shared(
     return moment if is_there else None
 
 
-def _heads(jobs: Sequence[_Job], known: Mapping[str, Root]) -> dict[str, Head]:
-    """What the roots are; `known` are those of the last barrier."""
+def _roots(jobs: Sequence[_Job]) -> dict[str, Head]:
+    """What the analysis has found the roots to be: read AS OF an older version alone, that one."""
     sinks = {sink.table.path for sink, _ in jobs}
     heads: dict[str, Head] = {}
     for _, query in jobs:
@@ -188,11 +200,57 @@ def _heads(jobs: Sequence[_Job], known: Mapping[str, Root]) -> dict[str, Head]:
             seen = heads[path].snapshot if path in heads else 0
             snapshot = max(seen, query.sources[path])
             heads[path] = Head(snapshot=snapshot, created_ms=query.created[path])
-    for path, head in heads.items():
-        if path in known and head.snapshot < known[path].head.snapshot:
-            # All queries read it AS OF an older version, or it is another table by now.
-            heads[path] = Head.of(open_logged(path))
     return heads
+
+
+@dataclass(slots=True)
+class _RootsAtOnce:
+    """Finds what the roots are for a barrier, all at one moment, within a bounded time.
+
+    Attributes:
+        seen: what they were at the last look.
+        looks: how many there were.
+        end: until when it waits for producers, by a steady clock.
+    """
+
+    session: PlannerSession
+    warehouse: Warehouse
+    end: float
+    seen: Heads | None = None
+    looks: int = 0
+
+    def heads(self, jobs: Sequence[_Job], last: Barrier | None) -> Heads | None:
+        """Return them; None if the queries have to be analysed again before the next look.
+
+        Raises:
+            TransactionOpenError: the transaction of a producer is open, and the time has passed.
+        """
+        analysed_as = _roots(jobs)
+        try:
+            now = roots_at_once(self.warehouse, analysed_as)
+        except TransactionOpenError:
+            if time.monotonic() >= self.end:
+                raise
+            self.session.bridge.Jobs.pause(_LOOK_MS)
+            return None
+        before, self.seen, self.looks = self.seen, now, self.looks + 1
+        if any(
+            path not in now or now[path].created_ms != head.created_ms
+            for path, head in analysed_as.items()
+        ):
+            return None  # it is gone, or another table by now
+        if all(query.facts.is_lasting for _, query in jobs):
+            return now
+        # Where nothing has changed between two looks, what is older is meant to be older.
+        is_moment = now == before or all(now[path] == head for path, head in analysed_as.items())
+        if not is_moment:
+            return now if self.looks >= LOOKS_MAX else None
+        known = {} if last is None else last.roots
+        return now | {
+            path: head
+            for path, head in analysed_as.items()
+            if path not in known or head.snapshot >= known[path].head.snapshot
+        }
 
 
 def _advanced(

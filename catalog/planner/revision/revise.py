@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from table_store.catalog.jobs.ledger import Head, Ledger
+from table_store.catalog.jobs.ledger import Ledger
 from table_store.catalog.jobs.revision_errors import RevisionIncompleteError
 from table_store.catalog.meta_service.observed_job import SameRows
+from table_store.catalog.meta_service.one_moment import roots_at_once
 from table_store.catalog.meta_service.revision import (
     REVISER,
     Revision,
@@ -46,7 +47,7 @@ from table_store.catalog.shown.procedure_context import RevisedTable
 from table_store.catalog.tables.lifecycle import ManagedTable
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import MissingFileError, NotFoundError, TableStoreError
+from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.log_store.logged_table import open_logged
 
 
@@ -63,6 +64,7 @@ def revise(
     Raises:
         RevisionError: it cannot be done; nothing has changed.
         RevisionOpenError: another revision is open.
+        TransactionOpenError: the transaction of a producer is open.
         RevisionIncompleteError: the table was corrected, and a job has not followed.
     """
     jobs = RevisedJobs(session, catalog)
@@ -106,6 +108,7 @@ class _Run:
             plan = self.planner.plan()
             revision = self.claim.renew(revision, tables_of(self.table.path, plan.done))
         with self._closed_unless_begun(revision):
+            roots_at_once(self.planner.warehouse, {self.table.path})
             self._correct(plan, revision.number)
         with self._left_open(revision):
             self._set_back(plan, revision)
@@ -206,19 +209,18 @@ class _Run:
         paths: Set[str],
         seen: dict[str, int] | None = None,
     ) -> int:
-        """Cut a barrier after all that the jobs have taken; `seen` gets the tables' snapshots."""
+        """Cut a barrier after all that the jobs have taken; `seen` gets the tables' snapshots.
+
+        Raises:
+            TransactionOpenError: the transaction of a producer is open.
+        """
         warehouse = self.planner.warehouse
         reached = [self._reached(step) for step in plan.done]
 
-        def heads() -> Mapping[str, Head]:
-            found = {}
-            for path in sorted(paths):
-                with suppress(MissingFileError, NotFoundError):
-                    found[path] = Head.of(open_logged(path))
-            return found
-
         after = max(reached, default=0) + 1
-        barrier = Ledger.of(warehouse).cut(max(warehouse.clock.now_ms(), after), heads)
+        barrier = Ledger.of(warehouse).cut(
+            max(warehouse.clock.now_ms(), after), lambda: roots_at_once(warehouse, paths)
+        )
         if seen is not None:
             seen |= {
                 path: barrier.roots[path].head.snapshot for path in paths & barrier.roots.keys()

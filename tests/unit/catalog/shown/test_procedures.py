@@ -202,7 +202,9 @@ def test_declarations() -> None:
         for first in procedure.parameters[:1]:
             is_of_all = procedure.name in ("flush", "pin", "refresh_history")
             found = (first.name, first.is_required, first.default)
-            name = {"forget_job": "job", "import": "format"}.get(procedure.name, "table")
+            others = {"forget_job": "job", "import": "format"}
+            others |= dict.fromkeys(("begin_transaction", "end_transaction"), "transaction")
+            name = others.get(procedure.name, "table")
             assert found == (name, not is_of_all, "NULL" if is_of_all else None)
         for parameter in procedure.parameters:
             assert parameter.description.endswith(".")
