@@ -51,6 +51,7 @@ CORE: Final = (
     "tests/faults/test_campaign.py::test_the_first_cases_hold[power-cut]",
     # Kafka.
     "tests/integration/test_kafka_log.py::test_every_statement_is_in_the_topic",
+    "tests/integration/test_kafka_source.py::test_jobs_take_each_record_once",
     "tests/crash/test_log_crash.py::test_the_driver_dies_again_and_again",
     f"{_HISTORIES}[kafka-transactional-all-key-whole-0]",
     f"{_HISTORIES}[kafka-eventual-upsert-key-partitions-0]",

@@ -52,6 +52,21 @@ class SourceTopicError(TableStoreError):
         )
 
 
+class SourceTopicNotFoundError(TableStoreError):
+    """The topic that a table reads is not there."""
+
+    condition = "TABLE_STORE_SOURCE_TOPIC_NOT_FOUND"
+    sql_state = "42704"
+
+    def __init__(self, *, topic: str, brokers: str) -> None:
+        self.topic = topic
+        self.brokers = brokers
+        super().__init__(
+            f"There is no topic {topic!r} at {brokers}, from which the table reads. Create it, or "
+            "create the table with the right 'topic' and 'properties.bootstrap.servers'."
+        )
+
+
 class SourcePositionLostError(TableStoreError):
     """Nobody knows any more up to where a job has read a source that cannot be read again."""
 

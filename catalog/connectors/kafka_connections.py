@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from table_store.catalog.connectors.connector_errors import SourceTopicError
+from table_store.catalog.connectors.connector_errors import SourceTopicNotFoundError
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
 from table_store.storage.log_store.log_errors import LogUnavailableError, TopicNotFoundError
 from table_store.storage.options.kafka_source_options import PROPERTIES
@@ -96,7 +96,7 @@ def connected(brokers: Brokers, topic: str) -> Iterator[KafkaCluster]:
     Brokers that did not answer are not asked again for a while, since whoever asks waits long.
 
     Raises:
-        SourceTopicError: what is done with it finds no such topic.
+        SourceTopicNotFoundError: what is done with it finds no such topic.
         LogUnavailableError: the brokers have not answered just now.
     """
     _SILENT.check(brokers)
@@ -109,7 +109,7 @@ def connected(brokers: Brokers, topic: str) -> Iterator[KafkaCluster]:
         _SILENT.note(brokers, error)
         raise
     except TopicNotFoundError as error:
-        raise SourceTopicError(topic=topic, reason=f"there is none at {brokers.servers}") from error
+        raise SourceTopicNotFoundError(topic=topic, brokers=brokers.servers) from error
     finally:
         if is_well:
             _IDLE.give(brokers, cluster)

@@ -54,7 +54,8 @@ class KafkaSource:
         """Return the position now, whatever time has passed; None if it is still the last one.
 
         Raises:
-            SourceTopicError: the topic is gone, or not the one of the last position.
+            SourceTopicNotFoundError: the topic is gone.
+            SourceTopicError: it is not the one of the last position.
             LogUnavailableError: the brokers do not answer.
         """
         del pause_ms  # the records come also while nobody looks

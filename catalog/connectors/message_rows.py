@@ -100,7 +100,7 @@ class MessageReader(PartReader):
         """Yield the rows of an `OffsetRange`, the same each time; records without value have none.
 
         Raises:
-            SourceTopicError: it is another topic by now.
+            SourceTopicError, SourceTopicNotFoundError: it is another topic by now, or gone.
             RecordsGoneError: the topic has deleted a part of them.
             UnreadableRecordError: a value is no row, and these are not left out.
         """

@@ -86,6 +86,23 @@ JSON_IGNORE_ERRORS = Option(
     doc="Of `kafka` with `json`: records that are no rows are left out and counted in the log, "
     "instead of failing what reads them.",
 )
+JSON_MISSING_FIELD = Option(
+    key="json.fail-on-missing-field",
+    type=one_of("false"),
+    default="false",
+    scopes=FOR_TABLE,
+    mutable=False,
+    doc="Of `kafka` with `json`: a field that is missing is NULL; where that is not allowed, "
+    "declare the column NOT NULL.",
+)
+JSON_TIMESTAMP_FORMAT = Option(
+    key="json.timestamp-format.standard",
+    type=one_of("sql", "iso-8601"),
+    default="sql",
+    scopes=FOR_TABLE,
+    mutable=False,
+    doc="Of `kafka` with `json`: both forms of a time are read, whichever is named.",
+)
 CSV_IGNORE_ERRORS = Option(
     key="csv.ignore-parse-errors",
     type=BOOLEAN,
@@ -133,6 +150,8 @@ KAFKA_SOURCE_OPTIONS: Final = (
     STARTUP_TIMESTAMP,
     STARTUP_OFFSETS,
     JSON_IGNORE_ERRORS,
+    JSON_MISSING_FIELD,
+    JSON_TIMESTAMP_FORMAT,
     CSV_IGNORE_ERRORS,
     CSV_DELIMITER,
     CSV_NULL,

@@ -13,14 +13,20 @@ import pyarrow as pa
 import pytest
 
 from table_store import TableDescriptor, connect, open_table
+from table_store.catalog.connectors.kafka_definition import KafkaDefinition
+from table_store.catalog.connectors.kafka_source import KafkaSource
+from table_store.catalog.connectors.position import PositionStore
+from table_store.catalog.connectors.source_read import AskedRows
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.log_topic import all_listeners
 from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.ids import RandomIds
+from table_store.storage.kernel.types import LONG, StructField, StructType
 from table_store.storage.log_store.log_errors import LogRefusedError, LogUnavailableError
 from table_store.storage.log_store.log_position import PositionFile
 from tests.servers.secure_kafka_broker import SecureKafkaBroker
@@ -67,6 +73,39 @@ def test_who_may_gets_in(tmp_path: Path, broker: SecureKafkaBroker, protocol: st
     table = create(tmp_path, settings(broker, protocol))
     table.append(ROWS)
     assert PositionFile(table.file_io, table.path).read().snapshot_id == 1
+
+
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
+def test_a_topic_is_read_as_a_table_by_who_may(
+    tmp_path: Path, broker: SecureKafkaBroker, protocol: str
+) -> None:
+    table = create(tmp_path, settings(broker, protocol))
+    table.append(ROWS)
+    topic = table.schema.options["log.kafka.topic"]
+    assert read(topic, settings(broker, protocol)) == [{"after": {"id": 1}}, {"after": {"id": 2}}]
+    with pytest.raises(
+        LogRefusedError, match=r"TopicAuthorizationFailed.*'properties\.\*'"
+    ) as caught:
+        read(topic, settings(broker, protocol, "guest"))
+    assert "s3cret" not in str(caught.value)
+
+
+def read(topic: str, given: dict[str, str]) -> list[dict[str, object]]:
+    """The rows of a topic of Debezium's JSON, as a table in SQL would have them."""
+    after = StructType((StructField(name="id", type=LONG),))
+    properties = {f"properties.{k}": v for k, v in given.items() if k != "timeout"}
+    schema = TableSchema(
+        fields=(Field(id=0, name="after", type=after),),
+        options={"connector": "kafka", "topic": topic, "format": "json", **properties},
+        highest_field_id=0,
+        time_ms=0,
+    )
+    asked = AskedRows(table="t", first=0, last=None, limit=None, is_bounded=True, parallelism=1)
+    positions = PositionStore(file_io_for("/nowhere"), "/nowhere")
+    found = KafkaSource(KafkaDefinition.of(schema)).plan(asked, positions)
+    assert found is not None
+    batches = [batch for part in found.parts for batch in found.reader.read(part, ["after"])]
+    return [row for batch in batches for row in batch.to_pylist()]
 
 
 @pytest.mark.parametrize(

@@ -231,6 +231,13 @@ def test_where_the_rows_begin(spark: SparkSession, kafka_broker: KafkaBroker) ->
     insert(spark, "INSERT INTO later SELECT id FROM from_latest")
     jobs.flush(spark)
     assert [row.id for row in rows(spark, "SELECT id FROM later")] == [4, 5]
+    # What comes behind the statement is read, whenever the first barrier is.
+    spark.sql(f"CREATE TABLE next (id BIGINT) {topic.options(**modes['latest'][0])}")
+    spark.sql("CREATE TABLE newest (id BIGINT)")
+    insert(spark, "INSERT INTO newest SELECT id FROM next")
+    topic.write(b'{"id": 6}')
+    jobs.flush(spark)
+    assert [row.id for row in rows(spark, "SELECT id FROM newest")] == [6]
     unbounded = refused(spark, "SELECT * FROM from_latest")
     assert "[TABLE_STORE_UNBOUNDED_SOURCE]" in unbounded
     assert "'scan.bounded.mode'" in unbounded
@@ -361,6 +368,12 @@ def test_brokers_that_do_not_answer_are_waited_for(
 ) -> None:
     """The job says so and runs on; others are not kept from their barriers."""
     topic = Topic(kafka_broker, "answers")
+    missing = topic.options().replace("'topic' = 'answers'", "'topic' = 'absent'")
+    spark.sql(f"CREATE TABLE missing (id BIGINT) {missing}")
+    spark.sql("CREATE TABLE filled (id BIGINT)")
+    with streaming(spark):
+        error = refused(spark, "INSERT INTO filled SELECT id FROM missing")
+    assert "[TABLE_STORE_SOURCE_TOPIC_NOT_FOUND] There is no topic 'absent' at" in error
     topic.write(b'{"id": 1}')
     nobody = topic.options().replace(kafka_broker.bootstrap, f"127.0.0.1:{free_port()}")
     spark.sql(f"CREATE TABLE unreachable (id BIGINT) {nobody}")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from table_store.catalog.connectors.source import connector_of, is_repeatable
+from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.job_errors import UnsupportedQueryError
 from table_store.catalog.jobs.progress import Followed
@@ -169,14 +169,6 @@ class JobQuery:
             for handle in handles
             if connector_of(_seen_schema(handle, self.created)) is not None
         )
-
-    @property
-    def unrepeatable(self) -> str | None:
-        """The name of a source whose rows cannot all be read again; None if it has none."""
-        for source in self.facts.sources:
-            if not is_repeatable(_seen_schema(source.table_handle, self.created)):
-                return source.relation.text
-        return None
 
     @property
     def stateful(self) -> str | None:

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from pyspark.sql import DataFrame
 
 from table_store.catalog.connectors.physical_columns import physical_columns
+from table_store.catalog.connectors.source import is_repeatable
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted
@@ -157,6 +158,16 @@ def replaced_source(query: JobQuery, followed: Followed) -> str | None:
         path = source.table_handle.path
         if followed.created.get(path) != query.created[path]:
             return f"{source.relation.text} is another table by now"
+    return None
+
+
+def unrepeatable_source(query: JobQuery) -> str | None:
+    """The name of a table whose rows cannot all be read again; None if there is none."""
+    external = query.external
+    for source in query.facts.sources:
+        path = source.table_handle.path
+        if path in external and not is_repeatable(open_logged(path).schema):
+            return source.relation.text
     return None
 
 

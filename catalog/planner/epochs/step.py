@@ -21,6 +21,7 @@ from table_store.catalog.planner.epochs.source_changes import (
     Change,
     replaced_source,
     source_changes,
+    unrepeatable_source,
 )
 from table_store.storage.file_store.model.upkeep import RefreshPolicy
 
@@ -102,7 +103,7 @@ def next_step(
     if step.rule is Rule.FULL:
         # Only the first rows of a job are all that there are.
         has_begun = followed is not None or (bool(sink_rows) and not sink.is_shared)
-        lost = query.unrepeatable if has_begun else None
+        lost = unrepeatable_source(query) if has_begun else None
         if lost is not None:
             raise SourcePositionLostError(table=lost, reason=step.reason)
     if is_full:

@@ -39,6 +39,7 @@ from table_store.catalog.planner.jobs.scan_start import begin_late, late_start
 from table_store.catalog.planner.jobs.streaming_insert import (
     DML_SYNC,
     PIPELINE_NAME,
+    begin_sources,
     check_alone,
     check_no_cycle,
     commit_user_of,
@@ -118,6 +119,7 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     if reason is not None:
         raise StreamingInsertError(reason=reason)
     check_no_cycle(session, query, jobs, (sink_name, managed.location))
+    begin_sources(query, interval)
     start = late_start(query)
     job = Job(
         id=uuid.uuid4().hex,

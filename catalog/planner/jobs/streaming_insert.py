@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from table_store.catalog.connectors.source import source_of
+from table_store.catalog.connectors.source import is_repeatable, source_of
 from table_store.catalog.jobs.job_errors import (
     JobExistsError,
     StreamingInsertError,
@@ -20,7 +20,7 @@ from table_store.catalog.planner.jobs.refresh import analysed_query
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import ListedJob
 from table_store.storage.file_store.model.stored_query import StoredQuery
-from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.options import DURATION
 
@@ -128,6 +128,29 @@ def is_exhausted(query: JobQuery) -> bool:
 def _rows_max(path: str) -> int | None:
     source = source_of(open_logged(path))
     return None if source is None else source.rows_max
+
+
+def begin_sources(query: JobQuery, interval: int) -> None:
+    """Fix where the rows of sources begin that nobody has read yet, before their job does.
+
+    So 'latest-offset' means those that come after the statement. Brokers that do not answer are
+    left to the job, which waits for them.
+
+    Raises:
+        SourceTopicNotFoundError: there is no such topic.
+        SourceTopicError: it is not what it was.
+        LogRefusedError: the brokers let nobody in.
+    """
+    for path in query.external:
+        table = open_logged(path)
+        source = None if is_repeatable(table.schema) else source_of(table)
+        if source is None:
+            continue
+        try:
+            source.advance(table.clock.now_ms(), interval)
+        except TableStoreError as error:
+            if not error.retriable:
+                raise
 
 
 def _check_root(query: JobQuery) -> None:

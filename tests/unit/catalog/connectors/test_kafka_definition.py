@@ -46,6 +46,13 @@ def test_what_is_said() -> None:
     assert not found.is_committed
     assert "secret" not in repr(found)
     assert holds_secret(options)
+    of_scripts = {
+        "json.fail-on-missing-field": "false",
+        "json.timestamp-format.standard": "ISO-8601",
+        "properties.group.id": "g",
+        "properties.auto.offset.reset": "earliest",
+    }
+    check_new(schema(of_scripts))
     plain = KafkaDefinition.of(schema({}))
     assert (plain.startup, plain.is_committed, plain.is_bounded) == (Startup.EARLIEST, True, False)
 
