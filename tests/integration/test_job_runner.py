@@ -64,14 +64,14 @@ def state_of(shell: StockShell, job: str) -> str:
     return next(row[3] for row in shell.ok("SHOW JOBS") if row[0] == job)
 
 
-def wait_for_state(shell: StockShell, job: str, state: str, timeout_s: float = 60) -> None:
+def wait_for_state(shell: StockShell, job: str, state: str, timeout_s: float = 240) -> None:
     end = time.monotonic() + timeout_s
     while (now := state_of(shell, job)) != state:
         assert time.monotonic() < end, now
         time.sleep(0.2)
 
 
-def equal_in_time(shell: StockShell, sinks: dict[str, str] = SINKS, timeout_s: float = 90) -> None:
+def equal_in_time(shell: StockShell, sinks: dict[str, str] = SINKS, timeout_s: float = 240) -> None:
     """Sinks and views become what their queries give."""
     end = time.monotonic() + timeout_s
     while True:
