@@ -229,6 +229,18 @@ class NoCommonBarrierError(TableStoreError):
         )
 
 
+class JobOrderError(TableStoreError):
+    """A job cannot be told what to do by who does not run it."""
+
+    condition = "TABLE_STORE_JOB_ORDER"
+    sql_state = "55000"
+
+    def __init__(self, *, job: str, reason: str, remedy: str) -> None:
+        self.job = job
+        self.reason = reason
+        super().__init__(f"Job {job} takes no orders from here: {reason}. {remedy}.")
+
+
 class TransactionOpenError(TableStoreError):
     """A barrier would cut the transaction of a producer in two."""
 

@@ -26,7 +26,7 @@ from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import InvalidOptionError, MissingFileError
 
 TRANSACTION_FOLDER: Final = "_transactions"
-_VERSION: Final = 1
+_VERSION: Final = 2
 _USED: Final = "used"
 """The file that is there since the first transaction of the warehouse has begun."""
 _WANTED: Final = "wanted"

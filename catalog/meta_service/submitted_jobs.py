@@ -32,7 +32,11 @@ _STATUS_REMEDY: Final = "Delete it; the job runner writes it again"
 
 
 class Order(Enum):
-    """What is wanted of a job; after STOP, DRAIN and SUSPEND it is no longer hosted."""
+    """What is wanted of a job.
+
+    After STOP, DRAIN and SUSPEND it is no longer hosted. After PAUSE it is, and has no epochs until
+    something else is wanted.
+    """
 
     RUN = "run"
     FLUSH = "flush"
@@ -40,6 +44,7 @@ class Order(Enum):
     DRAIN = "drain"
     STOP = "stop"
     SUSPEND = "suspend"
+    PAUSE = "pause"
 
     @property
     def is_end(self) -> bool:
@@ -95,6 +100,11 @@ class SubmittedJobs:
     def of(cls, warehouse: Warehouse) -> SubmittedJobs:
         """Return those of a warehouse."""
         return cls(warehouse.file_io, warehouse.root)
+
+    @staticmethod
+    def digest_of(sink: str) -> str:
+        """Return by which files name a sink, the directory of a job's table."""
+        return sink_digest(sink)
 
     def numbers(self) -> dict[str, int]:
         """Return the number of the submission that counts, by the digests of sinks; one list."""

@@ -43,12 +43,13 @@ def application_of(
 ) -> Guard:
     """Return the service of a warehouse; `token` and `hosts` are as for `Guard`."""
     observer = Observer(warehouse)
-    answers = Answers(observer, workers or Workers())
+    workers = workers or Workers()
+    answers = Answers(observer, workers)
     files = page_files()
     document = json.dumps(openapi_document(ENDPOINTS)).encode()
     metrics = Metrics(observer)
     routes = [
-        *(_route(endpoint.path, _told(endpoint, observer, answers)) for endpoint in ENDPOINTS),
+        *(_asked(endpoint, observer, answers, workers) for endpoint in ENDPOINTS),
         *(_route(path, _file(file)) for path, file in files.items()),
         _route("/openapi.json", _file(PageFile(document, _JSON))),
         _route("/metrics", _metrics(metrics, answers)),
@@ -57,20 +58,27 @@ def application_of(
     ]
     starlette = Starlette(routes=routes, exception_handlers={HTTPException: _no_such_path})
     open_paths = _PROBES | files.keys()
-    return Guard(starlette, token=token, hosts=hosts, open_paths=open_paths)
+    orders = frozenset(endpoint.path for endpoint in ENDPOINTS if endpoint.is_order)
+    return Guard(starlette, token=token, hosts=hosts, open_paths=open_paths, orders=orders)
 
 
 _Handler = Callable[[Request], Awaitable[Response]]
 
 
-def _route(path: str, handler: _Handler) -> Route:
+def _asked(endpoint: Endpoint, observer: Observer, answers: Answers, workers: Workers) -> Route:
+    if endpoint.is_order:
+        return _route(endpoint.path, _ordered(endpoint, observer, workers), "POST")
+    return _route(endpoint.path, _told(endpoint, observer, answers))
+
+
+def _route(path: str, handler: _Handler, method: str = "GET") -> Route:
     async def safe(request: Request) -> Response:
         try:
             return await handler(request)
         except Exception as error:  # noqa: BLE001  the edge of the process
             return failed_response(error, request.url.path)
 
-    return Route(path, safe, methods=["GET"])
+    return Route(path, safe, methods=[method])
 
 
 def _told(endpoint: Endpoint, observer: Observer, answers: Answers) -> _Handler:
@@ -79,6 +87,15 @@ def _told(endpoint: Endpoint, observer: Observer, answers: Answers) -> _Handler:
         content = await answers.get(
             str(request.url), lambda: to_bytes(endpoint.tell(observer.now(), query))
         )
+        return Response(content, media_type=_JSON)
+
+    return handler
+
+
+def _ordered(endpoint: Endpoint, observer: Observer, workers: Workers) -> _Handler:
+    async def handler(request: Request) -> Response:
+        query = Query.of(request.query_params.multi_items(), endpoint.parameters)
+        content = await workers.run(lambda: to_bytes(endpoint.tell(observer.now(), query)))
         return Response(content, media_type=_JSON)
 
     return handler

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from table_store.catalog.meta_service.consistency import Consistency
+from table_store.catalog.meta_service.job_orders import JobOrder, give_order
 from table_store.catalog.meta_service.observed_job import ObservedJob
 from table_store.catalog.meta_service.versions import versions_by_name
 from table_store.catalog.service.models import (
@@ -18,6 +19,7 @@ from table_store.catalog.service.models import (
     JobsAnswer,
     LineageAnswer,
     LineageRow,
+    OrderAnswer,
     ProgressAnswer,
     TablesAnswer,
     TableSnapshot,
@@ -43,6 +45,7 @@ class Endpoint:
         parameters: that it knows.
         answer: the class of what `tell` returns.
         tell: makes the answer; reads storage only where it must.
+        is_order: whether it changes something: asked by POST, and only by who bears a token.
     """
 
     path: str
@@ -50,6 +53,7 @@ class Endpoint:
     parameters: tuple[Parameter, ...]
     answer: type
     tell: Callable[[Observation, Query], object]
+    is_order: bool = False
 
 
 def _topology(seen: Observation, _: Query) -> TopologyAnswer:
@@ -170,6 +174,15 @@ def _versions(seen: Observation, query: Query) -> VersionsAnswer:
     )
 
 
+def _ordered(order: JobOrder) -> Callable[[Observation, Query], OrderAnswer]:
+    def give(seen: Observation, query: Query) -> OrderAnswer:
+        (one,) = _wanted(seen, query)
+        given = give_order(seen.topology.warehouse, one, order)
+        return OrderAnswer(job=one.job.id, order=order.name.lower(), has_runner=given.has_runner)
+
+    return give
+
+
 def _wanted(seen: Observation, query: Query) -> list[ObservedJob]:
     """The job that is asked for, or all."""
     wanted = query.text("job")
@@ -180,6 +193,7 @@ def _wanted(seen: Observation, query: Query) -> list[ObservedJob]:
 
 
 _JOB: Final = Parameter(name="job", description="The id of a job: nothing of others is answered.")
+_NEEDED_JOB: Final = Parameter(name="job", description="The id of a job.", is_needed=True)
 _BARRIER: Final = Parameter(name="barrier", description="The number of a barrier.", is_number=True)
 _TABLE: Final = Parameter(name="table", description="The name of a table.", is_many=True)
 _NEEDED_TABLE: Final = Parameter(
@@ -259,5 +273,20 @@ ENDPOINTS: Final = (
         answer=VersionsAnswer,
         tell=_versions,
     ),
+    *(
+        Endpoint(
+            path=f"/v1/jobs/{order.name.lower()}",
+            summary=summary,
+            parameters=(_NEEDED_JOB,),
+            answer=OrderAnswer,
+            tell=_ordered(order),
+            is_order=True,
+        )
+        for order, summary in (
+            (JobOrder.PAUSE, "Lets a job of a job runner have no epochs until it is resumed."),
+            (JobOrder.RESUME, "Lets a job of a job runner go on at once."),
+            (JobOrder.REFRESH, "Lets a job of a job runner compute its whole result next."),
+        )
+    ),
 )
-"""All paths that tell something of the warehouse as JSON."""
+"""All paths that tell something of the warehouse as JSON, or that give orders to its job runner."""

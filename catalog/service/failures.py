@@ -8,7 +8,7 @@ from typing import Final
 from starlette.responses import Response
 
 from table_store.catalog.errors import InvalidIdentifierError, WrongRelationKindError
-from table_store.catalog.jobs.job_errors import NoCommonBarrierError
+from table_store.catalog.jobs.job_errors import JobOrderError, NoCommonBarrierError
 from table_store.catalog.service.json_values import to_bytes
 from table_store.catalog.service.models import Failure, FailureAnswer
 from table_store.catalog.service.service_errors import (
@@ -34,6 +34,7 @@ _STATUS: Final[tuple[tuple[type[TableStoreError], int], ...]] = (
     (WrongRelationKindError, 400),
     (InvalidOptionError, 400),
     (NoCommonBarrierError, 409),
+    (JobOrderError, 409),
     (FileAccessError, 503),
 )
 

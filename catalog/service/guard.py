@@ -45,6 +45,8 @@ class Guard:
         hosts: under which names the service is asked; None if under any. A page elsewhere whose
             name was made to lead to this machine has another one.
         open_paths: tell nothing of the warehouse, and need no token.
+        orders: paths that change something. They are asked by POST, and only a service with a token
+            answers: a page elsewhere cannot have a browser send a header that it does not know.
     """
 
     def __init__(
@@ -54,10 +56,12 @@ class Guard:
         token: str | None,
         hosts: frozenset[str] | None,
         open_paths: frozenset[str],
+        orders: frozenset[str] = frozenset(),
     ) -> None:
         self.application = application
         self.hosts = hosts
         self.open_paths = open_paths
+        self.orders = orders
         self._token = None if token is None else _digest(token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,7 +91,11 @@ class Guard:
             raise InvalidRequestError(
                 part="header Host", reason=f"the service is known as {names} alone", status=421
             )
-        if scope["method"] not in ("GET", "HEAD"):
+        is_order = scope["path"] in self.orders
+        if is_order and self._token is None:
+            reason = "only a service that was started with --token-file takes orders"
+            raise InvalidRequestError(part="path", reason=reason, status=403)
+        if not is_order and scope["method"] not in ("GET", "HEAD"):
             raise InvalidRequestError(part="method", reason="use GET", status=405)
         if len(scope["query_string"]) > QUERY_BYTES_MAX:
             reason = f"it has more than {QUERY_BYTES_MAX} bytes"
@@ -99,6 +107,8 @@ class Guard:
             is_known = hmac.compare_digest(_digest(given.strip()), self._token)
             if kind.lower() != "bearer" or not is_known:
                 raise UnauthorizedError
+        if is_order and scope["method"] != "POST":
+            raise InvalidRequestError(part="method", reason="use POST", status=405)
 
 
 def _digest(token: str) -> bytes:

@@ -63,6 +63,7 @@ class Job:
         rows_changed: rows that the last good one inserted and deleted.
         rows_per_second: rows read per second of work, over the good epochs that are kept.
         delay_ms: of its table.
+        is_submitted: whether a job runner has it, or is to have it, and so it takes orders.
     """
 
     id: str
@@ -84,6 +85,22 @@ class Job:
     rows_changed: int | None
     rows_per_second: int | None
     delay_ms: int | None
+    is_submitted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderAnswer:
+    """An order that was given to a job.
+
+    Attributes:
+        job: its id.
+        order: `pause`, `resume` or `refresh`.
+        has_runner: whether a job runner works, which does it within a second or two.
+    """
+
+    job: str
+    order: str
+    has_runner: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

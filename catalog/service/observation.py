@@ -18,6 +18,7 @@ from table_store.catalog.meta_service.consistency import ConsistentReads
 from table_store.catalog.meta_service.delay import Delay, delays, heads_of_roots
 from table_store.catalog.meta_service.kept_barriers import KeptBarriers
 from table_store.catalog.meta_service.observed_job import ObservedJob, kept_epochs
+from table_store.catalog.meta_service.submitted_jobs import SubmittedJobs
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.shown.topology_tables import WarehouseTopology
 from table_store.storage.kernel.errors import MissingFileError, NotFoundError
@@ -40,6 +41,7 @@ class Observation:
         epochs: the kept epochs of each job, likewise.
         delays: of each table that a job writes, by directory.
         newest: its newest snapshot, by directory; those that are gone are absent.
+        submitted: the directories of the tables whose jobs a job runner has, or is to have.
     """
 
     topology: WarehouseTopology
@@ -50,6 +52,7 @@ class Observation:
     epochs: Mapping[str, tuple[EpochRecord, ...]]
     delays: Mapping[str, Delay]
     newest: Mapping[str, int]
+    submitted: frozenset[str]
 
     @classmethod
     def of(cls, warehouse: Warehouse, known: KeptBarriers) -> Observation:
@@ -71,6 +74,8 @@ class Observation:
         roots = heads_of_roots(jobs)
         found = delays(jobs, barriers, roots, now_ms)
         heads = {one.job.sink: _newest(one) for one in jobs}
+        submitted = SubmittedJobs.of(warehouse)
+        digests = submitted.numbers()
         return cls(
             topology=topology,
             observed_ms=now_ms,
@@ -80,6 +85,9 @@ class Observation:
             epochs={one.job.sink: kept_epochs(one) for one in jobs},
             delays={delay.job.job.sink: delay for delay in found},
             newest={path: at for path, at in heads.items() if at is not None},
+            submitted=frozenset(
+                one.job.sink for one in jobs if submitted.digest_of(one.job.sink) in digests
+            ),
         )
 
     @property

@@ -19,7 +19,8 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     paths = {}
     for endpoint in endpoints:
         schemas |= schemas_of(endpoint.answer)
-        paths[endpoint.path] = {"get": _operation(endpoint)}
+        method = "post" if endpoint.is_order else "get"
+        paths[endpoint.path] = {method: _operation(endpoint)}
     return {
         "openapi": OPENAPI_VERSION,
         "info": {

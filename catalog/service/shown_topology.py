@@ -50,6 +50,7 @@ def shown_job(seen: Observation, one: ObservedJob) -> Job:
         rows_changed=None if last_good is None else last_good.rows_changed,
         rows_per_second=_rows_per_second(good),
         delay_ms=seen.delays[one.job.sink].delay_ms,
+        is_submitted=one.job.sink in seen.submitted,
     )
 
 

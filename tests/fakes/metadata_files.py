@@ -29,6 +29,7 @@ from table_store.catalog.jobs.progress import (
     read_progress,
     write_progress,
 )
+from table_store.catalog.meta_service.producer_transactions import ProducerTransactions
 from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
 from table_store.catalog.meta_service.revision import Revision, RevisionClaim
 from table_store.catalog.meta_service.runner_lease import RunnerLease, Sight
@@ -402,6 +403,13 @@ def _runner_files(file_io: FileIO, root: str, clock: Clock) -> dict[str, Metadat
             holder=ELSEWHERE,
         )
     )
+    notes = ProducerTransactions(file_io, root, clock)
+    notes.begin("é", ["/w/é"])
+    (note,) = (one for one in Path(root, "_transactions").iterdir() if len(one.name) == 32)
+
+    def transactions(file_io: FileIO) -> object:
+        return ProducerTransactions(file_io, root, clock).look().transactions
+
     job = jobs.submit(Submission(sink="/w/é", listed="{}", order=Order.SUSPEND, reason="ä"))
     jobs.tell({job.digest: HostedJob(listed="{}", number=1)})
     return {
@@ -410,6 +418,9 @@ def _runner_files(file_io: FileIO, root: str, clock: Clock) -> dict[str, Metadat
         ),
         "revision": MetadataFile(
             path=f"{root}/_revision/{1:012d}", read=revision, is_versioned=True
+        ),
+        "transaction of a producer": MetadataFile(
+            path=str(note), read=transactions, is_versioned=True
         ),
         "submitted job": MetadataFile(
             path=f"{root}/_runner/jobs/{job.digest}-{1:012d}", read=submitted, is_versioned=True

@@ -11,6 +11,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from table_store.catalog.meta_service.job_orders import JobOrder, give_order
+from table_store.catalog.meta_service.observed_job import observed_jobs
+from table_store.catalog.meta_service.registry import JobRegistry
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.kernel.clock import SystemClock
+from table_store.storage.kernel.ids import RandomIds
 from tests.integration.catalog_conf import SMALL, arguments
 from tests.integration.job_runner import JobRunner
 from tests.integration.stock_shell import StockShell
@@ -57,14 +64,14 @@ def state_of(shell: StockShell, job: str) -> str:
     return next(row[3] for row in shell.ok("SHOW JOBS") if row[0] == job)
 
 
-def wait_for_state(shell: StockShell, job: str, state: str, timeout_s: float = 60) -> None:
+def wait_for_state(shell: StockShell, job: str, state: str, timeout_s: float = 240) -> None:
     end = time.monotonic() + timeout_s
     while (now := state_of(shell, job)) != state:
         assert time.monotonic() < end, now
         time.sleep(0.2)
 
 
-def equal_in_time(shell: StockShell, sinks: dict[str, str] = SINKS, timeout_s: float = 90) -> None:
+def equal_in_time(shell: StockShell, sinks: dict[str, str] = SINKS, timeout_s: float = 240) -> None:
     """Sinks and views become what their queries give."""
     end = time.monotonic() + timeout_s
     while True:
@@ -74,6 +81,14 @@ def equal_in_time(shell: StockShell, sinks: dict[str, str] = SINKS, timeout_s: f
             return
         assert time.monotonic() < end, (found, wanted)
         time.sleep(0.2)
+
+
+def give(shell: StockShell, job: str, order: JobOrder) -> None:
+    """Give an order to a job, as the MetaService does."""
+    root = str(shell.folder / "spark-warehouse")
+    warehouse = Warehouse(LocalFileIO(root), root, SystemClock(), RandomIds())
+    (one,) = (one for one in observed_jobs(JobRegistry.of(warehouse)) if one.job.id == job)
+    assert give_order(warehouse, one, order).has_runner
 
 
 def test_jobs_go_on_whatever_becomes_of_a_runner(shell: StockShell) -> None:
@@ -132,6 +147,15 @@ def test_a_job_that_fails_comes_again(shell: StockShell) -> None:
         assert "DIVIDE_BY_ZERO" in error
         shell.ok("UPDATE a SET v = 6 WHERE id = 100")
         equal_in_time(shell, {"shares": INVERSE})
+        give(shell, job, JobOrder.PAUSE)
+        wait_for_state(shell, job, "SUSPENDED")
+        shell.ok("INSERT INTO a VALUES (101, 5)")
+        shell.ok("CREATE TABLE passes (id INT)")  # a time in which the job would have had epochs
+        assert shell.run("SELECT * FROM shares WHERE id = 101").rows == ()
+        assert ("SUSPENDED",) in shell.ok("SELECT state FROM sys.jobs")
+        give(shell, job, JobOrder.RESUME)
+        equal_in_time(shell, {"shares": INVERSE})
+        assert ("SUSPENDED",) not in shell.ok("SELECT state FROM sys.jobs")
         shell.ok(f"STOP JOB '{job}' WITH DRAIN")
         assert state_of(shell, job) == "FINISHED"
     shell.ok("SET 'table-store.jobs' = 'auto'")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from table_store.catalog.meta_service.submitted_jobs import Order, Submission, SubmittedJobs
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.kernel.clock import SystemClock
@@ -222,6 +223,38 @@ def test_a_token(page: BrowserPage, written: WrittenTopology, tmp_path: Path) ->
     assert {complaint.partition(" http")[0] for complaint in page.complaints} == {
         "Failed to load resource: the server responded with a status of 401 (Unauthorized)"
     }
+
+
+def test_orders(page: BrowserPage, written: WrittenTopology, tmp_path: Path) -> None:
+    """A job of a job runner is paused by a click; the others have no buttons for that."""
+    file = tmp_path / "token"
+    file.write_text(TOKEN)
+    jobs = SubmittedJobs.of(written.warehouse)
+    jobs.submit(Submission(sink=written.table("totals").path, listed="the planner's text"))
+    buttons = "[...document.querySelectorAll('#details .orders button')].map(b => b.textContent)"
+    choose = (
+        "[...document.querySelectorAll('#jobs button')].find(b => b.textContent === {!r}).click()"
+    )
+    with meta_service(root_of(written), "--token-file", str(file)) as (_, address):
+        page.open(address)
+        page.await_value("document.getElementById('login').open")
+        page.value(
+            f"document.getElementById('token').value = '{TOKEN}';"
+            "document.querySelector('#login button').click()"
+        )
+        page.await_value(f"{NODES} === 5")
+        page.value(choose.format("report"))
+        assert "report" in page.await_value(DETAILS)
+        assert page.value(buttons) == []
+        page.value(choose.format("totals"))
+        page.await_value(f"{buttons}.length === 2")
+        assert page.value(buttons) == ["Pause", "Refresh"]
+        page.value("document.querySelector('#details .orders button').click()")
+        page.await_value(
+            "document.getElementById('status').textContent.startsWith('Ordered: pause')"
+        )
+    (given,) = jobs.all()
+    assert (given.order, given.listed) == (Order.PAUSE, "the planner's text")
 
 
 def test_a_service_that_goes_and_comes(page: BrowserPage, written: WrittenTopology) -> None:

@@ -163,7 +163,7 @@ class _Look:
 
     def _start(self, submission: Submission, one: ListedJob | None) -> Iterator[StartedJob]:
         """A job that is wanted and does not run; what is over is no longer submitted."""
-        if one is not None and not one.status.is_over:
+        if submission.order is Order.PAUSE or (one is not None and not one.status.is_over):
             return
         # What this program may reach its own catalog says.
         wanted = ListedJob.of(JobText(submission.listed)).within(self.request.catalog)
@@ -182,6 +182,7 @@ class _Look:
             last_error=known.error or known.last_error,
         )
         self._take_over(job)
+        self._register_again(job)
         yield StartedJob(
             id=job.id,
             name=job.name,
@@ -190,6 +191,16 @@ class _Look:
             waits=False,
             is_temporary=False,
         )
+
+    def _register_again(self, job: Job) -> None:
+        """Say in the registry that a job which was suspended runs."""
+        registry = JobRegistry.of(self.warehouse)
+        try:
+            known = registry.find(job.path)
+            if known is not None and known.id == job.id and known.state is not JobState.RUNNING:
+                registry.register(replace(known, state=JobState.RUNNING))
+        except TableStoreError as error:
+            _log.warning("job %s stays registered as it was: %s", job.name, error)
 
     def _take_over(self, job: Job) -> None:
         if self.deposed is None:
@@ -204,10 +215,12 @@ class _Look:
     def _tell(self, submission: Submission, one: ListedJob | None) -> Iterator[ToldJob]:
         """What a job is told that runs, or begins."""
         is_running = one is not None and not one.status.is_over
-        if submission.order is Order.RUN or (submission.order.is_end and not is_running):
+        is_to_rest = submission.order.is_end or submission.order is Order.PAUSE
+        if submission.order is Order.RUN or (is_to_rest and not is_running):
             return
         job = ListedJob.of(JobText(submission.listed)).job.id
-        command = HostCommand(submission.order.value)
+        is_pause = submission.order is Order.PAUSE
+        command = HostCommand.SUSPEND if is_pause else HostCommand(submission.order.value)
         yield ToldJob(job=job, command=command, reason=submission.reason)
 
     # -- views -------------------------------------------------------------------------------------

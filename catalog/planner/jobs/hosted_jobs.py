@@ -112,6 +112,9 @@ def _listed(warehouse: Warehouse) -> Iterator[ListedJob]:
 
 def _shown(submission: Submission, told: HostedJob | None, *, is_alone: bool) -> ListedJob:
     wanted = ListedJob.of(JobText(submission.listed))
+    if submission.order is Order.PAUSE:
+        paused = replace(wanted.status, error=submission.reason)
+        wanted = replace(wanted, status=paused.ended(JobState.SUSPENDED))
     if told is None:
         return wanted
     known = ListedJob.of(JobText(told.listed))

@@ -10,11 +10,22 @@ export function keepToken(token) {
   sessionStorage.setItem(KEY, token);
 }
 
+/** Whether this tab has a token, without which a service takes no orders. */
+export function hasToken() {
+  return sessionStorage.getItem(KEY) !== null;
+}
+
+/** Gives an order, and returns what the service answers; throws as `ask`. */
+export function give(order, job) {
+  return ask(`v1/jobs/${order}`, { job }, "POST");
+}
+
 /** Returns what a path answers; throws `Unauthorized`, or an error that says what went wrong. */
-export async function ask(path, parameters = {}) {
+export async function ask(path, parameters = {}, method = "GET") {
   const token = sessionStorage.getItem(KEY);
   const query = new URLSearchParams(parameters).toString();
   const response = await fetch(query ? `${path}?${query}` : path, {
+    method,
     headers: token === null ? {} : { Authorization: `Bearer ${token}` },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });

@@ -1,6 +1,6 @@
 // What a chosen table or job is: from the topology, with its last epochs and how late it was.
 
-import { ask } from "./api.js";
+import { ask, hasToken } from "./api.js";
 import { html } from "./dom.js";
 import { count, duration, moment, NONE } from "./format.js";
 
@@ -23,8 +23,9 @@ export async function asked(id, topology) {
   return { delays, epochs: progress.epochs };
 }
 
-/** Returns the elements that show a node; `go` is called with the id of one that is clicked. */
-export function details(id, topology, told, { go, close }) {
+/** Returns the elements that show a node; `go` is called with the id of one that is clicked, and
+ * `order` with an order and the id of a job that is to have it. */
+export function details(id, topology, told, { go, close, order }) {
   const links = (kind, names) => names.map((name) => link(kind, name, topology, go));
   const table = topology.tables.find((one) => `table ${one.name}` === id);
   const job = topology.jobs.find((one) => `job ${one.id}` === id);
@@ -38,7 +39,20 @@ export function details(id, topology, told, { go, close }) {
     html("button", { type: "button", "aria-label": "Close", onclick: close }, "×"),
   );
   if (table !== undefined) return [title, tableFacts(table, links, now), ...lateness(told)];
-  return [title, jobFacts(job, links, now), ...failure(job), ...shares(told), ...epochs(told, now)];
+  const about = [...failure(job), ...shares(told), ...epochs(told, now)];
+  return [title, ...orders(job, order), jobFacts(job, links, now), ...about];
+}
+
+function orders(job, order) {
+  if (!job.isSubmitted || !hasToken()) return [];
+  const names = job.state === "RUNNING" ? ["pause", "refresh"] : ["resume", "refresh"];
+  const labels = { pause: "Pause", resume: "Resume", refresh: "Refresh" };
+  const buttons = names.map((name) => html(
+    "button",
+    { type: "button", onclick: () => order(name, job.id) },
+    labels[name],
+  ));
+  return [html("div", { class: "orders", role: "group", "aria-label": "Orders" }, buttons)];
 }
 
 function link(kind, name, topology, go) {

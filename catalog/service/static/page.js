@@ -1,6 +1,6 @@
 // The page: asks for the topology again and again, as long as somebody can see it.
 
-import { ask, keepToken, Unauthorized } from "./api.js";
+import { ask, give, keepToken, Unauthorized } from "./api.js";
 import { asked, details } from "./details.js";
 import { html, setText } from "./dom.js";
 import { count, duration, moment, NONE, shortName } from "./format.js";
@@ -103,9 +103,18 @@ async function choose(id) {
 }
 
 function showDetails(told) {
-  const elements = details(chosen, topology, told, { go: choose, close: leave });
+  const elements = details(chosen, topology, told, { go: choose, close: leave, order });
   if (elements === null) choose(null);
   else replace("details", elements);
+}
+
+async function order(name, job) {
+  try {
+    const { hasRunner } = await give(name, job);
+    tell(hasRunner ? `Ordered: ${name}` : `Ordered: ${name}, for when a job runner works`, true);
+  } catch (error) {
+    tell(`Not ordered: ${error.message}`, false);
+  }
 }
 
 function leave() {

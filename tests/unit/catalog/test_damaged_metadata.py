@@ -23,6 +23,7 @@ WRITERS = {
     "catalog/jobs/history.py": {"history of a view"},
     "catalog/jobs/ledger.py": {"barrier"},
     "catalog/jobs/progress.py": {"progress of a view"},
+    "catalog/meta_service/producer_transactions.py": {"transaction of a producer"},
     "catalog/meta_service/registry.py": {"registered job"},
     "catalog/meta_service/revision.py": {"revision"},
     "catalog/meta_service/runner_lease.py": {"lease of a job runner"},

@@ -86,6 +86,17 @@ def test_forms(service: Service, method: str, path: str, body: bytes, status: in
     assert service.client.request(method, path, content=body).status_code == status
 
 
+@pytest.mark.parametrize("path", ["/v1/jobs/pause", "/v1/jobs/resume", "/v1/jobs/refresh"])
+def test_only_who_bears_a_token_gives_orders(service: Service, guarded: Service, path: str) -> None:
+    open_to_all = service.client.post(path, params={"job": "a"})
+    assert (open_to_all.status_code, "--token-file" in open_to_all.text) == (403, True)
+    assert guarded.client.post(path, params={"job": "a"}).status_code == 401
+    bears = {"Authorization": f"Bearer {TOKEN}"}
+    assert guarded.client.get(path, params={"job": "a"}, headers=bears).status_code == 405
+    assert guarded.client.post(path, params={"job": "a"}, headers=bears).status_code == 409
+    assert guarded.client.post("/v1/jobs", headers=bears).status_code == 405
+
+
 @pytest.mark.parametrize("path", ["/", "/v1/jobs", "/v1/nothing", "/metrics", "/health"])
 def test_headers(service: Service, path: str) -> None:
     headers = service.client.get(path).headers

@@ -10,6 +10,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.meta_service.submitted_jobs import Order, Submission, SubmittedJobs
 from table_store.catalog.names.process_identity import identity_of
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.service.endpoints import ENDPOINTS
@@ -17,7 +18,7 @@ from table_store.catalog.service.observation import Observer
 from table_store.catalog.shown.topology_tables import TOPOLOGY_TABLES, WarehouseTopology
 from table_store.topology import versions_together
 from tests.fakes.written_topology import WrittenTopology
-from tests.unit.catalog.service.conftest import Service
+from tests.unit.catalog.service.conftest import TOKEN, Service
 
 PARAMETERS = {"/v1/versions": {"table": ["a", "b"]}}
 
@@ -124,7 +125,9 @@ def test_the_document_is_openapi_and_names_every_path(service: Service) -> None:
     assert set(document["paths"]) == {path for path in routes if path.startswith("/v1/")}
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda one: one.path)
+@pytest.mark.parametrize(
+    "endpoint", [one for one in ENDPOINTS if not one.is_order], ids=lambda one: one.path
+)
 def test_answers_are_as_the_document_says(service: Service, endpoint: Any) -> None:
     document = service.told("/openapi.json")
     answer = service.told(endpoint.path, **PARAMETERS.get(endpoint.path, {}))
@@ -161,6 +164,34 @@ def test_what_is_refused(
     found, condition, message = service.refused(path, **parameters)
     assert (found, text in message) == (status, True), message
     assert condition.startswith("TABLE_STORE_")
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [("pause", Order.PAUSE), ("resume", Order.RUN), ("refresh", Order.REFRESH)],
+)
+def test_orders(written: WrittenTopology, path: str, wanted: Order) -> None:
+    """They come to the job runner as its own submission with another order."""
+    sink = written.table("b").path
+    jobs = SubmittedJobs.of(written.warehouse)
+    jobs.submit(Submission(sink=sink, listed="the planner's text"))
+    service = Service(written, token=TOKEN)
+    service.client.headers["Authorization"] = f"Bearer {TOKEN}"
+    shown = by(service.told("/v1/jobs")["jobs"], "id")
+    assert [name for name, job in shown.items() if job["isSubmitted"]] == ["b"]
+    answer = service.client.post(f"/v1/jobs/{path}", params={"job": "b"})
+    assert answer.json() == {"job": "b", "order": path, "hasRunner": False}
+    document = service.told("/openapi.json")
+    schema = {"$ref": "#/components/schemas/OrderAnswer", "components": document["components"]}
+    jsonschema.validate(answer.json(), schema)
+    assert set(document["paths"][f"/v1/jobs/{path}"]) == {"post"}
+    (given,) = jobs.all()
+    assert (given.sink, given.listed, given.order) == (sink, "the planner's text", wanted)
+    assert given.number == 2
+    for job, status, text in (("a", 409, "STOP JOB"), ("nobody", 404, "nobody")):
+        refused = service.client.post(f"/v1/jobs/{path}", params={"job": job})
+        assert (refused.status_code, text in refused.text) == (status, True), refused.text
+    assert jobs.numbers() == {given.digest: 2}, "nothing else was written"
 
 
 def test_a_damaged_registry_is_told_without_a_trace(written: WrittenTopology) -> None:

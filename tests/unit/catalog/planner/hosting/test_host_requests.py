@@ -190,6 +190,30 @@ def test_orders_to_a_job_that_begins(program: Program) -> None:
     assert [(one.job, one.command) for one in work.tell] == [(listed.job.id, HostCommand.FLUSH)]
 
 
+def test_a_pause(program: Program) -> None:
+    """The job rests, also in the next runner, until it is to run; the registry tells how it is."""
+    job = program.submit("t").job.id
+    program.look()
+    program.submit("t", Order.PAUSE)
+    told = ToldJob(job=job, command=HostCommand.SUSPEND, reason="because")
+    assert program.look().tell == (told,)
+    program.becomes(job, state=JobState.SUSPENDED)
+    registry = JobRegistry.of(program.warehouse)
+    (known,) = registry.all()
+    registry.register(replace(known, state=JobState.SUSPENDED))
+    assert (program.look().start, program.told()["t"].status.state) == ((), JobState.SUSPENDED)
+    program.look(is_leaving=True)
+    after = Program(program.warehouse)
+    for _ in range(2):
+        work = after.look()
+        assert (work.is_host, work.start, work.tell) == (True, (), ())
+    after.submitted.submit(
+        Submission(sink=after.listed("t").job.path, listed=after.listed("t").text)
+    )
+    assert [one.id for one in after.look().start] == [job]
+    assert [one.state for one in registry.all()] == [JobState.RUNNING]
+
+
 def test_failures(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time a job is suspended it waits twice as long; the same INSERT begins it at once."""
     now_ms = 1_000_000
