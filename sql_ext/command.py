@@ -111,7 +111,8 @@ def _compact(session: PlannerSession, command: Compact) -> Rows:
     name = require_managed(session, command.name)
     _, managed = managed_table(session, name)
     partition = _partition(session, name, managed, command.partition)
-    return [compact_table(session, open_logged(managed.location), managed.schema, partition)]
+    table, shown = open_logged(managed.location), managed.identifier.text
+    return [compact_table(session, table, managed.schema, partition, name=shown)]
 
 
 def _describe(session: PlannerSession, command: DescribeExtended) -> Rows:

@@ -49,6 +49,11 @@ class Identifier:
         """The pair that all spellings of an identifier share."""
         return (name_key(self.namespace), name_key(self.name))
 
+    @property
+    def text(self) -> str:
+        """The name for people, who are not confused by a dot in it."""
+        return f"{self.namespace}.{self.name}"
+
     def __str__(self) -> str:
         return f"{quoted(self.namespace)}.{quoted(self.name)}"
 

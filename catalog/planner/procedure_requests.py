@@ -72,7 +72,8 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
         name = (access.name, table.identifier.namespace, table.identifier.name)
         constants = [(column, string_literal(text)) for column, text in partition.items()]
         values = stated_partition(session, name, table.schema, constants)
-        return compact_table(session, open_logged(table.location), table.schema, values)
+        opened, shown = open_logged(table.location), table.identifier.text
+        return compact_table(session, opened, table.schema, values, name=shown)
 
     context = ProcedureContext(
         lifecycle=access.lifecycle,

@@ -280,6 +280,12 @@ class ParquetFormatReader:
         low, high = _bound(statistics, kind, "min"), _bound(statistics, kind, "max")
         return None if low is None or high is None else (low, high, statistics.null_count)
 
+    def stored_bytes(self, columns: Sequence[int], row_groups: Sequence[int]) -> int:
+        """Return the size in the file of these columns of these row groups; reads nothing."""
+        leaves = self._leaf_indices(columns)
+        groups = map(self._footer.metadata.row_group, row_groups)
+        return sum(group.column(leaf).total_compressed_size for group in groups for leaf in leaves)
+
     def _leaf_indices(self, columns: Sequence[int]) -> list[int]:
         return [leaf for column in sorted(columns) for leaf in self._footer.leaf_ranges[column]]
 

@@ -316,6 +316,20 @@ object Answers {
     val end = member[Option[String]]("end")
   }
 
+  // Writing
+
+  class WrittenRows(json: JValue) extends Answer(json) {
+    val rows = member[Long]("rows")
+    val deletes = member[Long]("deletes")
+    val files = member[Long]("files")
+    val sizeBytes = member[Long]("sizeBytes")
+    val spilledBytes = member[Long]("spilledBytes")
+    val sortNs = member[Long]("sortNs")
+    val encodeNs = member[Long]("encodeNs")
+    val commitNs = member[Long]("commitNs")
+    val compactNs = member[Long]("compactNs")
+  }
+
   // Statements
 
   class SparkStatement(json: JValue) extends Answer(json) with ParsedStatement {

@@ -5,7 +5,7 @@ import java.util.{ArrayList, Base64, HashMap}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.TaskContext
-import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonFunction, SimplePythonFunction}
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, SimplePythonFunction}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.classic.SparkSession
@@ -15,13 +15,14 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /** A task that the planner describes and Python workers run; all scans, writes and compactions in workers use this. */
-case class PythonTask(function: PythonFunction, settings: PythonTask.Settings) {
+case class PythonTask(function: SimplePythonFunction, settings: PythonTask.Settings) {
 
-  /** Runs within a Spark task: sends batches of rows to a Python worker, and returns the worker's batches. */
-  def run(batches: Iterator[Iterator[InternalRow]], schema: StructType): Iterator[ColumnarBatch] = {
+  /** Runs within a Spark task: sends batches of rows to a Python worker, and returns the worker's batches. What a
+    * writer has read and written is the task's; of a reader Spark counts the rows itself. */
+  def run(batches: Iterator[Iterator[InternalRow]], schema: StructType, isWriter: Boolean): Iterator[ColumnarBatch] = {
     val task = TaskContext.get()
     val runner = new ArrowPythonRunner(
-      Seq((ChainedPythonFunctions(Seq(function)), 0L)),
+      Seq((ChainedPythonFunctions(Seq(function.copy(accumulator = new WorkerCounts(task, isWriter)))), 0L)),
       PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
       Array(Array(0)),
       new StructType().add("rows", schema),

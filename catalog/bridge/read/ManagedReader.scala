@@ -129,7 +129,7 @@ private class RowReader(batches: PartitionReader[ColumnarBatch]) extends Partiti
 private class PythonReader(schema: StructType, python: PythonTask, payload: Array[Byte])
     extends PartitionReader[ColumnarBatch] {
   private val batches =
-    python.run(Iterator(Iterator(InternalRow(payload))), new StructType().add("payload", BinaryType))
+    python.run(Iterator(Iterator(InternalRow(payload))), new StructType().add("payload", BinaryType), isWriter = false)
   private var batch: ColumnarBatch = _
 
   override def next(): Boolean =

@@ -11,6 +11,7 @@ import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.execution.{CommandExecutionMode, SparkPlan}
+import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.datasources.v2.{StreamWriterCommitProgress, WriteToDataSourceV2Exec}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{EventTimeWatermarkExec, StateStoreWriter}
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
@@ -32,13 +33,15 @@ class ManagedStreamingWrite(val query: String, val isComplete: Boolean, val opti
 private class NumberedBatch extends WriterCommitMessage { var id: Long = -1 }
 
 /** Writes one micro-batch. It extends Spark's own node, because Spark reads the number of written rows from that. */
-class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, metrics: Seq[CustomMetric],
+class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, custom: Seq[CustomMetric],
     transaction: Option[Transaction])
-    extends WriteToDataSourceV2Exec(batch, refresh, rows, metrics, transaction) {
+    extends WriteToDataSourceV2Exec(batch, refresh, rows, custom, transaction) {
   private val write = batch.asInstanceOf[MicroBatchWrite].writeSupport.asInstanceOf[ManagedStreamingWrite]
   override protected def withNewChildInternal(child: SparkPlan): StreamWriteExec =
-    new StreamWriteExec(batch, refresh, child, metrics, transaction)
+    new StreamWriteExec(batch, refresh, child, custom, transaction)
   override def simpleString(maxFields: Int): String = s"TableStoreStreamWrite ${write.name.mkString(".")}"
+
+  override lazy val metrics: Map[String, SQLMetric] = WriteMetrics.of(sparkContext)
 
   override protected def run(): Seq[InternalRow] = {
     val running = StreamWriters.of(session, write)
@@ -46,7 +49,11 @@ class StreamWriteExec(batch: BatchWrite, refresh: () => Unit, rows: SparkPlan, m
     val isCommitted = PlannerProcess.ask(
       Requests.BeginStreamBatch(write.reference, batch, write.options, write.isComplete))
     if (isCommitted) { if (isStateful) query.execute().foreach(_ => ()) }
-    else commitProgress = Some(StreamWriterCommitProgress(statement(batch).write()))
+    else {
+      val written = statement(batch).write()
+      WriteMetrics.post(sparkContext, metrics, written)
+      commitProgress = Some(StreamWriterCommitProgress(written.rows))
+    }
     Nil
   }
 

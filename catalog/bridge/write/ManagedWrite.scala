@@ -39,6 +39,7 @@ import org.apache.spark.sql.execution.datasources.v2.{
   WriteToDataSourceV2
 }
 import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.streaming.sources.MicroBatchWrite
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.types.StructType
@@ -170,9 +171,9 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
     case _ => partitionCount(frame)
   }
 
-  /** The answers of the planner's task in Python workers for the rows of a frame: a JSON array of pairs. */
-  def answers(frame: classic.DataFrame, task: String): String =
-    PythonWriters.answers(session, frame, task)
+  /** See [[PythonWriters.answers]]. */
+  def answers(frame: classic.DataFrame, task: String, statement: String): String =
+    PythonWriters.answers(session, frame, task, statement)
 
   /** An Arrow stream of the query's rows in their order; null if only a Spark job can compute them, or if there are
     * more than `max`. */
@@ -211,17 +212,18 @@ case class WriteExec(table: String, request: Requests.Write, query: LogicalPlan,
   /** EXPLAIN shows the query that is read, and not the request. */
   override def innerChildren: Seq[LogicalPlan] = Seq(upserts.getOrElse(query))
   override protected def stringArgs: Iterator[Any] = Iterator(table)
-  override protected def run(): Seq[InternalRow] = { write(); Nil }
+  override lazy val metrics: Map[String, SQLMetric] = WriteMetrics.of(sparkContext)
+  override protected def run(): Seq[InternalRow] = { WriteMetrics.post(sparkContext, metrics, write()); Nil }
 
-  /** Writes and commits the rows; returns how many rows were written. */
-  def write(): Long = statement match {
+  /** Writes and commits the rows; returns what was written. */
+  def write(): Answers.WrittenRows = statement match {
     case Some(known) => new RowLevelRepeats(active, known).orRepeated(writeOnce())
     case None => writeOnce()
   }
   private def active: classic.SparkSession = session.asInstanceOf[classic.SparkSession]
 
   /** The same; a commit of others that is in the way is an error. */
-  def writeOnce(): Long = {
+  def writeOnce(): Answers.WrittenRows = {
     val rows = new WriteQuery(active, query, upserts)
     val answer =
       if (PipelineWrites.areAwaited(request)) PlannerProcess.ask(

@@ -42,11 +42,11 @@ class RowLevelRepeats(session: classic.SparkSession, statement: WriteDelta) {
     *
     * @throws TableStoreException
     *   the conflict, if the table has other columns by now, or others were faster again and again. */
-  def orRepeated(write: => Long): Long =
+  def orRepeated(write: => Answers.WrittenRows): Answers.WrittenRows =
     try write
     catch { case conflict: TableStoreException if conflict.is(lost) => repeated(conflict) }
 
-  private def repeated(conflict: TableStoreException): Long = statement.table match {
+  private def repeated(conflict: TableStoreException): Answers.WrittenRows = statement.table match {
     case DataSourceV2Relation(RowLevelOperationTable(table: ManagedTable, _), _, _, _, _, _) =>
       val turn = turns.computeIfAbsent(table.name(), _ => new ReentrantLock(true))
       turn.lockInterruptibly()
@@ -56,7 +56,7 @@ class RowLevelRepeats(session: classic.SparkSession, statement: WriteDelta) {
   }
 
   @annotation.tailrec
-  private def repeated(conflict: TableStoreException, left: Int): Long = {
+  private def repeated(conflict: TableStoreException, left: Int): Answers.WrittenRows = {
     if (left == 0) throw conflict
     val again = renewed.getOrElse(throw conflict)
     val execution = session.sessionState.executePlan(again, CommandExecutionMode.SKIP)

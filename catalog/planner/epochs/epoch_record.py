@@ -14,11 +14,10 @@ from table_store.catalog.jobs.history import EpochRecord, add_to_history, short_
 from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.step import Rule
+from table_store.catalog.planner.process.job_names import jobs_named
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.kernel.errors import TableStoreError
-
-_DESCRIPTION = "spark.job.description"
 
 _log = logging.getLogger(__name__)
 
@@ -33,9 +32,7 @@ def recording(
     another one has overtaken is no failure of the view. `name` is that of a streaming INSERT.
     """
     begin = time.monotonic()
-    context = session.spark.sparkContext._jsc
-    before = context.getLocalProperty(_DESCRIPTION)
-    context.setLocalProperty(_DESCRIPTION, f"{sink.name} at barrier {barrier}")
+    verb = "REFRESH" if sink.is_view else "INSERT INTO"
 
     def record(done: Refreshed) -> None:
         if done.rule != Rule.NONE.value:
@@ -55,7 +52,8 @@ def recording(
             )
 
     try:
-        yield record
+        with jobs_named(session, f"{verb} {sink.name} at barrier {barrier}"):
+            yield record
     except (TableStoreError, CapturedException, Py4JJavaError) as error:
         if name or not isinstance(error, CommitConflictError):
             _tell(
@@ -70,8 +68,6 @@ def recording(
                 ),
             )
         raise
-    finally:
-        context.setLocalProperty(_DESCRIPTION, before)
 
 
 def error_text(error: Exception) -> str:

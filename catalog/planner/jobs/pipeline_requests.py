@@ -21,6 +21,7 @@ from table_store.catalog.planner.protocol.writes import (
     ReplaceRows,
     Write,
     WriteMode,
+    WrittenRows,
 )
 from table_store.catalog.planner.write.write_requests import write_with
 
@@ -40,8 +41,8 @@ def can_await_rows(session: PlannerSession, request: CanAwaitRows) -> bool:
     return latest is not None and not latest.commit_identifiers and not opened.schema.primary_key
 
 
-def replace_rows(session: PlannerSession, request: ReplaceRows, data: Any) -> int:
-    """Commit the difference between a table's rows and those of a query; how many rows it has.
+def replace_rows(session: PlannerSession, request: ReplaceRows, data: Any) -> WrittenRows:
+    """Commit the difference between a table's rows and those of a query.
 
     `data` is the JVM's `WriteQuery`. Rows that stay are not written, and without a difference
     there is no snapshot.
@@ -70,4 +71,4 @@ def replace_rows(session: PlannerSession, request: ReplaceRows, data: Any) -> in
         # With a command, a commit of others since the snapshot is a conflict.
         command="REFRESH",
     )
-    return write_with(session, write, session.bridge.JobQuery.written(rows._jdf), {}).rows
+    return write_with(session, write, session.bridge.JobQuery.written(rows._jdf), {}).written

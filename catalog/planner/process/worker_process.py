@@ -5,7 +5,13 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+from collections.abc import Mapping
 from typing import Final
+
+from pyspark.accumulators import _accumulatorRegistry
+
+from table_store.catalog.bridge.shared_text import shared_name
+from table_store.storage.kernel.counter import counted
 
 WORKER_ENVIRONMENT: Final = {
     "PYTHONHASHSEED": "0",
@@ -17,7 +23,27 @@ WORKER_ENVIRONMENT: Final = {
 """Spark reuses a worker only for functions with this environment: users' run in other workers."""
 
 
+_ACCUMULATOR: Final = int(shared_name("worker-counts"))
+
 _frozen_modules = 0
+
+
+class TaskCounts:
+    """What this process has counted since a task began, as an accumulator of PySpark's worker.
+
+    The worker sends its accumulators when the task ends; `WorkerCounts.scala` reads this one.
+    """
+
+    def __init__(self) -> None:
+        self._begin = counted()
+
+    @property
+    def _value(self) -> Mapping[str, int]:
+        return {
+            name: value - self._begin.get(name, 0)
+            for name, value in counted().items()
+            if value > self._begin.get(name, 0)
+        }
 
 
 def begin_task() -> None:
@@ -27,11 +53,14 @@ def begin_task() -> None:
     pipe as its own failure and prints a stack trace between the lines of the user's error. With
     the default SIGPIPE, a worker that writes to an ended task ends silently instead.
 
+    What the task reads and writes is counted for Spark's UI.
+
     After each task PySpark's garbage collection visits all objects. Those of loaded modules are
     never garbage, and visiting them took longer than a small task, so they are frozen.
     """
     global _frozen_modules
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    _accumulatorRegistry[_ACCUMULATOR] = TaskCounts()  # type: ignore[assignment] # asked for _value
     if len(sys.modules) > _frozen_modules:
         gc.freeze()
         _frozen_modules = len(sys.modules)

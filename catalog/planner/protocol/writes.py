@@ -48,6 +48,33 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenRows:
+    """What a statement has written, for Spark's UI; times are in nanoseconds.
+
+    Attributes:
+        rows: of the new files; a row that deletes another one is one of them.
+        deletes: how many of these delete.
+        files: how many new files there are.
+        size_bytes: of these files.
+        spilled_bytes: rows that writers moved to temporary files, in Arrow's memory.
+        sort_ns: time in which writers sorted rows, of all that ran side by side.
+        encode_ns: time in which they encoded and wrote files.
+        commit_ns: time of the commit.
+        compact_ns: time of the compaction that followed.
+    """
+
+    rows: int = 0
+    deletes: int = 0
+    files: int = 0
+    size_bytes: int = 0
+    spilled_bytes: int = 0
+    sort_ns: int = 0
+    encode_ns: int = 0
+    commit_ns: int = 0
+    compact_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CanAwaitRows:
     """Asks whether a TRUNCATE may wait for the rows that come next, and be one change with them."""
 

@@ -19,9 +19,9 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.json_form import to_json
 from table_store.catalog.planner.write.write_task import (
     ANSWER,
-    WorkerError,
+    WrittenFiles,
+    answered_files,
     answers_of,
-    messages_of,
 )
 from table_store.storage.file_store.compaction.compaction_picker import (
     pick_compaction,
@@ -40,7 +40,6 @@ from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.unpublished_files import (
     all_written,
     commit_or_delete,
-    delete_files,
 )
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.values import Value
@@ -56,10 +55,13 @@ def compact_table(
     table: FileStoreTable,
     schema: TableSchema,
     partition: Mapping[str, Value],
+    *,
+    name: str,
 ) -> dict[str, int]:
     """Merge all files of each bucket into one run; return files and bytes before and after.
 
-    `partition` has values of some or all partition columns; if empty, it is the whole table.
+    `partition` has values of some or all partition columns; if empty, it is the whole table. `name`
+    is what Spark's UI calls the table.
 
     Raises:
         CommitConflictError: another commit replaced the same files; a retry is safe.
@@ -68,7 +70,7 @@ def compact_table(
     snapshot = table.latest_snapshot()
     live = table.live_files(snapshot, schema).in_scope(scope)
     tasks = table.compaction_tasks(live, schema)
-    _run_and_commit(session, table, schema, tasks)
+    _run_and_commit(session, table, schema, tasks, name)
     after = table.live_files(table.latest_snapshot(), schema).in_scope(scope)
     return dataclasses.asdict(CompactionResult.of(live, after))
 
@@ -101,7 +103,7 @@ def compact_after_write(
     try:
         live = table.live_files(table.latest_snapshot(), opened.schema).in_scope(scope)
         tasks = table.compaction_tasks(live, opened.schema, pick)
-        _run_and_commit(session, table, opened.schema, tasks)
+        _run_and_commit(session, table, opened.schema, tasks, opened.name)
     except (TableStoreError, PySparkException, Py4JJavaError, OSError) as error:
         _log.warning("the compaction of %s after a write failed: %s", table.path, error)
 
@@ -111,6 +113,7 @@ def _run_and_commit(
     table: FileStoreTable,
     schema: TableSchema,
     tasks: Sequence[CompactionTask],
+    name: str,
 ) -> None:
     if not tasks:
         return
@@ -120,23 +123,20 @@ def _run_and_commit(
     else:
         share = share_bytes(size, session.spark.sparkContext.defaultParallelism, size)
         target = max(_LOCAL_BYTES_MAX, share)
-        messages = _run_in_spark(session, [part for task in tasks for part in task.split(target)])
+        parts = [part for task in tasks for part in task.split(target)]
+        messages = _run_in_spark(session, parts, name)
     commit_or_delete(tasks[0].context, messages, lambda: table.commit_compaction(messages, schema))
 
 
 def _run_in_spark(
-    session: PlannerSession, tasks: Sequence[CompactionTask]
+    session: PlannerSession, tasks: Sequence[CompactionTask], name: str
 ) -> tuple[CommitMessage, ...]:
     task = json.dumps(to_json(python_task(CompactionWork(), ANSWER.json())))
     work = [pickle.dumps(task) for task in tasks]
-    answers = json.loads(
-        session.bridge.PythonWriters.answersTo(session.spark._jsparkSession, work, task)
+    answers = session.bridge.PythonWriters.answersTo(
+        session.spark._jsparkSession, work, task, f"COMPACT {name}"
     )
-    try:
-        return messages_of([(message, error) for message, error in answers])
-    except WorkerError:
-        delete_files(tasks[0].context, messages_of([(message, None) for message, _ in answers]))
-        raise
+    return answered_files(tasks[0].context, answers).messages
 
 
 class CompactionWork:
@@ -150,5 +150,5 @@ class CompactionWork:
                 yield from answers_of(partial(_run_one, task))
 
 
-def _run_one(task: CompactionTask) -> tuple[CommitMessage, ...]:
-    return (task.run(),)
+def _run_one(task: CompactionTask) -> WrittenFiles:
+    return WrittenFiles((task.run(),))

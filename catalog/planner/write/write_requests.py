@@ -16,6 +16,7 @@ from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
+from table_store.catalog.planner.process.job_names import jobs_named
 from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.json_form import to_json
@@ -24,6 +25,7 @@ from table_store.catalog.planner.protocol.writes import (
     DeleteWhere,
     Write,
     WriteMode,
+    WrittenRows,
 )
 from table_store.catalog.planner.write.background_expiry import EXPIRY
 from table_store.catalog.planner.write.key_parts import KeyParts, cut_by_key
@@ -45,9 +47,9 @@ from table_store.catalog.planner.write.write_plan import (
 )
 from table_store.catalog.planner.write.write_task import (
     ANSWER,
-    WorkerError,
     WriteTask,
-    messages_of,
+    WrittenFiles,
+    answered_files,
     write_changes,
     write_rows,
 )
@@ -58,8 +60,9 @@ from table_store.storage.file_store.model.errors import DuplicateKeyError
 from table_store.storage.file_store.model.scope import WHOLE_TABLE, Scope, partitions_of
 from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.write.table_writer import WriterContext
-from table_store.storage.file_store.write.unpublished_files import commit_or_delete, delete_files
+from table_store.storage.file_store.write.unpublished_files import commit_or_delete
 from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
+from table_store.storage.kernel.stopwatch import Stopwatch
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
 # Writing this many rows in the planner takes as long as a Spark job and its Python worker.
@@ -77,27 +80,38 @@ _OPERATIONS: Final = {
     WriteMode.OVERWRITE: "OVERWRITE",
     WriteMode.OVERWRITE_DYNAMIC: "OVERWRITE",
 }
+_VERBS: Final = {
+    "INSERT": "INSERT INTO",
+    "OVERWRITE": "INSERT OVERWRITE",
+    "MERGE": "MERGE INTO",
+    "DELETE": "DELETE FROM",
+}
 _CHANGE_TYPES = {"insert": 0, "update_postimage": 0, "delete": 1, "update_preimage": 1}
 
 
-def write(session: PlannerSession, request: Write, data: Any) -> int:
+def write(session: PlannerSession, request: Write, data: Any) -> WrittenRows:
     """Run a write statement's query and commit its rows as one snapshot.
 
-    `data` is the JVM's `WriteQuery`. Returns the number of rows written.
+    `data` is the JVM's `WriteQuery`. Returns what was written.
     """
-    return write_with(session, request, data, commit_properties(request.stream)).rows
+    return write_with(session, request, data, commit_properties(request.stream)).written
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """How many rows were written, and the snapshot that has them.
+    """What was written, and the snapshot that has it.
 
     There is none without rows, nor if the commit's user had made this commit before, or a later
     one.
     """
 
-    rows: int
+    written: WrittenRows
     snapshot: Snapshot | None
+
+    @property
+    def rows(self) -> int:
+        """How many rows were written."""
+        return self.written.rows
 
 
 def write_with(
@@ -113,21 +127,46 @@ def write_with(
     options = stream_write_options(request.options, request.stream)
     named = options.commit
     if named and opened.table.committer().has_committed(named.user, named.identifier):
-        return WriteResult(0, None)
+        return WriteResult(WrittenRows(), None)
     condition = replace_condition(opened.schema, request.predicates)
     context = replace(opened.table.writer_context(opened.schema), condition=condition)
-    messages = _written(session, opened, context, request, data)
+    written = _written(session, opened, context, request, data)
     commit = partial(
         opened.table.committer().commit,
         properties=properties,
         previous_identifier=previous_identifier,
     )
-    outcome = _commit(opened, context, request, messages, options, commit)
-    compact_after_write(session, opened, messages, is_stream=named is not None)
+    committing, compacting = Stopwatch(), Stopwatch()
+    with committing:
+        outcome = _commit(opened, context, request, written.messages, options, commit)
+    with compacting:
+        compact_after_write(session, opened, written.messages, is_stream=named is not None)
     EXPIRY.after_commit(opened.table, opened.schema)
-    rows = sum(file.row_count for message in messages for file in message.added)
     is_new = isinstance(outcome, Committed) and not outcome.repeated
-    return WriteResult(rows, outcome.snapshot if is_new else None)
+    return WriteResult(_told(written, committing, compacting), outcome.snapshot if is_new else None)
+
+
+def _told(written: WrittenFiles, committing: Stopwatch, compacting: Stopwatch) -> WrittenRows:
+    files = [file for message in written.messages for file in message.added]
+    return WrittenRows(
+        rows=sum(file.row_count for file in files),
+        deletes=sum(file.delete_count for file in files),
+        files=len(files),
+        size_bytes=sum(file.size_bytes for file in files),
+        spilled_bytes=written.cost.spilled_bytes,
+        sort_ns=written.cost.sort_ns,
+        encode_ns=written.cost.encode_ns,
+        commit_ns=committing.elapsed_ns,
+        compact_ns=compacting.elapsed_ns,
+    )
+
+
+def _statement_name(opened: OpenedTable, request: Write) -> str:
+    """What Spark's UI calls the jobs of a write."""
+    if request.stream is not None:
+        return f"STREAM INTO {opened.name}: batch {request.stream.batch}"
+    verb = request.command or _OPERATIONS[request.mode]
+    return f"{_VERBS.get(verb, verb)} {opened.name}"
 
 
 def raised_text(session: PlannerSession, error: CapturedException, prefix: str) -> str | None:
@@ -149,7 +188,7 @@ def _written(
     context: WriterContext,
     request: Write,
     query: Any,
-) -> tuple[CommitMessage, ...]:
+) -> WrittenFiles:
     """Write the rows of the query: in the planner if they are known and few, else in a Spark job.
 
     A MERGE that only `upserts` is first tried without reading its target. If the source has a key
@@ -172,7 +211,7 @@ def _written_rows(
     context: WriterContext,
     request: Write,
     query: Any,
-) -> tuple[CommitMessage, ...]:
+) -> WrittenFiles:
     is_delta = request.mode is WriteMode.DELTA
     names, handle = opened.schema.column_names, request.table.table_handle
     if not is_delta and all(field.generated is None for field in opened.schema.fields):
@@ -195,14 +234,20 @@ def _written_rows(
         parts = KeyParts()
         # UPDATE, DELETE and other MERGEs read more than they write: a sample would read it twice.
         if not is_delta or request.upserts:
-            rows, parts = cut_by_key(
-                rows, opened.schema, query, buckets=context.bucket_count, parallelism=parallelism
-            )
+            with jobs_named(session, f"{_statement_name(opened, request)}: sample of the keys"):
+                rows, parts = cut_by_key(
+                    rows,
+                    opened.schema,
+                    query,
+                    buckets=context.bucket_count,
+                    parallelism=parallelism,
+                )
         tasks_max = max(context.bucket_count, _TASKS_OF_CORE_MAX * parallelism)
         # With `keep_keys` no two tasks share a key, so each may write its own rows unshuffled.
         if not (planned.keep_keys and 0 < query.taskCount(rows._jdf) <= tasks_max):
             rows = at_writers(rows, context.schema, context.bucket_count, parallelism, parts)
-        return _written_by_workers(context, rows, query, are_deletes=planned.are_deletes)
+        task = WriteTask(context, tuple(rows.columns), planned.are_deletes)
+        return _written_by_workers(rows, query, task, _statement_name(opened, request))
     except CapturedException as error:
         value = raised_text(session, error, _BAD_CHANGE_TYPE)
         if value is None:
@@ -263,15 +308,10 @@ def _kind(request: Write) -> str | None:
 
 
 def _written_by_workers(
-    context: WriterContext, rows: DataFrame, query: Any, *, are_deletes: bool
-) -> tuple[CommitMessage, ...]:
-    task = python_task(WriteTask(context, tuple(rows.columns), are_deletes), ANSWER.json())
-    answers = json.loads(query.answers(rows._jdf, json.dumps(to_json(task))))
-    try:
-        return messages_of([(message, error) for message, error in answers])
-    except WorkerError:
-        delete_files(context, messages_of([(message, None) for message, _ in answers]))
-        raise
+    rows: DataFrame, query: Any, task: WriteTask, statement: str
+) -> WrittenFiles:
+    described = json.dumps(to_json(python_task(task, ANSWER.json())))
+    return answered_files(task.context, query.answers(rows._jdf, described, statement))
 
 
 def _commit(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import add
 from typing import Final
 
 import numpy as np
@@ -19,10 +21,15 @@ from table_store.catalog.planner.protocol.json_form import from_json, to_json
 from table_store.catalog.planner.write.write_plan import BUCKET, KIND, ORDER
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.write.table_writer import TableWriter, WriterContext
+from table_store.storage.file_store.write.unpublished_files import delete_files
+from table_store.storage.file_store.write.write_cost import NO_COST, WriteCost
 from table_store.storage.kernel.errors import TableStoreError
 
-ANSWER: Final = StructType().add("message", "string").add("error", "string")
-_ANSWER_SCHEMA = pa.schema([("message", pa.string()), ("error", pa.string())])
+_COLUMNS: Final = ("message", "error", "cost")
+_ANSWER_SCHEMA = pa.schema([(name, pa.string()) for name in _COLUMNS])
+ANSWER: Final = StructType()
+for _name in _COLUMNS:
+    ANSWER.add(_name, "string")
 
 
 class WorkerError(TableStoreError):
@@ -35,6 +42,14 @@ class WorkerError(TableStoreError):
         self.sql_state = failure.sql_state  # type: ignore[misc]
         self.message = failure.message
         Exception.__init__(self, failure.message)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFiles:
+    """The files that wait for their commit, and what writing them has cost."""
+
+    messages: tuple[CommitMessage, ...]
+    cost: WriteCost = NO_COST
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +69,17 @@ class WriteTask:
         """Yield a message for each partition and bucket written, or one error."""
         yield from answers_of(lambda: self._write(batches))
 
-    def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> WrittenFiles:
         with TableWriter(self.context) as writer:
             for batch in batches:
                 rows = batch.rename_columns(list(self.columns))
                 write_batch(writer, rows, are_deletes=self.are_deletes)
-            return writer.prepare_commit()
+            return written_by(writer)
 
 
 def write_rows(
     context: WriterContext, stream: bytes, columns: Sequence[str], *, are_deletes: bool = False
-) -> tuple[CommitMessage, ...]:
+) -> WrittenFiles:
     """Write the rows of an Arrow stream in their order; the last row of a key wins.
 
     `columns` are the names of the stream's columns: the table's, and `KIND` and `ORDER` if
@@ -74,12 +89,12 @@ def write_rows(
         for batch in batches:
             rows = batch.rename_columns(list(columns))
             write_batch(writer, rows, are_deletes=are_deletes)
-        return writer.prepare_commit()
+        return written_by(writer)
 
 
 def write_changes(
     context: WriterContext, stream: bytes, columns: Sequence[str], kinds: Mapping[str, int]
-) -> tuple[CommitMessage, ...]:
+) -> WrittenFiles:
     """Write the rows of an Arrow stream, whose last column says what to do with each.
 
     `columns` are the names of the others, all of the table's; `kinds` has the `KIND` of each text
@@ -98,7 +113,13 @@ def write_changes(
                 raise ChangeTypeError(value="NULL" if wrong is None else wrong)
             rows = batch.select(range(len(columns))).rename_columns(list(columns))
             writer.write(rows, kinds=values[found.to_numpy(zero_copy_only=False)])
-        return writer.prepare_commit()
+        return written_by(writer)
+
+
+def written_by(writer: TableWriter) -> WrittenFiles:
+    """Write what a writer holds; see `prepare_commit`."""
+    messages = writer.prepare_commit()
+    return WrittenFiles(messages, writer.cost)
 
 
 def write_batch(writer: TableWriter, batch: pa.RecordBatch, *, are_deletes: bool) -> None:
@@ -115,36 +136,42 @@ def write_batch(writer: TableWriter, batch: pa.RecordBatch, *, are_deletes: bool
         writer.write(rows, kinds=known.get(KIND), order=known.get(ORDER), buckets=buckets)
 
 
-def answers_of(work: Callable[[], tuple[CommitMessage, ...]]) -> Iterator[pa.RecordBatch]:
-    """A worker's answer: the messages that `work` returns, or the `TableStoreError` that it raises.
+def answers_of(work: Callable[[], WrittenFiles]) -> Iterator[pa.RecordBatch]:
+    """A worker's answer: the files that `work` returns, or the `TableStoreError` that it raises.
 
-    Without messages there is no batch: Arrow's Java reader rejects a worker's struct of zero rows.
+    Without files there is no batch: Arrow's Java reader rejects a worker's struct of zero rows.
     """
     begin_task()
     try:
-        messages = work()
+        written = work()
     except TableStoreError as error:
-        yield _answer((), error)
+        yield _answer([(None, json.dumps(to_json(Failure.of(error))), None)])
         return
-    if messages:
-        yield _answer(messages, None)
+    if written.messages:
+        costs = [json.dumps(asdict(written.cost)), *[None] * (len(written.messages) - 1)]
+        texts = [message.to_json() for message in written.messages]
+        yield _answer([(text, None, cost) for text, cost in zip(texts, costs, strict=True)])
 
 
-def messages_of(rows: list[tuple[str | None, str | None]]) -> tuple[CommitMessage, ...]:
-    """The commit messages of all tasks.
+def answered_files(context: WriterContext, answers: str) -> WrittenFiles:
+    """The files of all tasks, of which the bridge returns the answers as JSON.
 
     Raises:
-        WorkerError: a task answered with an error; the first one is raised.
+        WorkerError: a task answered with an error; the first one is raised, and the files of the
+            other tasks are deleted.
     """
-    for _, error in rows:
+    rows: list[list[str | None]] = json.loads(answers)
+    messages = tuple(CommitMessage.from_json(text) for text, _, _ in rows if text is not None)
+    for _, error, _ in rows:
         if error is not None:
+            delete_files(context, messages)
             raise WorkerError(error)
-    return tuple(CommitMessage.from_json(message) for message, _ in rows if message is not None)
+    costs = [WriteCost(**json.loads(cost)) for _, _, cost in rows if cost is not None]
+    return WrittenFiles(messages, reduce(add, costs, NO_COST))
 
 
-def _answer(messages: tuple[CommitMessage, ...], error: TableStoreError | None) -> pa.RecordBatch:
-    texts = [message.to_json() for message in messages]
-    errors: list[str | None] = [None] * len(texts)
-    if error is not None:
-        texts, errors = [None], [json.dumps(to_json(Failure.of(error)))]  # type: ignore[list-item]
-    return pa.RecordBatch.from_pydict({"message": texts, "error": errors}, schema=_ANSWER_SCHEMA)
+def _answer(rows: Sequence[tuple[str | None, str | None, str | None]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    return pa.RecordBatch.from_pydict(
+        dict(zip(_COLUMNS, map(list, columns), strict=True)), schema=_ANSWER_SCHEMA
+    )

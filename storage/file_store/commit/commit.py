@@ -15,6 +15,11 @@ from dataclasses import replace
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_store.commit.commit_attempt import CommitAttempt
+from table_store.storage.file_store.commit.commit_counts import (
+    CONFLICTS,
+    LOST_RACES,
+    count_published,
+)
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER, CommitListener
 from table_store.storage.file_store.commit.commit_outcome import (
     Committed,
@@ -205,6 +210,8 @@ class TableCommit:
     def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
         outcome = self._outcome(changes, since=since)
         if isinstance(outcome, Committed):
+            if not outcome.repeated:
+                count_published(changes)
             # The commit has happened all the same; the log catches up later.
             with suppress(TableStoreError):
                 schema = self._schemas.get(outcome.snapshot.schema_id)
@@ -233,6 +240,8 @@ class TableCommit:
             result = self._attempt.run(latest, changes)
             if isinstance(result, Committed) or (isinstance(result, NoChange) and not doubts):
                 return result
+            if isinstance(result, LostRace):
+                LOST_RACES.add()
             if isinstance(result, Conflict):
                 raise self._conflict_error(result)
             self._clock.sleep_ms(
@@ -342,6 +351,7 @@ class TableCommit:
         return None
 
     def _conflict_error(self, conflict: Conflict) -> CommitConflictError:
+        CONFLICTS.add()
         other = conflict.snapshot
         return CommitConflictError(
             table=self._table_path,

@@ -28,6 +28,7 @@ from table_store.storage.file_store.order.row_filter import can_evaluate, has_ma
 from table_store.storage.formats.data_format import FormatReader, data_format
 from table_store.storage.formats.parquet_format import ParquetFormatReader
 from table_store.storage.formats.row_group import RowGroup
+from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.errors import CorruptFileError, FileAccessError, MissingFileError
 from table_store.storage.kernel.values import Value, python_value
 
@@ -37,6 +38,8 @@ WHOLE_FILE_BYTES_MAX: Final = 1 << 20
 ROW_NUMBER_COLUMN: Final = "_ROW_NUMBER"
 
 _BATCH_ROWS: Final = 1 << 16
+_ROWS: Final = Counter("rows_read")
+_BYTES: Final = Counter("bytes_read")
 _SKIPPABLE_ROWS_MIN: Final = 1 << 16
 """With fewer rows the search for what can be skipped takes as long as reading everything."""
 
@@ -86,6 +89,7 @@ class DataFileReader:
             layout = self._layout(opened, want)
             groups = self._groups(opened, layout, where, row_groups)
             row_count = expected = layout.rows_of(groups)
+            opened.count(layout.positions, groups, row_count)
             if not layout.positions:
                 rows = layout.projected(_lengths_only(expected))
                 yield from _in_batches(rows if where is None else matching(rows, where))
@@ -122,6 +126,7 @@ class DataFileReader:
             layout = self._layout(opened, want)
             groups = self._groups(opened, layout, where, row_groups)
             expected = layout.rows_of(groups)
+            opened.count(layout.positions, groups, expected)
             if layout.positions:
                 with opened.damage():
                     stored = opened.reader.table(layout.positions, groups)
@@ -211,7 +216,8 @@ class DataFileReader:
                 size_bytes = source.size()
                 if size_bytes != file.size_bytes:
                     raise ValueError(f"it has {size_bytes} bytes and not {file.size_bytes}")
-                if size_bytes < WHOLE_FILE_BYTES_MAX or not form.is_checked_by_itself:
+                is_whole = size_bytes < WHOLE_FILE_BYTES_MAX or not form.is_checked_by_itself
+                if is_whole:
                     content = source.read_buffer(size_bytes)
                     if zlib.crc32(content) != file.checksum:
                         raise ValueError("the checksum of the file is wrong")
@@ -221,7 +227,7 @@ class DataFileReader:
                 row_count = sum(reader.row_group_rows)
                 if row_count != file.row_count:
                     raise ValueError(f"it has {row_count} rows and not {file.row_count}")
-            yield _OpenedFile(path, snapshot_id, file, reader)
+            yield _OpenedFile(path, snapshot_id, file, reader, is_whole)
         finally:
             source.close()
 
@@ -281,6 +287,15 @@ class _OpenedFile:
     snapshot_id: int | None
     file: DataFile
     reader: FormatReader
+    is_whole: bool
+
+    def count(self, columns: Sequence[int], row_groups: Sequence[int], row_count: int) -> None:
+        """Count what is about to be read; of a file that was read whole, the whole file."""
+        size_bytes = self.file.size_bytes
+        if not self.is_whole and isinstance(self.reader, ParquetFormatReader):
+            size_bytes = self.reader.stored_bytes(columns, row_groups)
+        _BYTES.add(size_bytes)
+        _ROWS.add(row_count)
 
     @contextmanager
     def damage(self) -> Iterator[None]:

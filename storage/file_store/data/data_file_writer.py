@@ -28,9 +28,11 @@ from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.storage_settings import DataFileOptions
 from table_store.storage.formats.data_format import FormatWriter, data_format
 from table_store.storage.kernel.clock import Clock
+from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.ids import IdSource
 from table_store.storage.kernel.nested_array import recast_column
+from table_store.storage.kernel.stopwatch import Stopwatch
 from table_store.storage.kernel.types import ARROW_FIELD_ID, arrow_field, is_orderable
 from table_store.storage.kernel.values import Value, python_value
 
@@ -44,6 +46,9 @@ KIND_FIELD_ID: Final = 2**31 - 3
 
 _COMPRESSION_RATIO: Final = 3
 """Arrow's memory divided by the size in the file; only a guess, to decide where files end."""
+
+_ROWS: Final = Counter("rows_written")
+_BYTES: Final = Counter("bytes_written")
 
 
 def physical_schema(schema: TableSchema) -> pa.Schema:
@@ -87,6 +92,7 @@ class DataFileWriter:
     """Writes rows of one bucket, in the order given, into one file after the other.
 
     It holds back up to one row group of rows (`ROW_GROUP_BYTES_MAX`). `row_count` includes them.
+    `encoding` tells how long files were encoded, written and made durable.
     """
 
     def __init__(
@@ -101,7 +107,9 @@ class DataFileWriter:
         options: DataFileOptions,
         clock: Clock,
         ids: IdSource,
+        encoding: Stopwatch | None = None,
     ) -> None:
+        self.encoding = encoding or Stopwatch()
         self._file_io = file_io
         self._schema = schema
         self._partition = partition
@@ -201,7 +209,8 @@ class DataFileWriter:
         self._pending_bytes = rest.num_rows * row_bytes
         if self._current is None:
             self._current = self._start_file()
-        self._current.write(group)
+        with self.encoding:
+            self._current.write(group)
         if self._current.expected_bytes >= self._options.target_size_bytes:
             self._finish_file()
 
@@ -218,8 +227,11 @@ class DataFileWriter:
         current = self._current
         if current is None:
             return
-        current.close()
+        with self.encoding:
+            current.close()
         self._current = None
+        _ROWS.add(current.row_count)
+        _BYTES.add(current.size_bytes)
         key = self._schema.primary_key
         self._files.append(
             DataFile(

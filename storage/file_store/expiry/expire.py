@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,7 +39,11 @@ from table_store.storage.file_store.model.partition_path import data_file_path
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
+from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
+
+_SNAPSHOTS: Final = Counter("expired_snapshots")
+_FILES: Final = Counter("expired_files")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +155,8 @@ class SnapshotExpiry:
         self._file_io.delete_files(
             [join_path(self._table_path, MANIFEST_FOLDER, name) for name in sorted(metadata)]
         )
+        _SNAPSHOTS.add(first - earliest)
+        _FILES.add(len(files))
         return ExpireResult(
             snapshot_ids=tuple(range(earliest, first)),
             data_files=len(files),

@@ -14,6 +14,7 @@ from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.metadata.columnar_file import ContentKind, decode_columnar
 from table_store.storage.file_store.metadata.manifest_entry import FileKind
 from table_store.storage.kernel.bounded_cache import BoundedCache
+from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 
 MANIFEST_FOLDER: Final = "manifest"
@@ -56,6 +57,9 @@ def held_bytes(table: pa.Table) -> int:
 PROCESS_CACHE: Final = ManifestCache()
 """The cache that all tables of this process share."""
 
+_HITS: Final = Counter("metadata_cache_hits")
+_MISSES: Final = Counter("metadata_cache_misses")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataReader:
@@ -75,9 +79,13 @@ class MetadataReader:
         path = join_path(self.table_path, MANIFEST_FOLDER, name)
         held = self.cache.decoded.get(path)
         if held is not None:
+            _HITS.add()
             return held
         data = self.cache.stored.get(path)
-        if data is None:
+        if data is not None:
+            _HITS.add()
+        else:
+            _MISSES.add()
             try:
                 data = self.file_io.read_bytes(path)
             except MissingFileError as error:

@@ -16,6 +16,8 @@ from table_store.storage.file_store.model.data_file import KIND_ADD
 from table_store.storage.file_store.order.merge import newest_per_key
 from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
 from table_store.storage.kernel.arrays import IntArray
+from table_store.storage.kernel.counter import Counter
+from table_store.storage.kernel.stopwatch import Stopwatch
 
 _BATCH_ROWS: Final = 1 << 16
 """Rows in a batch of a spilled run; a merge holds at least one batch of each run."""
@@ -24,20 +26,25 @@ _KIND: Final = "_VALUE_KIND"
 _ORDER: Final = "_SEQUENCE_NUMBER"
 """These columns stand beside the table's own, which has none of these names."""
 
+_SPILLED: Final = Counter("spilled_bytes")
+
 
 @dataclass(slots=True)
 class Memtable:
     """Collects the rows that one writer writes to one bucket of a table with key.
 
     The newest row of every key is kept: the one with the greatest order, or without orders the
-    last one. `row_count` rows were added; `size_bytes` are in memory.
+    last one. `row_count` rows were added; `size_bytes` are in memory, `spilled_bytes` were moved to
+    files. `sorting` tells how long rows were sorted and merged.
     """
 
     key: tuple[str, ...]
+    sorting: Stopwatch = field(default_factory=Stopwatch)
     _chunks: list[pa.Table] = field(default_factory=list)
     _runs: list[IO[bytes]] = field(default_factory=list)
     row_count: int = 0
     size_bytes: int = 0
+    spilled_bytes: int = 0
 
     def add(self, rows: pa.Table, kinds: KindArray | None, order: IntArray | None) -> None:
         """Take rows; without `kinds` all are added, without `order` their own order counts."""
@@ -62,6 +69,8 @@ class Memtable:
             return
         file = tempfile.TemporaryFile()  # noqa: SIM115 (`discard` closes it)
         self._runs.append(file)
+        self.spilled_bytes += run.nbytes
+        _SPILLED.add(run.nbytes)
         with pa.ipc.new_file(file, run.schema) as sink:
             sink.write_table(run, max_chunksize=_BATCH_ROWS)
 
@@ -97,7 +106,9 @@ class Memtable:
             runs.append(RunRows(held.num_rows, iter(held.to_batches(_BATCH_ROWS))))
         del held
         for rows in merge_slices(runs, self.key):
-            yield _sorted(rows, self.key)
+            with self.sorting:
+                part = _sorted(rows, self.key)
+            yield part
         self.discard()
 
     def _held(self) -> pa.Table | None:
@@ -106,7 +117,8 @@ class Memtable:
             return None
         rows = pa.concat_tables(self._chunks)
         self._clear()
-        return _sorted(rows, self.key)
+        with self.sorting:
+            return _sorted(rows, self.key)
 
 
 def _sorted(rows: pa.Table, key: Sequence[str]) -> pa.Table:

@@ -24,12 +24,14 @@ from table_store.storage.file_store.model.errors import (
 from table_store.storage.file_store.model.schema import TableSchema, arrow_types
 from table_store.storage.file_store.model.storage_settings import DataFileOptions
 from table_store.storage.file_store.write.memtable import Memtable
+from table_store.storage.file_store.write.write_cost import WriteCost
 from table_store.storage.kernel.arrays import IntArray
 from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.nested_array import recast_column
 from table_store.storage.kernel.predicate import Predicate
+from table_store.storage.kernel.stopwatch import Stopwatch
 from table_store.storage.kernel.values import Value, naming_value, python_value
 
 BucketArray: TypeAlias = npt.NDArray[np.int32]
@@ -65,6 +67,17 @@ class TableWriter:
         self._arrow = pa.schema(list(physical_schema(context.schema))[2:])
         self._memtables: dict[_Target, Memtable] = {}
         self._writers: dict[_Target, DataFileWriter] = {}
+        self._sorting, self._encoding = Stopwatch(), Stopwatch()
+        self._spilled_bytes = 0
+
+    @property
+    def cost(self) -> WriteCost:
+        """What writing has cost until the last `prepare_commit`."""
+        return WriteCost(
+            sort_ns=self._sorting.elapsed_ns,
+            encode_ns=self._encoding.elapsed_ns,
+            spilled_bytes=self._spilled_bytes,
+        )
 
     def __enter__(self) -> TableWriter:
         return self
@@ -133,7 +146,9 @@ class TableWriter:
     ) -> None:
         key = self.context.schema.primary_key
         if key:
-            self._memtables.setdefault(target, Memtable(key)).add(rows, kinds, order)
+            if target not in self._memtables:
+                self._memtables[target] = Memtable(key, self._sorting)
+            self._memtables[target].add(rows, kinds, order)
         else:
             writer = self._writer_of(target)
             writer.write(rows, kinds=kinds, sequences=writer.row_count)
@@ -150,6 +165,7 @@ class TableWriter:
         for target, memtable in self._memtables.items():
             writer = self._writer_of(target)
             memtable.flush(writer)
+            self._spilled_bytes += memtable.spilled_bytes
             if self.context.distinct_keys and writer.row_count < memtable.row_count:
                 raise DuplicateKeyError(path=self.context.table_path)
         for target, writer in self._writers.items():
@@ -271,4 +287,5 @@ class TableWriter:
             options=context.files,
             clock=context.clock,
             ids=context.ids,
+            encoding=self._encoding,
         )

@@ -79,7 +79,7 @@ def test_a_refused_statement_leaves_no_file(
 def test_the_same_statement_leaves_its_rows_where_nobody_is_in_the_way(
     table: FileStoreTable,
 ) -> None:
-    assert write(SESSION, request(table, WriteMode.APPEND), KnownRows()) == 2
+    assert write(SESSION, request(table, WriteMode.APPEND), KnownRows()).rows == 2
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [1, 2, 9]
 
 
@@ -94,6 +94,6 @@ def test_a_compaction_that_gives_way_leaves_no_file(table: FileStoreTable) -> No
             return super().unique()
 
     with pytest.raises(CommitConflictError):
-        compact_table(SESSION, replace(table, ids=Interfering()), table.schema, {})
+        compact_table(SESSION, replace(table, ids=Interfering()), table.schema, {}, name="t")
     assert orphans(table) == []
     assert table.scan().count() == 2

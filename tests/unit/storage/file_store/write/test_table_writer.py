@@ -37,6 +37,9 @@ def test_spilled_rows_are_in_files_without_a_name(
         assert _open_files_in(spills) > 0
         assert list(spills.iterdir()) == []
         table.commit(writer.prepare_commit())
+        # Of each row at least its key, order and kind; the last rows stay in memory.
+        assert writer.cost.spilled_bytes > 1000 * 17
+        assert min(writer.cost.sort_ns, writer.cost.encode_ns) > 0
         assert _open_files_in(spills) == 0
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == list(range(3000))
 
