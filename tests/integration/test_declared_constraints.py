@@ -136,7 +136,7 @@ def test_every_statement_is_checked_and_deletes_are_not(spark: SparkSession, key
         f"MERGE INTO stated t USING (SELECT 1 AS k, 0 AS v) s ON t.k = s.k {upsert}",
         f"MERGE INTO stated t USING {source} {insert} VALUES (s.k, 0 * s.v)",
     ]
-    for sql in broken:
+    for sql in broken if key else broken[-5:]:
         said = refused(run(spark, sql))
         assert "[CHECK_CONSTRAINT_VIOLATION]" in said, sql
     frame = spark.createDataFrame([(9, -1)], "k INT, v INT")
@@ -157,11 +157,8 @@ def test_every_statement_is_checked_and_deletes_are_not(spark: SparkSession, key
         "JOIN (SELECT id AS k, id - 3 AS v FROM range(9)) b ON a.k = b.k"
     )
     spark.sql(
-        "INSERT INTO stated WITH ('change-type-column' = 'op') "
-        "VALUES (4, 1, 'delete'), (5, NULL, 'delete'), (7, 7, 'insert')"
-        if key
-        else "INSERT INTO stated WITH ('change-type-column' = 'op') "
-        "VALUES (4, 1, 'delete'), (5, 2, 'delete'), (7, 7, 'insert')"
+        "INSERT INTO stated WITH ('change-type-column' = 'op') SELECT * FROM VALUES "
+        f"(4, 1, 'delete'), (5, {'NULL' if key else 2}, 'delete'), (7, 7, 'insert') AS s(k, v, op)"
     )
     spark.sql("DELETE FROM stated WHERE k = 2")
     spark.sql(

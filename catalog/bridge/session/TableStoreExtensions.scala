@@ -26,6 +26,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(session => new CatalogListing(session))
     extensions.injectResolutionRule(session => new ConnectorColumns(session))
     extensions.injectResolutionRule(_ => ConstraintStatement)
+    extensions.injectResolutionRule(session => new AssignedVariables(session))
     extensions.injectPostHocResolutionRule(_ => SealedSecrets)
     extensions.injectPostHocResolutionRule(session => new ViewSchemas(session))
     extensions.injectPostHocResolutionRule(_ => TableRules)

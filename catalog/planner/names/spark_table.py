@@ -28,6 +28,9 @@ from table_store.storage.options.log_options import LOG_KAFKA_TOPIC
 TEMPORARY: Final = shared_name("temporary-table")
 """Property by which CREATE TEMPORARY TABLE reaches the catalog."""
 
+PROVIDER: Final = "table_store"
+"""What USING may say, and DESCRIBE shows, of managed tables."""
+
 # Properties of the source that CREATE TABLE LIKE does not copy.
 _OF_THE_SOURCE = frozenset(
     (
@@ -84,6 +87,7 @@ def properties_of(schema: TableSchema, location: str) -> dict[str, str]:
         properties["comment"] = schema.comment
     if schema.watermark is not None:
         properties[WATERMARK_COLUMN], properties[WATERMARK_EXPRESSION] = schema.watermark
+    properties["provider"] = PROVIDER
     properties["location"] = location
     properties["is_managed_location"] = "true"
     return properties
