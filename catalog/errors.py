@@ -89,6 +89,21 @@ class InternalError(TableStoreError):
         )
 
 
+class ExistingRowError(TableStoreError):
+    """A rule is added to a table with a row that breaks it."""
+
+    condition = "TABLE_STORE_EXISTING_ROW_VIOLATION"
+    sql_state = "23512"
+
+    def __init__(self, *, table: str, rule: str, row: str) -> None:
+        self.rule = rule
+        self.row = row
+        super().__init__(
+            f"Table {table} has a row for which {rule} is false: {row}. The rule was not added; "
+            "correct or delete such rows first."
+        )
+
+
 class ReplaceConditionError(TableStoreError):
     """REPLACE WHERE with a condition that storage cannot evaluate exactly."""
 

@@ -1,7 +1,7 @@
 """What a table declares about its rows, done to rows that a program writes.
 
-Defaults are filled in, computed columns are computed, and lengths are checked, with the results of
-an INSERT in Spark; NOT NULL and the types are checked by storage.
+Defaults are filled in, computed columns are computed, and lengths and constraints are checked, with
+the results of an INSERT in Spark; NOT NULL and the types are checked by storage.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ import pyarrow.compute as pc
 from table_store.catalog.definition.declared_type import has_length
 from table_store.catalog.definition.sql_literal import parse_literal
 from table_store.client.conformed_column import conformed
-from table_store.client.errors import ColumnRuleError, UnsupportedExpressionError
+from table_store.client.errors import (
+    CheckViolationError,
+    ColumnRuleError,
+    UnsupportedExpressionError,
+)
 from table_store.client.expressions.coercion import NotKnownError, cast
 from table_store.client.expressions.evaluation import evaluated
-from table_store.client.expressions.expression import Expression
+from table_store.client.expressions.expression import Expression, columns_of
 from table_store.client.expressions.kernels import KERNELS
-from table_store.client.expressions.sql_reader import Names
+from table_store.client.expressions.sql_reader import Names, as_condition
 from table_store.client.expressions.sql_text import read_expression
 from table_store.client.filters import declared_text, names_of
+from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.types import STRING, TIMESTAMP, to_arrow
@@ -49,8 +54,10 @@ class DeclaredRules:
             InvalidSchemaError: a column is not the table's, or is there twice, or is absent and
                 has neither a default nor may be NULL; or a value does not fit its type.
             ColumnRuleError: a text is too long, or a computed column has another value.
-            UnsupportedExpressionError: only Spark can compute a default or a computed column.
-            ExpressionFailedError: a computed column has no value for a row.
+            CheckViolationError: a row breaks a CHECK constraint.
+            UnsupportedExpressionError: only Spark can evaluate a default, a computed column or a
+                constraint.
+            ExpressionFailedError: a computed column or a constraint has no value for a row.
             NaiveTimestampError: see `conformed`.
         """
         given = self.conformed(rows)
@@ -85,6 +92,10 @@ class DeclaredRules:
         Args:
             rows: with all other columns; computed ones in it are computed anew.
             given: values of computed columns that must be right.
+
+        Raises:
+            CheckViolationError: a row breaks a CHECK constraint.
+            ColumnRuleError, UnsupportedExpressionError, ExpressionFailedError: see `complete`.
         """
         names = names_of(self.schema, self.zone)
         columns = {}
@@ -96,7 +107,10 @@ class DeclaredRules:
             if given is not None and field.name in given:
                 _check_equal(field, values, given[field.name])
             columns[field.name] = with_length(values, field)
-        return _batch(columns)
+        whole = _batch(columns)
+        for check in self.schema.checks:
+            _check_rows(check, names, whole)
+        return whole
 
     def _field(self, name: str) -> Field:
         try:
@@ -161,6 +175,23 @@ def assigned(read: Expression, field: Field, text: str, zone: str | None) -> Exp
         return cast(read, field.type, zone)
     except NotKnownError as error:
         raise UnsupportedExpressionError(sql=text, reason=str(error), column=field.name) from error
+
+
+def _check_rows(check: Check, names: Names, rows: pa.RecordBatch) -> None:
+    """Refuse rows for which the condition of a constraint is false."""
+    text = check.condition
+    try:
+        condition = as_condition(text, read_expression(text, names))
+    except UnsupportedExpressionError as error:
+        raise UnsupportedExpressionError(
+            sql=text, reason=error.reason, constraint=check.name
+        ) from error
+    holds = evaluated(condition, rows, sql=f"constraint {check.name!r}, {text},")
+    broken = pc.index(holds, pa.scalar(False)).as_py()
+    if broken >= 0:
+        shown = sorted(columns_of(condition))
+        row = {name: rows.column(name)[broken].as_py() for name in shown}
+        raise CheckViolationError(constraint=check.name, rule=text, row=row)
 
 
 def with_length(texts: pa.Array, field: Field) -> pa.Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from table_store.storage.kernel.errors import TableStoreError
 
 
@@ -11,11 +13,14 @@ class UnsupportedExpressionError(TableStoreError):
     condition = "TABLE_STORE_UNSUPPORTED_EXPRESSION"
     sql_state = "0A000"
 
-    def __init__(self, *, sql: str, reason: str, column: str | None = None) -> None:
+    def __init__(
+        self, *, sql: str, reason: str, column: str | None = None, constraint: str | None = None
+    ) -> None:
         self.sql = sql
         self.reason = reason
         self.column = column
         where = "" if column is None else f" of column {column!r}"
+        where += "" if constraint is None else f" of constraint {constraint!r}"
         super().__init__(
             f"Expression {sql!r}{where} cannot be evaluated without Spark: {reason}. "
             "Write it otherwise, or read or write through Spark."
@@ -61,6 +66,23 @@ class ColumnRuleError(TableStoreError):
         self.value = value
         super().__init__(
             f"Column {column!r} is declared as {rule}, and a row has {value}; nothing of the "
+            "statement was written. Correct the row."
+        )
+
+
+class CheckViolationError(TableStoreError):
+    """A row breaks a CHECK constraint of its table."""
+
+    condition = "TABLE_STORE_CHECK_VIOLATION"
+    sql_state = "23001"
+
+    def __init__(self, *, constraint: str, rule: str, row: Mapping[str, object]) -> None:
+        self.constraint = constraint
+        self.rule = rule
+        self.row = dict(row)
+        values = ", ".join(f"{name} = {value!r}" for name, value in row.items())
+        super().__init__(
+            f"Constraint {constraint!r} demands {rule}, and a row has {values}; nothing of the "
             "statement was written. Correct the row."
         )
 

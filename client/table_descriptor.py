@@ -10,6 +10,7 @@ from table_store.catalog.definition.sql_literal import string_literal
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.client.column_type import column_type
+from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import DataType
@@ -102,6 +103,11 @@ class TableDescriptor:
             replace(self.definition, primary_key=columns, constraint_name=constraint_name)
         )
 
+    def check(self, name: str, condition: str) -> TableDescriptor:
+        """Demand of every row that a condition, SQL text, is not false."""
+        check = Check(name=name, condition=condition)
+        return self._with(replace(self.definition, checks=(*self.definition.checks, check)))
+
     def partitioned_by(self, *columns: str) -> TableDescriptor:
         """Keep rows with different values in these columns in different folders."""
         return self._with(replace(self.definition, partition_keys=columns))
@@ -130,6 +136,7 @@ class TableDescriptor:
             constraint = definition.constraint_name
             named = "" if constraint is None else f"CONSTRAINT {quoted(constraint)} "
             lines.append(f"{named}PRIMARY KEY ({_names(definition.primary_key)}) NOT ENFORCED")
+        lines += [f"CONSTRAINT {quoted(c.name)} CHECK ({c.condition})" for c in definition.checks]
         body = ",\n  ".join(lines)
         sql = f"CREATE TABLE {quoted_parts(tuple(name.split('.')))} (\n  {body}\n)"
         if definition.comment is not None:

@@ -11,6 +11,14 @@ from typing import Final, TypeAlias
 
 from table_store.catalog.definition.declared_type import CHAR_VARCHAR, with_name
 from table_store.catalog.definition.option_enrichment import changed_options
+from table_store.catalog.definition.rule_change import (
+    RequireColumn,
+    RuleChange,
+    checks_of,
+    renamed_checks,
+    rule_from_spark,
+    with_rule,
+)
 from table_store.catalog.definition.table_definition import (
     PROPERTY_COMMENT,
     columns_from_spark,
@@ -100,7 +108,7 @@ class SetColumnComment:
 
 @dataclass(frozen=True, slots=True)
 class SetColumnNullable:
-    """Change whether a column may hold NULL; only NOT NULL can be removed."""
+    """Change whether a column may hold NULL; `RequireColumn` is the way to NOT NULL."""
 
     path: Path
     nullable: bool
@@ -136,7 +144,7 @@ class SetComment:
     comment: str | None
 
 
-TableChange: TypeAlias = (
+_ColumnChange: TypeAlias = (
     AddColumn
     | RenameColumn
     | DropColumn
@@ -149,6 +157,7 @@ TableChange: TypeAlias = (
     | UnsetOption
     | SetComment
 )
+TableChange: TypeAlias = _ColumnChange | RuleChange
 
 
 def changed_schema(
@@ -163,7 +172,10 @@ def changed_schema(
     """
     changed = schema
     for change in changes:
-        changed = _changed(changed, change, time_ms)
+        if isinstance(change, RuleChange):
+            changed = with_rule(changed, change, since=schema.id + 1, time_ms=time_ms)
+        else:
+            changed = _changed(changed, change, time_ms)
     changed = _with_options(changed, changes, time_ms)
     settled = replace(changed, id=schema.id, time_ms=schema.time_ms)
     return schema if settled == schema else replace(changed, id=schema.id + 1)
@@ -184,11 +196,8 @@ def change_from_spark(
         InvalidOptionError: the property is not one that ALTER TABLE may set.
     """
     kind = change["change"]
-    if kind == "change_constraint":
-        raise InvalidSchemaError(
-            reason=f"constraint {change['name']} can be neither added nor dropped: the primary key "
-            "is fixed when the table is created, and there are no others"
-        )
+    if kind == "add_constraint" or kind == "drop_constraint":
+        return rule_from_spark(change)
     if kind == "set_property" or kind == "remove_property":
         return _property_change(change)
     path = _path(change)
@@ -209,6 +218,8 @@ def change_from_spark(
             data_type, declared = type_from_spark(json.loads(str(change["type"])), column=name)
             return WidenColumn(path=path, type=data_type, declared=declared)
         case "update_nullability":
+            if len(path) == 1 and not change["nullable"]:
+                return RequireColumn(path[0])
             return SetColumnNullable(path, nullable=bool(change["nullable"]))
         case "update_comment":
             return SetColumnComment(path, _text_or_none(change.get("comment")))
@@ -227,19 +238,24 @@ def _property_change(change: Mapping[str, object]) -> TableChange | None:
     return UnsetOption(key) if value is None else SetOption(key, value)
 
 
-def _changed(schema: TableSchema, change: TableChange, time_ms: int) -> TableSchema:
+def _changed(schema: TableSchema, change: _ColumnChange, time_ms: int) -> TableSchema:
     match change:
         case AddColumn(parent=parent, column=column, after=after):
             return add_column(schema, _new(column), time_ms=time_ms, parent=parent, after=after)
         case RenameColumn(path, name):
             _check_unmentioned(schema, path, "renamed")
             return rename_column(
-                schema, path, name, time_ms=time_ms, metadata=partial(with_name, name)
+                _with_renamed_checks(schema, path, name),
+                path,
+                name,
+                time_ms=time_ms,
+                metadata=partial(with_name, name),
             )
         case DropColumn(path, if_exists):
             if if_exists and not _has_column(schema, path):
                 return schema
             _check_unmentioned(schema, path, "dropped")
+            _check_unchecked(schema, path[0], "dropped")
             return drop_column(schema, path, time_ms=time_ms)
         case MoveColumn(path, after):
             return move_column(schema, path, after=after, time_ms=time_ms)
@@ -348,6 +364,25 @@ def _check_unmentioned(schema: TableSchema, path: Path, action: str) -> None:
             raise InvalidSchemaError(
                 reason=f"{owner} uses it, so it cannot be {action}", column=column
             )
+
+
+def _with_renamed_checks(schema: TableSchema, path: Path, name: str) -> TableSchema:
+    if len(path) > 1:
+        _check_unchecked(schema, path[0], "renamed in part")
+        return schema
+    old = schema.field_named(path[0]).name
+    return replace(schema, checks=renamed_checks(schema, old, name))
+
+
+def _check_unchecked(schema: TableSchema, name: str, action: str) -> None:
+    """Refuse a change of a column that a constraint uses."""
+    column = schema.field_named(name).name
+    for check in checks_of(schema, column):
+        raise InvalidSchemaError(
+            reason=f"constraint {check.name!r} uses it, so it cannot be {action}; drop the "
+            "constraint first",
+            column=column,
+        )
 
 
 def _has_column(schema: TableSchema, path: Path) -> bool:

@@ -22,6 +22,7 @@ from table_store.catalog.definition.declared_type import (
     stored_type,
 )
 from table_store.catalog.definition.sql_literal import parse_literal
+from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.model.upkeep import DEFAULT_UPKEEP, Upkeep
@@ -85,6 +86,7 @@ class TableDefinition:
     watermark: tuple[str, str] | None = None
     query: StoredQuery | None = None
     upkeep: Upkeep = DEFAULT_UPKEEP
+    checks: tuple[Check, ...] = ()
 
     def with_options(self, options: Mapping[str, str]) -> TableDefinition:
         """Return the same definition with other options."""
@@ -98,7 +100,9 @@ class TableDefinition:
         """
         schema = new_schema(
             # Columns of another table (LIKE) still have the ids of their nested fields.
-            fields=[replace(f, type=_changed(f.type, _without_id)) for f in self.columns],
+            fields=[
+                replace(f, type=_changed(f.type, _without_id), had_null=False) for f in self.columns
+            ],
             primary_key=self.primary_key,
             partition_keys=self.partition_keys,
             options=self.options,
@@ -108,6 +112,7 @@ class TableDefinition:
             watermark=self.watermark,
             query=self.query,
             upkeep=self.upkeep,
+            checks=self.checks,
         )
         _check_stored_order(schema)
         return schema
@@ -120,6 +125,7 @@ def definition_from_spark(
     properties: Mapping[str, str],
     primary_key: Sequence[str] = (),
     constraint_name: str | None = None,
+    checks: Sequence[Check] = (),
 ) -> TableDefinition:
     """Return the definition that Spark's `TableInfo` describes.
 
@@ -129,6 +135,7 @@ def definition_from_spark(
         properties: options, and the table properties that Spark reserves (`comment`, `owner`).
         primary_key: columns of the constraint.
         constraint_name: of the primary key; None if Spark has invented it.
+        checks: the CHECK constraints.
 
     Raises:
         UnsupportedTypeError, InvalidSchemaError: see `columns_from_spark`.
@@ -150,6 +157,7 @@ def definition_from_spark(
         comment=properties.get(PROPERTY_COMMENT),
         constraint_name=constraint_name,
         watermark=None if column is None or expression is None else (column, expression),
+        checks=tuple(checks),
     )
 
 
@@ -274,7 +282,7 @@ def _column_to_spark(column: Field) -> dict[str, Json]:
     return {
         "name": column.name,
         "type": _changed(column.type, _as_spark_has_it).to_json(),
-        "nullable": column.nullable,
+        "nullable": column.nullable or column.had_null,  # for older rows; writers see to newer ones
         "metadata": metadata,
     }
 

@@ -69,6 +69,7 @@ def _definition(schema: TableSchema) -> TableDefinition:
         comment=schema.comment,
         constraint_name=schema.constraint_name,
         watermark=schema.watermark,
+        checks=schema.checks,
     )
 
 

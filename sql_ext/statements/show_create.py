@@ -35,6 +35,9 @@ def create_statement(
         if schema.constraint_name is not None:
             named = f"CONSTRAINT {quoted(schema.constraint_name)} "
         elements.append(f"{named}PRIMARY KEY ({_names(schema.primary_key)}) NOT ENFORCED")
+    elements += [
+        f"CONSTRAINT {quoted(check.name)} CHECK ({check.condition})" for check in schema.checks
+    ]
     shown = ".".join(_name(part) for part in name)
     kind = "TEMPORARY TABLE" if is_temporary else "TABLE" if query is None else "MATERIALIZED VIEW"
     lines = [f"CREATE {kind} {shown} (\n  " + ",\n  ".join(elements) + ")"]

@@ -241,7 +241,7 @@ REFUSED = [
     ("ALTER TABLE bad RENAME TO nowhere.bad", "[SCHEMA_NOT_FOUND]"),
     (
         "ALTER TABLE bad ADD CONSTRAINT c PRIMARY KEY (v)",
-        "[TABLE_STORE_INVALID_SCHEMA] The table definition is not valid: constraint c can be",
+        "[TABLE_STORE_INVALID_SCHEMA] The table definition is not valid: the primary key c can",
     ),
     ("ALTER TABLE bad DROP CONSTRAINT bad_pk", "[TABLE_STORE_INVALID_SCHEMA]"),
     ("ALTER TABLE bad ALTER COLUMN v TYPE STRING", "[TABLE_STORE_INVALID_SCHEMA]"),

@@ -51,6 +51,25 @@ def test_change_types_without_key(shell: StockShell) -> None:
     assert shell.run("SELECT * FROM cb").sorted() == [("x", "1"), ("y", "3")]
 
 
+def test_session_variables_are_assigned(shell: StockShell) -> None:
+    """They are found where Spark looks for columns alone; a column of the name goes first."""
+    shell.ok("CREATE TABLE sv (id INT, v INT)")
+    shell.ok("INSERT INTO sv VALUES (1, 1), (2, 2)")
+    shell.ok("DECLARE OR REPLACE VARIABLE four INT DEFAULT 4")
+    shell.ok("DECLARE OR REPLACE VARIABLE id INT DEFAULT 9")
+    shell.ok("UPDATE sv SET v = four + 1 WHERE id = 1")
+    shell.ok("UPDATE sv SET v = id WHERE id = 2")
+    assert shell.run("SELECT id, v FROM sv").sorted() == [("1", "5"), ("2", "2")]
+    shell.ok(
+        "MERGE INTO sv t USING (SELECT 2 AS k UNION ALL SELECT 3) s ON t.id = s.k "
+        "WHEN MATCHED THEN UPDATE SET v = session.id "
+        "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.k, four)"
+    )
+    assert shell.run("SELECT sv.id, v FROM sv").sorted() == [("1", "5"), ("2", "9"), ("3", "4")]
+    shell.ok("DROP TEMPORARY VARIABLE id")
+    assert "UNRESOLVED_COLUMN" in str(shell.run("UPDATE sv SET v = five").error)
+
+
 _TYPES = {
     "BOOLEAN": "true",
     "TINYINT": "1Y",

@@ -276,6 +276,7 @@ def test_describe_and_show(shell: StockShell) -> None:
     shell.ok("INSERT INTO ds VALUES (1, 'x'), (2, 'y')")
     described = {row[0]: row[1] for row in shell.ok("DESCRIBE TABLE EXTENDED ds") if len(row) > 1}
     assert described["bucket"] == "2"
+    assert described["Provider"] == "table_store"
     assert described["file.format"] == "parquet"
     assert described["change-tracking"] == "true"
     assert "file.path" in described
@@ -292,6 +293,10 @@ def test_describe_and_show(shell: StockShell) -> None:
     shell.ok("DROP TABLE ds")
     shell.ok(create)
     assert "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE ds")) == create
+    shell.ok("CREATE TABLE du USING table_store AS SELECT 1 AS id")
+    shell.ok("CREATE TABLE dl LIKE du")
+    for name in ("du", "dl"):
+        assert shell.ok(f"SHOW CREATE TABLE {name}")[0][0].startswith("CREATE TABLE table_store.")
 
 
 def test_settings(shell: StockShell) -> None:

@@ -46,7 +46,8 @@ class ManagedTable(
   def computedColumns: Seq[Column] = CatalogV2Util.structTypeToV2Columns(definition.computed).toSeq
   override val partitioning: Array[Transform] = definition.partitions.map(Json.identity).toArray
   override val properties: util.Map[String, String] = definition.properties.asJava
-  override val constraints: Array[Constraint] = definition.constraints.map(Json.primaryKey).toArray
+  override val constraints: Array[Constraint] =
+    (definition.constraints.map(Json.primaryKey) ++ definition.checks.map(new EnforcedCheck(_))).toArray
   override val capabilities: util.Set[TableCapability] = {
     val set = util.EnumSet.noneOf(classOf[TableCapability])
     definition.capabilities.foreach(name => set.add(TableCapability.valueOf(name)))

@@ -32,6 +32,9 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
 
   override def name(): String = catalogName
 
+  /** Spark's errors show it in plans. */
+  override def toString: String = catalogName
+
   /** The catalog as requests name it. */
   def reference: Requests.CatalogReference = catalog
 

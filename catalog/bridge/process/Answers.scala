@@ -107,6 +107,11 @@ object Answers {
     val name = member[String]("name")
     val columns = member[Seq[String]]("columns")
   }
+  class CheckConstraint(json: JValue) extends Answer(json) {
+    val name = member[String]("name")
+    val condition = member[String]("condition")
+    val isVerified = member[Boolean]("isVerified")
+  }
   class MetadataColumn(json: JValue) extends Answer(json) {
     val name = member[String]("name")
     val `type` = member[String]("type")
@@ -122,6 +127,7 @@ object Answers {
     val partitions = member[Seq[String]]("partitions")
     val properties = member[Map[String, String]]("properties")
     val constraints = member[Seq[KeyConstraint]]("constraints")
+    val checks = member[Seq[CheckConstraint]]("checks")
     val capabilities = member[Seq[String]]("capabilities")
     val metadataColumns = member[Seq[MetadataColumn]]("metadataColumns")
     val rowId = member[Seq[String]]("rowId")

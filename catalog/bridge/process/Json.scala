@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.util.GeneratedColumn.GENERATION_EXPRESSION_METADATA_KEY
 import org.apache.spark.sql.connector.catalog.{Column, TableChange}
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.v2ColumnsToStructType
-import org.apache.spark.sql.connector.catalog.constraints.{Constraint, PrimaryKey}
+import org.apache.spark.sql.connector.catalog.constraints.{Check, Constraint, PrimaryKey}
 import org.apache.spark.sql.connector.expressions.{
   Expression,
   Expressions,
@@ -61,6 +61,8 @@ object Json {
   def constraint(constraint: Constraint): Requests.DeclaredConstraint = constraint match {
     case key: PrimaryKey =>
       Requests.DeclaredConstraint("primary key", key.name, key.columns.toSeq.map(_.fieldNames.toSeq))
+    case check: Check => Requests.DeclaredConstraint("check", check.name, condition = Option(check.predicateSql))
+    case check: EnforcedCheck => Requests.DeclaredConstraint("check", check.name, condition = Some(check.condition))
     case other => Requests.DeclaredConstraint(other.toDDL, other.name)
   }
 
@@ -102,8 +104,10 @@ object Json {
         ("default" -> Option(c.newCurrentDefault).map(_.getSql))
     case c: TableChange.DeleteColumn =>
       ("change" -> "drop_column") ~ ("path" -> c.fieldNames.toList) ~ ("ifExists" -> c.ifExists.booleanValue)
-    case c: TableChange.AddConstraint => ("change" -> "change_constraint") ~ ("name" -> c.constraint.name)
-    case c: TableChange.DropConstraint => ("change" -> "change_constraint") ~ ("name" -> c.name)
+    case c: TableChange.AddConstraint =>
+      ("change" -> "add_constraint") ~ ("constraint" -> constraint(c.constraint).toJson)
+    case c: TableChange.DropConstraint =>
+      ("change" -> "drop_constraint") ~ ("name" -> c.name) ~ ("ifExists" -> c.ifExists)
     case other => "change" -> other.toString
   }
 

@@ -127,7 +127,8 @@ object Requests {
       privileges: Seq[String] = Nil) extends Request[Answers.LoadedTable]
   case class LoadRelation(relation: RelationReference) extends Request[Answers.LoadedRelation]
   case class PartitionTransform(name: String, columns: Seq[Seq[String]]) extends Record
-  case class DeclaredConstraint(kind: String, name: String, columns: Seq[Seq[String]] = Nil) extends Record
+  case class DeclaredConstraint(
+      kind: String, name: String, columns: Seq[Seq[String]] = Nil, condition: Option[String] = None) extends Record
   case class DeclaredTable(
       columns: String, partitions: Seq[PartitionTransform], properties: Map[String, String],
       constraints: Seq[DeclaredConstraint]) extends Record

@@ -25,8 +25,11 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(session => new StreamWriters(session))
     extensions.injectHintResolutionRule(session => new CatalogListing(session))
     extensions.injectResolutionRule(session => new ConnectorColumns(session))
+    extensions.injectResolutionRule(_ => ConstraintStatement)
+    extensions.injectResolutionRule(session => new AssignedVariables(session))
     extensions.injectPostHocResolutionRule(_ => SealedSecrets)
     extensions.injectPostHocResolutionRule(session => new ViewSchemas(session))
+    extensions.injectPostHocResolutionRule(_ => TableRules)
     extensions.injectPostHocResolutionRule(session => new StreamingStatements(session))
     extensions.injectPlanNormalizationRule(_ => RowLevelStatements)
     extensions.injectPlanNormalizationRule(session => new BarrierReads(session))
@@ -43,7 +46,7 @@ class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends
   private def parsed(sql: String)(read: String => LogicalPlan): LogicalPlan = Redaction.ofStatement(context) {
     // Spark's parser fails with an assertion if the time of CHANGES is no literal.
     def spark(text: String): LogicalPlan =
-      try read(text)
+      try ConstraintStatement.of(read(text), text)
       catch {
         case _: AssertionError if StatementFilter.asksForChanges(text) => throw Errors.unreadableTime
         case error: ParseException if error.getCondition == Errors.invalidTimeTravel => throw Errors.unreadableTime

@@ -27,7 +27,9 @@ from table_store.catalog.tables.staged_table import StagingMode
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.errors import AlreadyExistsError, PathNotAllowedError
 
-MANAGED_PROVIDERS: Final = frozenset({"tablestore", "org.apache.spark.sql.tablestore"})
+MANAGED_PROVIDERS: Final = frozenset(
+    {"table_store", "tablestore", "org.apache.spark.sql.tablestore"}
+)
 """The providers of managed tables; a CREATE TABLE without `USING` makes a managed table, too.
 
 The second is the shipped `spark.sql.sources.default`, which `saveAsTable` fills in.

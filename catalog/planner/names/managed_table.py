@@ -14,6 +14,7 @@ from table_store.catalog.jobs.job_errors import MaterializedViewError
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.protocol.tables import (
+    CheckConstraint,
     DescribedTable,
     KeyConstraint,
     MetadataColumn,
@@ -62,6 +63,10 @@ def describe_table(
         partitions=tuple(name for name in schema.partition_keys if name in names),
         properties=properties,
         constraints=_constraints(schema),
+        checks=tuple(
+            CheckConstraint(name=c.name, condition=c.condition, is_verified=c.is_verified)
+            for c in schema.checks
+        ),
         capabilities=_CAPABILITIES if connector is None else ("BATCH_READ",),
         metadata_columns=_metadata_columns(schema) if connector is None else (),
         row_id=schema.primary_key or (ROW_COLUMN,),

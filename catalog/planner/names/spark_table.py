@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from table_store.catalog.bridge.shared_text import shared_name
+from table_store.catalog.definition.rule_change import unsupported_constraint
 from table_store.catalog.definition.table_definition import (
     WATERMARK_COLUMN,
     WATERMARK_EXPRESSION,
@@ -18,6 +19,7 @@ from table_store.catalog.planner.protocol.tables import (
     LikeSource,
     PartitionTransform,
 )
+from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.secrets import shown_value
@@ -25,6 +27,9 @@ from table_store.storage.options.log_options import LOG_KAFKA_TOPIC
 
 TEMPORARY: Final = shared_name("temporary-table")
 """Property by which CREATE TEMPORARY TABLE reaches the catalog."""
+
+PROVIDER: Final = "table_store"
+"""What USING may say, and DESCRIBE shows, of managed tables."""
 
 # Properties of the source that CREATE TABLE LIKE does not copy.
 _OF_THE_SOURCE = frozenset(
@@ -63,13 +68,15 @@ def definition_of(
         **(source_options or {}),
     }
     inherited = {key: value for key, value in source.items() if key not in _OF_THE_SOURCE}
-    key = _primary_key(declared.constraints or (like.constraints if like else ()))
+    constraints = declared.constraints or (like.constraints if like else ())
+    key = _primary_key(constraints)
     return definition_from_spark(
         columns=declared.columns,
         partition_columns=[_partition_key(t) for t in declared.partitions],
         properties={**inherited, **given},
         primary_key=[".".join(path) for path in key.columns] if key else (),
         constraint_name=key.name if key else None,
+        checks=_checks(constraints),
     )
 
 
@@ -80,6 +87,7 @@ def properties_of(schema: TableSchema, location: str) -> dict[str, str]:
         properties["comment"] = schema.comment
     if schema.watermark is not None:
         properties[WATERMARK_COLUMN], properties[WATERMARK_EXPRESSION] = schema.watermark
+    properties["provider"] = PROVIDER
     properties["location"] = location
     properties["is_managed_location"] = "true"
     return properties
@@ -87,15 +95,18 @@ def properties_of(schema: TableSchema, location: str) -> dict[str, str]:
 
 def _primary_key(constraints: Sequence[DeclaredConstraint]) -> DeclaredConstraint | None:
     keys = [c for c in constraints if c.kind == "primary key"]
-    other = [c for c in constraints if c.kind != "primary key"]
+    other = [c for c in constraints if c.kind not in ("primary key", "check")]
     if other:
-        raise InvalidSchemaError(
-            reason=f"constraint {other[0].name} ({other[0].kind}) is not supported; "
-            "only PRIMARY KEY … NOT ENFORCED is"
-        )
+        raise unsupported_constraint(other[0].name, other[0].kind)
     if len(keys) > 1:
         raise InvalidSchemaError(reason="a table has one primary key")
     return keys[0] if keys else None
+
+
+def _checks(constraints: Sequence[DeclaredConstraint]) -> tuple[Check, ...]:
+    return tuple(
+        Check(name=c.name, condition=c.condition or "") for c in constraints if c.kind == "check"
+    )
 
 
 def _partition_key(transform: PartitionTransform) -> str:

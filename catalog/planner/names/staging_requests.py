@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from table_store.catalog.connectors.datagen import warn_of_unused
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
+from table_store.catalog.planner.names.checked_rows import check_conditions
 from table_store.catalog.planner.names.foreign_requests import is_foreign, place_of_foreign
 from table_store.catalog.planner.names.insert_columns import inserted_columns
 from table_store.catalog.planner.names.managed_table import describe_table
@@ -105,6 +106,7 @@ def _staged(
     lifecycle = access.temporary.begin() if is_temporary else access.lifecycle
     own = temporary_identifier(identifier) if is_temporary else identifier
     definition = definition_of(declared, like, _options_of_source(access, like))
+    check_conditions(session, definition.schema(time_ms=0), definition.checks)
     staged = lifecycle.stage(own, definition, mode, settings=session.confs("table-storage."))
     if is_committed:
         lifecycle.commit_staged(staged)

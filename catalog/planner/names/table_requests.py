@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from table_store.catalog.connectors.source import connector_of
+from table_store.catalog.definition.rule_change import RuleChange
 from table_store.catalog.definition.table_change import (
     SetComment,
     SetOption,
@@ -47,6 +48,7 @@ from table_store.catalog.planner.names.system_relation import (
     describe_topology_table,
     system_table_name,
 )
+from table_store.catalog.planner.names.verified_rules import with_verified_rules
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.namespaces import ListTables
@@ -167,14 +169,15 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
         return foreign_to_alter(access, found, request.changes)
     if identifier is None or not isinstance(found, TableLifecycle):
         raise RelationNotFoundError(name=request.relation.text)
-    changes = [change_from_spark(change) for change in request.changes]
+    asked = [change_from_spark(change) for change in request.changes]
+    changes = [change for change in asked if change is not None]
     own = own_identifier(access, found, identifier)
-    if not all(
-        isinstance(change, SetOption | UnsetOption | SetComment | None) for change in changes
-    ):
+    if not all(isinstance(change, SetOption | UnsetOption | SetComment) for change in changes):
         name = access.qualified(identifier)
         refuse_derived(found.load(own).schema, name, "ALTER of columns")
-    found.alter(own, [change for change in changes if change is not None])
+        parts = (access.name, identifier.namespace, identifier.name)
+        changes = with_verified_rules(session, found, own, parts, changes)
+    found.alter(own, changes)
     return _loaded(access, found, identifier, LoadTable(relation=request.relation))
 
 
@@ -186,7 +189,7 @@ def can_alter(session: PlannerSession, request: CanAlter) -> bool:
     _, managed = managed_table(session, request.table.relation)
     try:
         change = change_from_spark(request.change)
-        if change is None or _is_of_computed(change, managed.schema):
+        if isinstance(change, RuleChange | None) or _is_of_computed(change, managed.schema):
             return False
         changed_schema(managed.schema, [change], time_ms=managed.schema.time_ms)
     except (InvalidSchemaError, UnsupportedTypeError):

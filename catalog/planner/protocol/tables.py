@@ -24,6 +24,15 @@ class KeyConstraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckConstraint:
+    """A CHECK as Spark shows it; `is_verified` is whether the rows of before it satisfy it."""
+
+    name: str
+    condition: str
+    is_verified: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataColumn:
     """A column that a query sees only if it names the column; `type` is JSON of Spark's type."""
 
@@ -44,6 +53,7 @@ class DescribedTable:
         partitions: names of the partition columns among `columns`.
         properties: the table's properties without secrets.
         constraints: the primary key, if there is one.
+        checks: the CHECK constraints, which the planner enforces.
         capabilities: names of Spark's `TableCapability`.
         metadata_columns: columns that can be read besides `columns`.
         row_id: columns that identify a row in UPDATE, DELETE and MERGE.
@@ -59,6 +69,7 @@ class DescribedTable:
     partitions: tuple[str, ...] = ()
     properties: Mapping[str, str]
     constraints: tuple[KeyConstraint, ...] = ()
+    checks: tuple[CheckConstraint, ...] = ()
     capabilities: tuple[str, ...]
     metadata_columns: tuple[MetadataColumn, ...] = ()
     row_id: tuple[str, ...] = ()
@@ -117,11 +128,15 @@ class PartitionTransform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredConstraint:
-    """A constraint: `kind` is ``primary key``, or the text of another kind."""
+    """A constraint: `kind` is ``primary key``, ``check``, or the text of another kind.
+
+    A key has `columns`, a CHECK the SQL text of its `condition`.
+    """
 
     kind: str
     name: str
     columns: tuple[tuple[str, ...], ...] = ()
+    condition: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.names.identifier import quoted
+from table_store.catalog.planner.names.checked_rows import checked_rows
 from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.process.job_names import jobs_named
@@ -38,6 +39,7 @@ from table_store.catalog.planner.write.overwrite import (
 from table_store.catalog.planner.write.stated_commit import commit_name
 from table_store.catalog.planner.write.stream_commit import commit_properties, stream_write_options
 from table_store.catalog.planner.write.write_plan import (
+    KIND,
     DeltaColumns,
     PlannedRows,
     at_writers,
@@ -214,7 +216,8 @@ def _written_rows(
 ) -> WrittenFiles:
     is_delta = request.mode is WriteMode.DELTA
     names, handle = opened.schema.column_names, request.table.table_handle
-    if not is_delta and all(field.generated is None for field in opened.schema.fields):
+    is_plain = all(field.generated is None for field in opened.schema.fields)
+    if not is_delta and is_plain and not opened.schema.checks:
         change_type = handle.change_type_column
         if change_type is None:
             known = query.rows(_LOCAL_ROWS_MAX)
@@ -227,6 +230,9 @@ def _written_rows(
     try:
         planned = _planned_rows(session, opened, request, query)
         rows = planned.frame
+        if not planned.are_deletes:
+            kind = KIND if KIND in rows.columns else None
+            rows = checked_rows(session, rows, opened.schema.checks, kind)
         known = query.rowsOf(rows._jdf, _LOCAL_ROWS_MAX)
         if known is not None:
             return write_rows(context, known, rows.columns, are_deletes=planned.are_deletes)

@@ -42,8 +42,10 @@ from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.model.errors import (
     CommitConflictError,
     CommitStateUnknownError,
+    RuleOfLaterError,
     SnapshotNotFoundError,
 )
+from table_store.storage.file_store.model.row_rules import added_rule
 from table_store.storage.file_store.model.scope import Scope
 from table_store.storage.file_store.model.snapshot import (
     BATCH_IDENTIFIER,
@@ -188,6 +190,7 @@ class TableCommit:
 
         Raises:
             CommitConflictError: rows have changed since `read_snapshot_id`.
+            RuleOfLaterError: rows of the snapshot need not satisfy what the table declares now.
             SnapshotNotFoundError: the snapshot does not exist, or expires meanwhile.
             CommitStateUnknownError: see `commit`.
         """
@@ -203,8 +206,12 @@ class TableCommit:
             operation="ROLLBACK",
             properties=FrozenMap({**(properties or {}), ROLLBACK_TO: str(snapshot_id)}),
         )
+        target = self._snapshots.get(snapshot_id)
+        rule = added_rule(self._schemas.get(target.schema_id), self._schemas.latest())
+        if rule is not None:
+            raise RuleOfLaterError(table=self._table_path, snapshot_id=snapshot_id, rule=rule)
         # The snapshot is pinned by now, and each attempt checks that it has not expired.
-        with self._pins.pinned(self._snapshots.get(snapshot_id), self._ids.unique()):
+        with self._pins.pinned(target, self._ids.unique()):
             return self._run(changes, since=None)
 
     def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:

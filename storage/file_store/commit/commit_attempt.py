@@ -21,6 +21,7 @@ from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_store import Publication, SnapshotStore
 from table_store.storage.file_store.metadata.watermark import latest_of, watermark_of
 from table_store.storage.file_store.model.partition_path import data_file_path
+from table_store.storage.file_store.model.row_rules import added_rule
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.kernel.clock import Clock
@@ -64,6 +65,9 @@ class CommitAttempt:
             return delta
         if not (delta.entries.num_rows or changes.allow_empty or delta.content != base):
             return NoChange(snapshot=base)
+        rule = self._missed_rule(changes, schema)
+        if rule is not None:
+            return Conflict(reason=f"its rows were written before the table had {rule}")
         lost = self._lost_file(changes, delta, schema)
         if lost is not None:
             return Conflict(reason=f"data file {lost!r}, which it adds, was deleted as an orphan")
@@ -97,6 +101,16 @@ class CommitAttempt:
         except TableStoreError as error:
             return Unknown(snapshot_id=snapshot.id, reason=str(error))
         return Committed(snapshot=snapshot) if is_own else LostRace()
+
+    def _missed_rule(self, changes: Changes, schema: TableSchema) -> str | None:
+        """Return a rule of the table that rows of the commit need not satisfy."""
+        if changes.kind is CommitKind.COMPACT:
+            return None
+        ids = {f.schema_id for message in changes.messages for f in message.added}
+        if changes.rollback_to is not None:
+            ids = {self.snapshots.get(changes.rollback_to).schema_id}
+        missed = (added_rule(self.schemas.get(i), schema) for i in sorted(ids) if i != schema.id)
+        return next((rule for rule in missed if rule is not None), None)
 
     def _lost_file(self, changes: Changes, delta: Delta, schema: TableSchema) -> str | None:
         """Return the path of a data file that the commit would add but that does not exist."""

@@ -52,6 +52,21 @@ class RowOutsideConditionError(TableStoreError):
         )
 
 
+class RuleOfLaterError(TableStoreError):
+    """Rows of an older snapshot need not satisfy what the table has declared since."""
+
+    condition = "TABLE_STORE_RULE_OF_LATER"
+    sql_state = "55000"
+
+    def __init__(self, *, table: str, snapshot_id: int, rule: str) -> None:
+        self.snapshot_id = snapshot_id
+        self.rule = rule
+        super().__init__(
+            f"The table at {table} cannot go back to snapshot {snapshot_id}: it is older than "
+            f"{rule}. Drop that first, go back, and declare it again."
+        )
+
+
 class CommitConflictError(TableStoreError):
     """Another commit, `snapshot_id`, got in the way; nothing of this one is visible."""
 

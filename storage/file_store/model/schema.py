@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.model.upkeep import DEFAULT_UPKEEP, Upkeep
@@ -28,9 +29,10 @@ from table_store.storage.kernel.types import (
     to_arrow,
 )
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 """Format version of the schema file; see storage/FORMAT.md."""
 
+_VERSION_WITHOUT_CHECKS: Final = 3
 _VERSION_WITHOUT_QUERY: Final = 2
 
 RESERVED_NAMES: Final = frozenset(
@@ -53,7 +55,8 @@ class Field:
     `default` is the SQL text that later inserts use. `initial_default` is the value of rows that
     are older than the column, in the JSON form of `values.value_to_json`. `generated` is the SQL
     text of a computed column. `metadata` holds further Spark metadata as (key, JSON text),
-    sorted by key.
+    sorted by key. `had_null` says that a column which is not `nullable` was so once: older
+    snapshots and changes may have NULL in it.
     """
 
     id: int
@@ -65,6 +68,7 @@ class Field:
     initial_default: str | None = None
     generated: str | None = None
     metadata: tuple[tuple[str, str], ...] = ()
+    had_null: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +77,8 @@ class TableSchema:
 
     Fields are in the order the user sees. `watermark` is (column, SQL expression).
     `highest_field_id` is the greatest id ever given out, nested fields included. Only a
-    materialized view has a `query`, and `upkeep` means something for it alone.
+    materialized view has a `query`, and `upkeep` means something for it alone. `checks` are in the
+    order in which they were declared.
     """
 
     id: int = 0
@@ -88,6 +93,7 @@ class TableSchema:
     watermark: tuple[str, str] | None = None
     query: StoredQuery | None = None
     upkeep: Upkeep = DEFAULT_UPKEEP
+    checks: tuple[Check, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.options, FrozenMap):
@@ -151,6 +157,7 @@ class TableSchema:
                 raise InvalidSchemaError(reason="a key column must be NOT NULL", column=name)
         if self.watermark is not None:
             self.field_named(self.watermark[0])
+        _check_constraint_names(self)
 
     def to_bytes(self) -> bytes:
         """Return the content of the schema file; `from_bytes` is its inverse."""
@@ -168,11 +175,15 @@ class TableSchema:
             "comment": self.comment,
             "timeMillis": self.time_ms,
         }
-        if self.query is None:  # an older release reads it, too
-            return to_checked_json(item, version=_VERSION_WITHOUT_QUERY)
-        item["query"] = self.query.to_json()
-        item["upkeep"] = self.upkeep.to_json()
-        return to_checked_json(item, version=SCHEMA_VERSION)
+        version = _VERSION_WITHOUT_QUERY  # an older release reads what it can enforce
+        if self.query is not None:
+            version = _VERSION_WITHOUT_CHECKS
+            item["query"] = self.query.to_json()
+            item["upkeep"] = self.upkeep.to_json()
+        if self.checks or any(f.had_null for f in self.fields):
+            version = SCHEMA_VERSION
+            item["checks"] = [check.to_json() for check in self.checks]
+        return to_checked_json(item, version=version)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, path: str = "schema") -> TableSchema:
@@ -204,6 +215,7 @@ def new_schema(
     watermark: tuple[str, str] | None = None,
     query: StoredQuery | None = None,
     upkeep: Upkeep = DEFAULT_UPKEEP,
+    checks: Sequence[Check] = (),
 ) -> TableSchema:
     """Return the first schema of a table: ids assigned, key columns NOT NULL, rules checked.
 
@@ -229,6 +241,7 @@ def new_schema(
         watermark=watermark,
         query=query,
         upkeep=upkeep,
+        checks=tuple(replace(check, since=0, is_verified=True) for check in checks),
     )
     _check_names(draft)
     key = tuple(draft.field_named(name).name for name in primary_key)
@@ -301,6 +314,15 @@ def _check_sibling_names(names: Sequence[str]) -> None:
         )
 
 
+def _check_constraint_names(schema: TableSchema) -> None:
+    names = [check.name.lower() for check in schema.checks]
+    if schema.constraint_name is not None:
+        names.append(schema.constraint_name.lower())
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise InvalidSchemaError(reason=f"two constraints have the name {twice!r}")
+
+
 def _check_key_columns(names: Sequence[str], schema: TableSchema, *, role: str) -> None:
     for position, name in enumerate(names):
         if name in names[:position]:
@@ -328,11 +350,12 @@ def _schema_from_json(item: Mapping[str, Any]) -> TableSchema:
         watermark=None if watermark is None else (watermark["column"], watermark["expression"]),
         query=None if query is None else StoredQuery.from_json(query),
         upkeep=DEFAULT_UPKEEP if query is None else Upkeep.from_json(item["upkeep"]),
+        checks=tuple(map(Check.from_json, item.get("checks", ()))),
     )
 
 
 def _field_to_json(f: Field) -> dict[str, Json]:
-    return {
+    item: dict[str, Json] = {
         "id": f.id,
         "name": f.name,
         "type": f.type.to_json(),
@@ -343,6 +366,7 @@ def _field_to_json(f: Field) -> dict[str, Json]:
         "generated": f.generated,
         "metadata": {key: json.loads(text) for key, text in f.metadata},
     }
+    return item | {"hadNull": True} if f.had_null else item
 
 
 def _field_from_json(item: Mapping[str, Json]) -> Field:
@@ -360,6 +384,7 @@ def _field_from_json(item: Mapping[str, Json]) -> Field:
         initial_default=_optional_text(item["initialDefault"]),
         generated=_optional_text(item["generated"]),
         metadata=tuple(sorted((key, json.dumps(value)) for key, value in metadata.items())),
+        had_null=bool(item.get("hadNull")),
     )
 
 

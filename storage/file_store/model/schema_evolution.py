@@ -194,6 +194,19 @@ def drop_not_null(schema: TableSchema, path: Path, *, time_ms: int) -> TableSche
     return _next(_replaced(schema, path, lambda m: replace(m, nullable=True)), time_ms)
 
 
+def set_not_null(schema: TableSchema, name: str, *, time_ms: int) -> TableSchema:
+    """Return the schema with a column that is never NULL; whoever calls it has seen to its rows."""
+    if not schema.field_named(name).nullable:
+        return schema
+
+    def change(member: Member) -> Member:
+        return (
+            replace(member, nullable=False, had_null=True) if isinstance(member, Field) else member
+        )
+
+    return _next(_replaced(schema, (name,), change), time_ms)
+
+
 def set_column_comment(
     schema: TableSchema, path: Path, comment: str | None, *, time_ms: int
 ) -> TableSchema:

@@ -156,11 +156,13 @@ def test_a_varchar_may_grow_also_in_a_key(schema: TableSchema) -> None:
         ({"change": "update_type", "path": ["p"], "type": '"long"'}, "keep their type"),
         ({"change": "update_type", "path": ["k"], "type": '"varchar(4)"'}, "longer"),
         ({"change": "update_nullability", "path": ["k"], "nullable": True}, "key"),
-        ({"change": "update_nullability", "path": ["a"], "nullable": False}, "NOT NULL"),
+        ({"change": "update_nullability", "path": ["s", "x"], "nullable": False}, "NOT NULL"),
         ({"change": "update_default", "path": ["s", "x"], "default": "1"}, "default"),
         ({"change": "add_column", "path": ["A"], "column": struct(column("A"))}, "more than once"),
         ({"change": "add_column", "path": ["_VALUE_KIND"], "column": struct(column("_VALUE_KIND"))}, "reserved"),  # noqa: E501
-        ({"change": "AddConstraint[…]"}, "AddConstraint"),
+        ({"change": "drop_constraint", "name": "absent"}, "constraint 'absent' does not exist"),
+        ({"change": "drop_constraint", "name": "PK"}, "cannot be dropped"),
+        ({"change": "ClusterBy[…]"}, "ClusterBy"),
     ],
 )  # fmt: skip
 def test_refusals(schema: TableSchema, change: dict[str, object], reason: str) -> None:

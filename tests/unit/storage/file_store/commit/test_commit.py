@@ -7,6 +7,7 @@ of file names.
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,15 @@ import pytest
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.metadata.live_files import manifests_of
+from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.model.errors import (
     CommitConflictError,
     CommitStateUnknownError,
+    RuleOfLaterError,
     SnapshotNotFoundError,
 )
-from table_store.storage.file_store.model.schema_evolution import change_options
+from table_store.storage.file_store.model.schema_evolution import change_options, set_not_null
 from table_store.storage.file_store.model.scope import Scope, partitions_of
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
@@ -330,6 +333,25 @@ def test_a_changed_schema_is_a_conflict_when_one_is_expected(table: MetadataTabl
         )
 
 
+def test_rows_of_before_a_rule_are_not_committed_after_it(table: MetadataTable) -> None:
+    """A writer that began before a constraint, or a NOT NULL, has not looked at its rows for it."""
+    append(table, "a")
+    check = Check(name="c", condition="k > 0", since=1, is_verified=False)
+    table.schemas.evolve(lambda s: replace(s, id=s.id + 1, checks=(check,)))
+    with pytest.raises(CommitConflictError, match="before the table had the constraint 'c'"):
+        append(table, "b")  # its file is of schema 0
+    with pytest.raises(RuleOfLaterError, match="older than the constraint 'c'"):
+        table.commit.rollback(1, commit_user="r")
+    compact(table, ["a"], "of old rows")
+    table.schemas.evolve(lambda s: replace(s, id=s.id + 1, checks=()))
+    append(table, "b")
+    name = next(f.name for f in table.schemas.latest().fields if f.nullable)
+    table.schemas.evolve(lambda s: set_not_null(s, name, time_ms=1))
+    with pytest.raises(CommitConflictError, match=f"NOT NULL at column '{name}'"):
+        append(table, "c")
+    assert table.names(3) == {"of old rows", "b"}
+
+
 def test_time_never_runs_backwards(table: MetadataTable) -> None:
     first = append(table, "a").snapshot
     table.clock.time_ms -= 5000
@@ -464,7 +486,7 @@ def test_newer_formats_are_refused(tmp_path: Path) -> None:
     snapshot, schema = tmp_path / "snapshot" / "snapshot-1", tmp_path / "schema" / "schema-0"
     for path, written, known in [
         (snapshot, rewritten(snapshot.read_bytes(), version=3), 2),
-        (schema, rewritten(schema.read_bytes(), version=9), 3),
+        (schema, rewritten(schema.read_bytes(), version=9), 4),
         (manifest, bytes(newer), 1),
     ]:
         data = path.read_bytes()

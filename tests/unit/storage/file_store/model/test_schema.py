@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.model import schema_evolution as evolution
+from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.model.schema_evolution import FIRST, NewColumn
 from table_store.storage.kernel.errors import (
@@ -277,3 +279,19 @@ def test_two_changes_at_once_both_happen(tmp_path: Path) -> None:
     result = first.evolve(change)
     assert (result.id, result.options["a"], result.options["b"]) == (2, "1", "2")
     assert [s.id for s in second.all()] == [0, 1, 2]
+
+
+def test_checks_are_stored_and_older_releases_refuse_them() -> None:
+    """A release that does not know constraints must not write to a table that has them."""
+    plain = rich()
+    assert b'"version": 2' in plain.to_bytes()
+    checks = [Check(name="c", condition="total > 0"), Check(name="d", condition="`Id` < 9")]
+    schema = table(*plain.fields, checks=checks)
+    assert b'"version": 4' in schema.to_bytes()
+    assert TableSchema.from_bytes(schema.to_bytes()) == schema
+    required = evolution.set_not_null(plain, "TOTAL", time_ms=2)
+    assert b'"version": 4' in required.to_bytes()
+    assert TableSchema.from_bytes(required.to_bytes()) == required
+    assert required.field_named("total").had_null
+    with pytest.raises(InvalidSchemaError, match="two constraints have the name 'c'"):
+        table(column("a"), checks=[checks[0], replace(checks[1], name="C")])

@@ -1,0 +1,59 @@
+package org.apache.spark.sql.tablestore
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedExtractValue}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.plans.logical.Filter
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.types.DataType
+
+/** Rows of a write statement, in which a row that breaks a CHECK constraint is an error. */
+object CheckedRows {
+
+  /** The rows of a frame, all of them; a row whose column `kind` (null: there is none) is not 0 is to be deleted, and is
+    * not looked at. Spark's own error says which constraint a row breaks, and its values. */
+  def of(
+      frame: classic.DataFrame, names: java.util.List[String], conditions: java.util.List[String], kind: String)
+      : classic.DataFrame = {
+    val checks = (0 until names.size).map { i =>
+      val condition = frame.sparkSession.sessionState.sqlParser.parseExpression(conditions.get(i))
+      val child = if (kind == null) condition
+      else Or(Not(EqualTo(UnresolvedAttribute.quoted(kind), Literal(0.toByte))),
+        condition)
+      CheckInvariant(child, named(condition), names.get(i), conditions.get(i)): Expression
+    }
+    classic.Dataset.ofRows(frame.sparkSession, Filter(InPlace(checks.reduce(And(_, _))), frame.queryExecution.analyzed))
+  }
+
+  /** Why conditions cannot be constraints on rows like those of a frame; null if they can. Spark raises errors of its own
+    * for what it cannot resolve. */
+  def refusal(frame: classic.DataFrame, names: java.util.List[String], conditions: java.util.List[String]): String = {
+    val checks = of(frame, names, conditions, null).queryExecution.analyzed match {
+      case Filter(condition, _) => condition.collect { case check: CheckInvariant => check }
+      case _ => Nil
+    }
+    checks.collectFirst {
+      case check if SubqueryExpression.hasSubquery(check.child) => s"${check.constraintName} has a subquery"
+      case check if !check.child.deterministic => s"${check.constraintName} has a function that is not deterministic"
+      case check if check.columnExtractors.isEmpty => s"${check.constraintName} names no column"
+    }.orNull
+  }
+
+  /** The columns and fields in a condition, by their SQL text. */
+  private def named(condition: Expression): Seq[(String, Expression)] = condition match {
+    case field: UnresolvedExtractValue => Seq(field.sql -> field)
+    case column: UnresolvedAttribute => Seq(column.name -> column)
+    case other => other.children.flatMap(named).distinctBy(_._1)
+  }
+}
+
+/** A condition that the optimizer neither moves nor leaves out: the rows below may be more than those that are written.
+  */
+case class InPlace(child: Expression) extends UnaryExpression with Nondeterministic with Predicate {
+  override def dataType: DataType = child.dataType
+  override protected def initializeInternal(partition: Int): Unit = ()
+  override protected def evalInternal(row: InternalRow): Any = child.eval(row)
+  override protected def doGenCode(context: CodegenContext, code: ExprCode): ExprCode = child.genCode(context)
+  override protected def withNewChildInternal(other: Expression): InPlace = copy(child = other)
+}
