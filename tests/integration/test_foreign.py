@@ -274,7 +274,7 @@ def test_statistics_of_other_process(shells: tuple[StockShell, StockShell]) -> N
         return
     one.ok("CREATE TABLE st (v INT) USING parquet CLUSTERED BY (v) INTO 2 BUCKETS AS SELECT 7 AS v")
     one.ok("ANALYZE TABLE st COMPUTE STATISTICS FOR COLUMNS v")
-    assert dict(row[:2] for row in two.ok("DESCRIBE EXTENDED st v"))["max"] == "7"
+    assert ("max", "7") in two.ok("DESCRIBE EXTENDED st v")
     two.ok("CREATE TABLE like_st LIKE st")
     (created,) = one.ok("SHOW CREATE TABLE like_st")[0]
     assert "USING parquet" in created

@@ -54,8 +54,8 @@ DIFFERENCES: Final = {
     ("SHOW CREATE TABLE view_SPARK_55372", 1): _VIEW,
     ('SHOW TBLPROPERTIES view("p3")', 1): "the message says that it is a view, plain Spark a table",
     (COLLATED, 1): _COLLATION,
-    ("SHOW CREATE TABLE tbl", 13): _COLLATION,
-    ("DROP TABLE tbl", 13): _COLLATION,
+    ("SHOW CREATE TABLE tbl", 11): _COLLATION,
+    ("DROP TABLE tbl", 12): _COLLATION,
 }
 """A statement of the golden files, how often it has come by then, and why it differs."""
 
