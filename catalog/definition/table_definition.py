@@ -63,6 +63,7 @@ _REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
     "external": "a managed table's files go with it; leave EXTERNAL out, or name a format with "
     "USING",
     "collation": "a managed table has none for all its columns; say COLLATE at each column",
+    "primary-key": "it is given by PRIMARY KEY (…) NOT ENFORCED among the columns",
     "provider": "a managed table has no provider; leave USING out",
     WATERMARK_COLUMN: "it is given by WATERMARK FOR in CREATE TABLE",
     WATERMARK_EXPRESSION: "it is given by WATERMARK FOR in CREATE TABLE",

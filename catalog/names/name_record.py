@@ -120,7 +120,10 @@ class ViewDefinition:
 class ForeignDefinition:
     """A table of another format, which is handed to Spark.
 
-    `columns` is Spark's StructType JSON, or "" if the format itself knows them.
+    Attributes:
+        columns: Spark's StructType JSON, or "" if the format itself knows them.
+        session_entry: JSON of what Spark's session catalog knows of the table beside the rest:
+            its partitions, buckets and statistics. None where no session catalog has it.
     """
 
     provider: str
@@ -129,6 +132,7 @@ class ForeignDefinition:
     location: str | None = None
     comment: str | None = None
     properties: Mapping[str, str]
+    session_entry: str | None = None
 
     def to_json(self) -> JsonObject:
         """Return the record's `foreign` part."""
@@ -139,6 +143,7 @@ class ForeignDefinition:
             "location": self.location,
             "comment": self.comment,
             "properties": dict(self.properties),
+            "sessionEntry": self.session_entry,
         }
 
     @classmethod
@@ -151,6 +156,7 @@ class ForeignDefinition:
             location=_optional_text(value, "location"),
             comment=_optional_text(value, "comment"),
             properties=_text_map(value, "properties"),
+            session_entry=_optional_text(value, "sessionEntry"),
         )
 
 

@@ -18,6 +18,7 @@ from table_store.catalog.planner.jobs import (
 from table_store.catalog.planner.meta_service import consistency_requests
 from table_store.catalog.planner.names import (
     foreign_requests,
+    function_requests,
     mirror_requests,
     namespace_requests,
     session_requests,
@@ -55,6 +56,11 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     source_requests.drop_table,
     source_requests.rename_table,
     foreign_requests.record_foreign,
+    foreign_requests.replace_foreign,
+    function_requests.list_functions,
+    function_requests.load_function,
+    function_requests.define_function,
+    function_requests.drop_function,
     mirror_requests.mirror_entry,
     view_requests.list_views,
     explain.explain_query,

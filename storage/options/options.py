@@ -121,6 +121,8 @@ class OptionSet:
     ) -> None:
         self._options = {o.key: o for o in options}
         self._prefixes = tuple(prefixes)
+        own = [*self._options, *(prefix.prefix for prefix in self._prefixes), SESSION_PREFIX]
+        self._namespaces = frozenset(key.split(".")[0] for key in own if "." in key)
 
     def __iter__(self) -> Iterator[Option[Any]]:
         return iter(self._options.values())
@@ -144,6 +146,15 @@ class OptionSet:
                 return prefix
         raise UnknownOptionError(key=key, nearest=self.nearest(key))
 
+    def is_private(self, key: str) -> bool:
+        """Return whether a table keeps `key` for somebody else, as tools write properties.
+
+        It is like no declared key, and in no namespace of ours, so that no mistyped option is
+        passed over.
+        """
+        plain = key.lower().replace("_", "-")
+        return plain.split(".")[0] not in self._namespaces and self.nearest(key) is None
+
     def nearest(self, key: str) -> str | None:
         """Return the declared key most like `key`, or None when none is."""
         known = {k.lower(): k for k in self._options}
@@ -154,13 +165,17 @@ class OptionSet:
     def parse(self, given: Mapping[str, str], scope: OptionScope) -> OptionValues:
         """Return the typed values of options given in one place.
 
+        A table's may have private ones among them, which are kept as text.
+
         Raises:
-            UnknownOptionError: A key was not declared.
+            UnknownOptionError: A key was not declared, and is none that a table keeps.
             InvalidOptionError: A value is not one of the option's, or the option can't be given
                 in this place.
         """
         values: dict[str, Any] = {}
         for key, text in given.items():
+            if scope is OptionScope.TABLE and self._is_kept(key):
+                continue
             declared = self.find(key)
             if scope not in declared.scopes:
                 places = " or ".join(s.value for s in OptionScope if s in declared.scopes)
@@ -176,6 +191,9 @@ class OptionSet:
             if isinstance(declared, Option):
                 values[key] = declared.parse(text)
         return OptionValues(given, values)
+
+    def _is_kept(self, key: str) -> bool:
+        return key not in self._options and self.is_private(key)
 
     def parse_session(self, settings: Mapping[str, str]) -> OptionValues:
         """Return the options among a session's settings: those that start with `table-storage.`.
@@ -202,7 +220,7 @@ class OptionSet:
             InvalidOptionError: An option that is fixed at creation would change.
         """
         for key in before.keys() | after.keys():
-            if before.get(key) == after.get(key) or self.find(key).mutable:
+            if before.get(key) == after.get(key) or self._is_kept(key) or self.find(key).mutable:
                 continue
             option = self.find(key)
             if isinstance(option, Option):

@@ -1,13 +1,16 @@
 package org.apache.spark.sql.tablestore
 
 import java.util
+import java.util.Locale
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{DataFrame, SaveMode}
-import org.apache.spark.sql.catalyst.QualifiedTableName
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.sql.{DataFrame, Row, SaveMode}
+import org.apache.spark.sql.catalyst.{QualifiedTableName, TableIdentifier}
+import org.apache.spark.sql.catalyst.catalog._
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.CatalogManager.SESSION_CATALOG_NAME
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.{
@@ -16,10 +19,11 @@ import org.apache.spark.sql.connector.catalog.CatalogV2Util.{
   structTypeToV2Columns,
   v2ColumnsToStructType
 }
-import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.expressions.{BucketTransform, Transform}
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, SupportsTruncate, V1Write, Write, WriteBuilder}
 import org.apache.spark.sql.execution.datasources.{DataSource, HadoopFsRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Utils, FileDataSourceV2, V2SessionCatalog}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.InsertableRelation
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -27,8 +31,12 @@ import org.apache.spark.util.Utils
 
 /** A foreign table as the planner stores it: `USING parquet`, `delta`, …. Spark reads and writes its rows. */
 case class ForeignDefinition(provider: String, columns: StructType, partitionColumns: Seq[String],
-    properties: Map[String, String]) {
+    properties: Map[String, String], sessionEntry: Option[String] = None) {
   val location: Option[String] = properties.get(TableCatalog.PROP_LOCATION)
+
+  /** Whether the catalog chose the folder, which goes with the table. */
+  val isOwnFolder: Boolean = properties.get(TableCatalog.PROP_IS_MANAGED_LOCATION).contains("true")
+  lazy val bucket: Option[BucketSpec] = SessionEntry.bucket(sessionEntry)
   val isDelta: Boolean = provider.equalsIgnoreCase("delta")
 
   /** The options that are passed to the format itself. */
@@ -37,7 +45,7 @@ case class ForeignDefinition(provider: String, columns: StructType, partitionCol
       key.stripPrefix(TableCatalog.OPTION_PREFIX) -> value
   }
   def declared: Requests.DeclaredForeign = Requests.DeclaredForeign(
-    columns.json, partitionColumns, properties + (TableCatalog.PROP_PROVIDER -> provider))
+    columns.json, partitionColumns, properties + (TableCatalog.PROP_PROVIDER -> provider), sessionEntry)
   def partitions: Array[Transform] = partitionColumns.map(Json.identity).toArray
   def info: TableInfo = new TableInfo.Builder()
     .withColumns(structTypeToV2Columns(columns)).withPartitions(partitions)
@@ -52,8 +60,41 @@ object ForeignDefinition {
     Json.struct(known.columns),
     known.partitionColumns,
     known.properties ++ known.location.map(TableCatalog.PROP_LOCATION -> _) ++
-      known.comment.map(TableCatalog.PROP_COMMENT -> _)
+      known.comment.map(TableCatalog.PROP_COMMENT -> _),
+    known.sessionEntry
   )
+
+  /** The definition in a CREATE TABLE of Spark's session catalog, in which partition columns come last, and a format's
+    * options are no properties. */
+  def ofSession(info: TableInfo, folder: String): ForeignDefinition = {
+    val (buckets, others) = info.partitions.toSeq.partition(_.name.endsWith("bucket"))
+    val stated = apply(
+      new TableInfo.Builder().withColumns(info.columns).withPartitions(others.toArray).withProperties(info.properties)
+        .build(),
+      folder)
+    val (last, first) =
+      stated.columns.fields.partition(field => stated.partitionColumns.exists(_.equalsIgnoreCase(field.name)))
+    val options = stated.options
+    val table = CatalogTable(
+      TableIdentifier(""),
+      CatalogTableType.EXTERNAL,
+      CatalogStorageFormat.empty,
+      StructType(Nil),
+      createVersion = SPARK_VERSION,
+      bucketSpec = buckets.headOption.collect { case BucketTransform(count, columns, sorted) =>
+        BucketSpec(count, columns.map(_.fieldNames.mkString(".")), sorted.map(_.fieldNames.mkString(".")))
+      },
+      tracksPartitionsInCatalog = stated.partitionColumns.nonEmpty && SQLConf.get.manageFilesourcePartitions
+    )
+    stated.copy(
+      columns = StructType(first ++ stated.partitionColumns.flatMap(name => last.find(_.name.equalsIgnoreCase(name)))),
+      properties = stated.properties.filterNot { case (key, value) =>
+        options.get(key).contains(value)
+      } -
+        (TableCatalog.OPTION_PREFIX + "path"),
+      sessionEntry = Some(SessionEntry.text(table, Nil))
+    )
+  }
 
   /** The definition in a CREATE TABLE; `folder` is used if the statement names no location. */
   def apply(info: TableInfo, folder: String): ForeignDefinition = {
@@ -79,6 +120,27 @@ object ForeignDefinition {
 class ForeignTables(catalogName: String) {
   private def session = SparkSession.active
 
+  /** Spark's session catalog, if this one stands in its place: tables of files are Spark's own there. */
+  private def inSession: Option[StoredSessionCatalog] =
+    if (catalogName == SESSION_CATALOG_NAME) StoredSessionCatalog.of(session) else None
+
+  /** The definition in a CREATE TABLE; `folder` is used if the statement names no location. */
+  def defined(info: TableInfo, folder: String): ForeignDefinition =
+    if (inSession.nonEmpty && !info.properties.get(TableCatalog.PROP_PROVIDER).equalsIgnoreCase("delta"))
+      ForeignDefinition.ofSession(info, folder)
+    else ForeignDefinition(info, folder)
+
+  /** Says that names stand for no table, or for another one. */
+  def forget(names: Identifier*): Unit =
+    for (catalog <- inSession; name <- names if name.namespace.length == 1) {
+      session.sessionState.catalog.invalidateCachedTable(cached(name))
+      catalog.forget(name.namespace.head, name.name)
+    }
+  private def cached(name: Identifier): QualifiedTableName = {
+    def key(text: String): String = if (inSession.nonEmpty) text.toLowerCase(Locale.ROOT) else text
+    QualifiedTableName(catalogName, key(name.namespace.last), key(name.name))
+  }
+
   /** Delta's catalog, used with paths only, so that it makes no entries in the session catalog below it. */
   private lazy val delta: TableCatalog with StagingTableCatalog = {
     val catalog = Utils.classForName[CatalogExtension]("org.apache.spark.sql.delta.catalog.DeltaCatalog")
@@ -89,7 +151,9 @@ class ForeignTables(catalogName: String) {
   }
   private def path(definition: ForeignDefinition): Identifier = Identifier.of(Array("delta"), definition.location.get)
 
-  def load(ident: Identifier, definition: ForeignDefinition, version: Option[String], micros: Option[Long]): Table =
+  def load(relation: Requests.RelationReference, definition: ForeignDefinition, version: Option[String],
+      micros: Option[Long]): Table = {
+    val ident = relation.identifier
     if (definition.isDelta) {
       version.map(delta.loadTable(path(definition), _: String))
         .orElse(micros.map(delta.loadTable(path(definition), _: Long))).getOrElse(delta.loadTable(path(definition)))
@@ -97,10 +161,14 @@ class ForeignTables(catalogName: String) {
       throw Errors.foreignTimeTravel(ident.toString, definition.provider)
     } else {
       // Spark caches the list of files; another process may have written files since.
-      session.sessionState.catalog.invalidateCachedTable(
-        QualifiedTableName(catalogName, ident.namespace.last, ident.name))
+      session.sessionState.catalog.invalidateCachedTable(cached(ident))
       DataSource.lookupDataSourceV2(definition.provider, session.sessionState.conf) match {
-        case None | Some(_: FileDataSourceV2) => new ForeignFiles(definition, ident.toString)
+        case None | Some(_: FileDataSourceV2) => inSession
+            .map { catalog =>
+              val table = catalog.entry(ident.namespace.last, ident.name, definition)
+              V1Table(table.copy(identifier = table.identifier.copy(catalog = Some(catalogName))))
+            }
+            .getOrElse(new ForeignFiles(definition, relation))
         case Some(provider) => DataSourceV2Utils.getTableFromProvider(
             provider,
             new CaseInsensitiveStringMap(
@@ -109,6 +177,7 @@ class ForeignTables(catalogName: String) {
           )
       }
     }
+  }
 
   /** Creates an empty table in its format; returns the definition that the planner is to store. */
   def create(definition: ForeignDefinition): ForeignDefinition =
@@ -132,8 +201,8 @@ class ForeignTables(catalogName: String) {
       }
     }
 
-  /** A table that is filled before it has a name; `recorded` gives it its name. */
-  def stage(definition: ForeignDefinition, replaced: Option[ForeignDefinition],
+  /** A table that is filled before it has a name, with rows of `columns`; `recorded` gives it its name. */
+  def stage(definition: ForeignDefinition, columns: Array[Column], replaced: Option[ForeignDefinition],
       recorded: ForeignDefinition => Unit): StagedTable =
     if (definition.isDelta) {
       val same = replaced.filter(_.isDelta)
@@ -146,7 +215,15 @@ class ForeignTables(catalogName: String) {
       else delta.stageReplace(path(place), deltaInfo(place))
       new RecordedStagedTable(staged.asInstanceOf[StagedTable with SupportsWrite],
         () => recorded(ofDelta(place, delta.loadTable(path(place)))))
-    } else new StagedFiles(definition, () => recorded(create(definition)))
+    } else new StagedFiles(definition, columns, () => recorded(withFolders(create(definition))))
+
+  /** The definition with a partition for each folder of one, if its session entry tells partitions. */
+  private def withFolders(definition: ForeignDefinition): ForeignDefinition = {
+    val (table, known) = SessionEntry.read(TableIdentifier(""), definition)
+    val folders = ForeignTables.partitionFolders(table, session)
+    if (!table.tracksPartitionsInCatalog || folders.isEmpty) definition
+    else definition.copy(sessionEntry = Some(SessionEntry.text(table, known ++ folders)))
+  }
 
   def alter(definition: ForeignDefinition, changes: Seq[TableChange]): ForeignDefinition =
     if (definition.isDelta) ofDelta(definition, delta.alterTable(path(definition), changes: _*))
@@ -173,6 +250,52 @@ class ForeignTables(catalogName: String) {
   )
 }
 
+object ForeignTables {
+
+  /** CREATE TABLE LIKE a table of Spark's: of its format, with its partitions and buckets, and by default its options. */
+  def like(info: TableInfo, source: CatalogTable): TableInfo = {
+    val stated = info.properties.asScala.toMap
+    val properties = if (stated.contains(TableCatalog.PROP_PROVIDER)) stated
+    else stated ++ source.provider.map(TableCatalog.PROP_PROVIDER -> _) ++ source.storage.properties.map {
+      case (key, value) => (TableCatalog.OPTION_PREFIX + key) -> value
+    }
+    new TableInfo.Builder().withColumns(info.columns).withPartitions(V1Table(source).partitioning)
+      .withProperties(properties.asJava).build()
+  }
+
+  /** The partitions that there are folders of below a table's own. */
+  def partitionFolders(table: CatalogTable, session: SparkSession): Seq[CatalogTablePartition] = {
+    val folder = new Path(table.location)
+    val files = folder.getFileSystem(session.sessionState.newHadoopConf())
+    val paths = table.partitionColumnNames.foldLeft(Seq(folder)) { (above, column) =>
+      above.flatMap(path => files.listStatus(path).filter(_.isDirectory).map(_.getPath))
+        .filter(_.getName.toLowerCase(Locale.ROOT).startsWith(
+            ExternalCatalogUtils.escapePathName(column).toLowerCase(Locale.ROOT) + "="))
+    }
+    paths.map { path =>
+      val values =
+        Iterator.iterate(path)(_.getParent).take(table.partitionColumnNames.size).map(_.getName).toSeq.reverse
+          .map(name => ExternalCatalogUtils.unescapePathName(name.drop(name.indexOf('=') + 1)))
+      CatalogTablePartition(table.partitionColumnNames.zip(values).toMap,
+        table.storage.copy(locationUri = Some(path.toUri)))
+    }
+  }
+
+  /** Tells the session catalogs of other sessions the partitions that a write without one has made. */
+  def noteFolders(relation: Requests.RelationReference, session: SparkSession): Unit = {
+    val isStored = PlannerProcess.ask(Requests.LoadTable(relation)) match {
+      case answer: Answers.ForeignDefinition if answer.sessionEntry.nonEmpty =>
+        val known = ForeignDefinition(answer)
+        val (table, partitions) = SessionEntry.read(TableIdentifier(relation.name), known)
+        val added = partitionFolders(table, session).filterNot(one => partitions.exists(_.spec == one.spec))
+        !table.tracksPartitionsInCatalog || added.isEmpty || PlannerProcess.ask(Requests.ReplaceForeign(relation,
+            known.copy(sessionEntry = Some(SessionEntry.text(table, partitions ++ added))).declared, known.declared))
+      case _ => true
+    }
+    if (!isStored) noteFolders(relation, session)
+  }
+}
+
 /** A staged table of Delta's that is recorded in the planner once Delta has committed it. */
 private class RecordedStagedTable(table: StagedTable with SupportsWrite, recorded: () => Unit)
     extends StagedTable with SupportsWrite {
@@ -187,37 +310,48 @@ private class RecordedStagedTable(table: StagedTable with SupportsWrite, recorde
 }
 
 /** Files that Spark reads, and SQL writes, as one of Spark's own tables; writes of a DataFrame use `FileWrite`. */
-private class ForeignFiles(definition: ForeignDefinition, name: String) extends DelegatingTable(definition.info, name)
-    with SupportsWrite {
+private class ForeignFiles(definition: ForeignDefinition, relation: Requests.RelationReference)
+    extends DelegatingTable(definition.info, relation.identifier.toString) with SupportsWrite {
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {
     private var mode = SaveMode.Append
     override def truncate(): WriteBuilder = { mode = SaveMode.Overwrite; this }
-    override def build(): Write = FileWrite(definition, mode, info)
+    override def build(): Write =
+      FileWrite(definition, mode, info, session => ForeignTables.noteFolders(relation, session))
   }
 }
 
-private case class FileWrite(definition: ForeignDefinition, mode: SaveMode, info: LogicalWriteInfo) extends V1Write {
-  override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) =>
-    data.write.format(definition.provider).mode(mode)
-      .options(definition.options ++ info.options.asCaseSensitiveMap.asScala)
-      .partitionBy(definition.partitionColumns: _*).save(definition.location.get)
+private case class FileWrite(definition: ForeignDefinition, mode: SaveMode, info: LogicalWriteInfo,
+    written: SparkSession => Unit) extends V1Write {
+  override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) => {
+    val session = data.sparkSession.asInstanceOf[SparkSession]
+    val options = definition.options ++ info.options.asCaseSensitiveMap.asScala
+    definition.bucket match {
+      case None => data.write.format(definition.provider).mode(mode).options(options)
+          .partitionBy(definition.partitionColumns: _*).save(definition.location.get)
+      case buckets => // `save` refuses them
+        val source = DataSource(session, definition.provider, partitionColumns = definition.partitionColumns,
+          bucketSpec = buckets, options = options + ("path" -> definition.location.get))
+        Dataset.ofRows(session, source.planForWriting(mode, data.asInstanceOf[Dataset[Row]].logicalPlan))
+    }
+    written(session)
+  }
 }
 
 /** A staged table of files, which are written into a folder that no table uses yet. */
-private class StagedFiles(definition: ForeignDefinition, recorded: () => Unit) extends StagedTable with SupportsWrite {
+private class StagedFiles(definition: ForeignDefinition, override val columns: Array[Column], recorded: () => Unit)
+    extends StagedTable with SupportsWrite {
   override def name(): String = definition.location.getOrElse(definition.provider)
-  override def columns(): Array[Column] = definition.info.columns
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {
     override def truncate(): WriteBuilder = this // nothing to truncate, because the folder is new
-    override def build(): Write = FileWrite(definition, SaveMode.ErrorIfExists, info)
+    override def build(): Write = FileWrite(definition, SaveMode.ErrorIfExists, info, _ => ())
   }
   override def commitStagedChanges(): Unit = recorded()
   override def abortStagedChanges(): Unit =
-    if (definition.properties.get(TableCatalog.PROP_IS_MANAGED_LOCATION).contains("true")) {
+    if (definition.isOwnFolder) {
       val folder = new Path(definition.location.get)
       folder.getFileSystem(SparkSession.active.sessionState.newHadoopConf()).delete(folder, true)
     }

@@ -5,6 +5,7 @@ import java.util
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.SparkEnv
+import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.catalog._
@@ -14,7 +15,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The catalog of managed tables and views. Every method is one request to the planner. */
 class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with SupportsNamespaces with ProcedureCatalog
-    with BucketFunctions {
+    with SessionFunctions {
   private var catalog: Requests.CatalogReference = _
   private var catalogName: String = _
   private lazy val foreign = new ForeignTables(catalogName)
@@ -28,6 +29,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
       // From the application's configuration only, because a session can set any key of its own.
       allowedRoots = SparkEnv.get.conf.get(s"spark.sql.catalog.$name.${SharedText.name("allowed-roots")}", "")
     )
+    if (name == CatalogManager.SESSION_CATALOG_NAME) StoredSessionCatalog.install(classic.SparkSession.active)
   }
 
   override def name(): String = catalogName
@@ -75,7 +77,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   private def toTable(ident: Identifier, table: Answers.LoadedTable, version: Option[String] = None,
       micros: Option[Long] = None): Table = table match {
     case managed: Answers.DescribedTable => ManagedTable(relation(ident), managed)
-    case other: Answers.ForeignDefinition => foreign.load(ident, ForeignDefinition(other), version, micros)
+    case other: Answers.ForeignDefinition => foreign.load(relation(ident), ForeignDefinition(other), version, micros)
   }
   override def tableExists(ident: Identifier): Boolean = ask(Requests.TableExists(relation(ident)))
   override def loadTable(ident: Identifier): Table = load(Requests.LoadTable(relation(ident)))
@@ -119,7 +121,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     followed(ident)(answer match {
       case managed: Answers.DescribedTable => ManagedTable(relation(ident), managed)
       case place: Answers.ForeignPlace =>
-        recordForeign(ident, isNew = true)(foreign.create(ForeignDefinition(info, place.folder)))
+        recordForeign(ident, isNew = true)(foreign.create(foreign.defined(info, place.folder)))
         loadTable(ident)
     })
   }
@@ -127,24 +129,24 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   private def recordForeign(ident: Identifier, isNew: Boolean)(definition: ForeignDefinition): Unit =
     Errors.ofDefining(ident)(ask(Requests.RecordForeign(relation(ident), definition.declared, isNew)))
 
-  override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table =
-    created(
-      ident,
-      info,
-      source match {
-        case managed: ManagedTable => Some(Requests.LikeSource(
-              managed.reference.handle, managed.properties.asScala.toMap,
-              managed.constraints.toSeq.map(Json.constraint)))
-        case _ => None // properties of a view or of another format mean nothing here
-      }
-    )
+  override def createTableLike(ident: Identifier, info: TableInfo, source: Table): Table = source match {
+    case managed: ManagedTable => created(
+        ident,
+        info,
+        Some(Requests.LikeSource(managed.reference.handle, managed.properties.asScala.toMap,
+            managed.constraints.toSeq.map(Json.constraint)))
+      )
+    case spark: V1Table if catalogName == CatalogManager.SESSION_CATALOG_NAME =>
+      created(ident, ForeignTables.like(info, spark.catalogTable), None)
+    case _ => created(ident, info, None) // properties of a view or of another format mean nothing here
+  }
 
   private def staged(mode: String, ident: Identifier, info: TableInfo): StagedTable =
     Errors.ofDefining(ident)(ask(Requests.StageTable(relation(ident), declared(info), mode))) match {
       case managed: Answers.DescribedTable => new StagedManagedTable(relation(ident), managed)
       case place: Answers.ForeignPlace =>
         val replaced = place.replaced.map(ForeignDefinition(_))
-        foreign.stage(ForeignDefinition(info, place.folder), replaced,
+        foreign.stage(foreign.defined(info, place.folder), info.columns, replaced,
           definition => followed(ident)(recordForeign(ident, isNew = replaced.isEmpty)(definition)))
     }
   override def stageCreate(ident: Identifier, info: TableInfo): StagedTable =
@@ -164,12 +166,16 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     })
   }
 
-  override def dropTable(ident: Identifier): Boolean =
-    followed(ident)(ask(Requests.DropTable(relation(ident))))
+  override def dropTable(ident: Identifier): Boolean = {
+    val dropped = ask(Requests.DropTable(relation(ident)))
+    foreign.forget(ident)
+    followed(ident)(dropped)
+  }
   override def purgeTable(ident: Identifier): Boolean = dropTable(ident)
 
   override def renameTable(from: Identifier, to: Identifier): Unit = {
     Errors.ofRenaming(from, to)(ask(Requests.RenameTable(relation(from), relation(to))))
+    foreign.forget(from, to)
     SessionCatalogMirror.follow(catalog, from, to)
   }
 

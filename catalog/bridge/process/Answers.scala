@@ -155,6 +155,15 @@ object Answers {
     val location = member[Option[String]]("location")
     val comment = member[Option[String]]("comment")
     val properties = member[Map[String, String]]("properties")
+    val sessionEntry = member[Option[String]]("sessionEntry")
+  }
+  class FunctionResource(json: JValue) extends Answer(json) {
+    val kind = member[String]("kind")
+    val uri = member[String]("uri")
+  }
+  class FunctionDefinition(json: JValue) extends Answer(json) {
+    val className = member[String]("className")
+    val resources = member[Seq[FunctionResource]]("resources")
   }
   class ForeignPlace(json: JValue) extends Answer(json) with CreatedTable {
     val folder = member[String]("folder")

@@ -146,10 +146,25 @@ object Requests {
   case class DropTable(relation: RelationReference) extends Change[Boolean]
   case class RenameTable(relation: RelationReference, to: RelationReference) extends Change[Unit]
   case class DeclaredForeign(
-      columns: String, partitionColumns: Seq[String], properties: Map[String, String]) extends Record
+      columns: String, partitionColumns: Seq[String], properties: Map[String, String],
+      sessionEntry: Option[String] = None) extends Record
   case class RecordForeign(relation: RelationReference, definition: DeclaredForeign, isNew: Boolean)
       extends Change[Unit]
+
+  /** Replaces the definition if it still is the `known` one; false if not. */
+  case class ReplaceForeign(relation: RelationReference, definition: DeclaredForeign, known: DeclaredForeign)
+      extends Change[Boolean]
   case class MirrorEntry(relation: RelationReference) extends Request[Option[Answers.MirroredRelation]]
+
+  // Functions
+
+  case class FunctionResource(kind: String, uri: String) extends Record
+  case class FunctionDefinition(className: String, resources: Seq[FunctionResource] = Nil) extends Record
+  case class ListFunctions(catalog: CatalogReference, namespace: Seq[String]) extends Request[Seq[String]]
+  case class LoadFunction(function: RelationReference) extends Request[Option[Answers.FunctionDefinition]]
+  case class DefineFunction(function: RelationReference, definition: FunctionDefinition, isNew: Boolean)
+      extends Change[Unit]
+  case class DropFunction(function: RelationReference) extends Change[Boolean]
 
   // Materialized views
 

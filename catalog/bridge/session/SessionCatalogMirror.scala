@@ -96,9 +96,11 @@ object SessionCatalogMirror extends Logging {
   private def isOurs(catalog: InMemoryCatalog, database: String): Boolean =
     catalog.databaseExists(database) && catalog.getDatabase(database).properties.contains(marker)
 
-  private def ensure(catalog: InMemoryCatalog, database: String): Unit = if (!catalog.databaseExists(database)) {
-    catalog.createDatabase(CatalogDatabase(database, "", folder, Map(marker -> "true")), ignoreIfExists = true)
-  }
+  private def ensure(catalog: InMemoryCatalog, name: String): Unit =
+    if (!catalog.databaseExists(name)) catalog.createDatabase(database(name), ignoreIfExists = true)
+
+  /** The database that stands for a namespace in the session catalog. */
+  def database(name: String): CatalogDatabase = CatalogDatabase(name, "", folder, Map(marker -> "true"))
 
   private def remove(catalog: InMemoryCatalog, database: String, name: String): Unit =
     if (catalog.tableExists(database, name) && catalog.getTable(database, name).properties.contains(marker)) {

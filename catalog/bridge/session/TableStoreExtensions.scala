@@ -19,6 +19,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
       new TableStoreParser(session.sparkContext, delegate)
     }
     extensions.injectHintResolutionRule(session => new SessionViews(session))
+    extensions.injectHintResolutionRule(session => new SessionTables(session))
     extensions.injectHintResolutionRule(session => new TemporaryTables(session))
     extensions.injectHintResolutionRule(session => new DefaultSourceElsewhere(session))
     extensions.injectHintResolutionRule(session => new WriteTargets(session))

@@ -22,10 +22,19 @@ from table_store.catalog.planner.names.catalog_access import CatalogAccess, requ
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.catalog.planner.protocol.spark_values import SparkChange
-from table_store.catalog.planner.protocol.tables import ForeignPlace, RecordForeign
+from table_store.catalog.planner.protocol.tables import (
+    DeclaredForeign,
+    ForeignPlace,
+    RecordForeign,
+    ReplaceForeign,
+)
 from table_store.catalog.tables.staged_table import StagingMode
 from table_store.storage.file_io.path import join_path
-from table_store.storage.kernel.errors import AlreadyExistsError, PathNotAllowedError
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    NotFoundError,
+    PathNotAllowedError,
+)
 
 MANAGED_PROVIDERS: Final = frozenset(
     {"table_store", "tablestore", "org.apache.spark.sql.tablestore"}
@@ -126,19 +135,7 @@ def record_foreign(session: PlannerSession, request: RecordForeign) -> None:
     """
     access = CatalogAccess.of(session, request.relation.catalog)
     identifier = require_identifier(request.relation)
-    given = request.definition
-    properties = dict(given.properties)
-    location = properties.pop("location", None)
-    definition = ForeignDefinition(
-        provider=properties.pop("provider"),
-        columns=given.columns,
-        partition_columns=given.partition_columns,
-        location=location,
-        comment=properties.pop("comment", None),
-        properties=properties,
-    )
-    if location is not None and _has_own_folder(definition):
-        definition = replace(definition, location=access.warehouse.places.stored(location))
+    definition = _stored(access, request.definition)
     mode = DefineMode.CREATE if request.is_new else DefineMode.CREATE_OR_REPLACE
     old = None if request.is_new else access.warehouse.find(identifier)
     access.warehouse.define(identifier, definition, mode)
@@ -148,6 +145,44 @@ def record_foreign(session: PlannerSession, request: RecordForeign) -> None:
         and old.target.location != definition.location
     ):
         _remove_own_folder(access, old.target)
+
+
+def replace_foreign(session: PlannerSession, request: ReplaceForeign) -> bool:
+    """Store another definition of a table; return False if it is not the `known` one any more.
+
+    Raises:
+        RelationNotFoundError: there is no such foreign table any more.
+    """
+    access = CatalogAccess.of(session, request.relation.catalog)
+    identifier = require_identifier(request.relation)
+    known = _stored(access, request.known)
+    try:
+        access.warehouse.define(
+            identifier, _stored(access, request.definition), DefineMode.REPLACE, known
+        )
+    except NotFoundError:
+        found = access.warehouse.find(identifier)
+        if found is None or found.kind is not RelationKind.FOREIGN:
+            raise RelationNotFoundError(name=str(identifier)) from None
+        return False
+    return True
+
+
+def _stored(access: CatalogAccess, given: DeclaredForeign) -> ForeignDefinition:
+    properties = dict(given.properties)
+    location = properties.pop("location", None)
+    definition = ForeignDefinition(
+        provider=properties.pop("provider"),
+        columns=given.columns,
+        partition_columns=given.partition_columns,
+        location=location,
+        comment=properties.pop("comment", None),
+        properties=properties,
+        session_entry=given.session_entry,
+    )
+    if location is not None and _has_own_folder(definition):
+        return replace(definition, location=access.warehouse.places.stored(location))
+    return definition
 
 
 def drop_foreign(access: CatalogAccess, identifier: Identifier) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from table_store.catalog.errors import NamespaceNotFoundError
+from table_store.catalog.errors import NamespaceNotEmptyError, NamespaceNotFoundError
+from table_store.catalog.names.function_store import FunctionStore
+from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.namespaces import (
@@ -60,13 +63,23 @@ def drop_namespace(session: PlannerSession, request: DropNamespace) -> bool:
         NamespaceNotEmptyError: the namespace is not empty, and CASCADE is not given.
     """
     name = _one_level(request.namespace)
+    access = CatalogAccess.of(session, request.catalog)
+    _drop_functions(access.warehouse, name, cascade=request.cascade)
     try:
-        CatalogAccess.of(session, request.catalog).lifecycle.drop_namespace(
-            name, cascade=request.cascade
-        )
+        access.lifecycle.drop_namespace(name, cascade=request.cascade)
     except NamespaceNotFoundError:
         return False
     return True
+
+
+def _drop_functions(warehouse: Warehouse, namespace: str, *, cascade: bool) -> None:
+    store = FunctionStore(warehouse)
+    names = store.names(namespace)
+    if names and not cascade:
+        raise NamespaceNotEmptyError(namespace=namespace, names=names)
+    for name in names:
+        store.drop(Identifier(namespace, name))
+    store.drop_folder(namespace)
 
 
 def _one_level(namespace: tuple[str, ...]) -> str:

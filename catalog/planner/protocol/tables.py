@@ -228,6 +228,7 @@ class DeclaredForeign:
     columns: SparkColumns
     partition_columns: tuple[str, ...]
     properties: Mapping[str, str]
+    session_entry: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,3 +238,12 @@ class RecordForeign:
     relation: RelationReference
     definition: DeclaredForeign
     is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceForeign:
+    """Replace the definition of a foreign table, if it still is the `known` one."""
+
+    relation: RelationReference
+    definition: DeclaredForeign
+    known: DeclaredForeign

@@ -118,8 +118,25 @@ def test_bad_value_names_key_and_allowed_values() -> None:
 )
 def test_unknown_key_names_the_nearest(key: str, nearest: str | None) -> None:
     with pytest.raises(UnknownOptionError) as caught:
-        DECLARED.parse({key: "1"}, OptionScope.TABLE)
+        DECLARED.parse({key: "1"}, OptionScope.READ)
     assert caught.value.nearest == nearest
+
+
+@pytest.mark.parametrize(
+    "key", ["file-sise", "client.", "wait.never", "WAIT.never", "table-storage.x"]
+)
+def test_a_table_refuses_what_may_be_meant_for_us(key: str) -> None:
+    with pytest.raises(UnknownOptionError):
+        DECLARED.parse({key: "1"}, OptionScope.TABLE)
+
+
+@pytest.mark.parametrize("key", ["zzz", "owner.team", "dbt_run_started_at"])
+def test_a_table_keeps_properties_of_others(key: str) -> None:
+    """As text, also through an ALTER, where everything else is checked as before."""
+    assert DECLARED.parse({key: "1", "mode": "slow"}, OptionScope.TABLE).text[key] == "1"
+    DECLARED.check_change({key: "1"}, {key: "2"})
+    with pytest.raises(InvalidOptionError):
+        DECLARED.check_change({key: "1", "mode": "slow"}, {key: "1", "mode": "fast"})
 
 
 def test_values_are_typed_and_default() -> None:

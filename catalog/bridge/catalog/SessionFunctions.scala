@@ -1,18 +1,34 @@
 package org.apache.spark.sql.tablestore
 
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
 import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException
 import org.apache.spark.sql.catalyst.expressions.Murmur3HashFunction
-import org.apache.spark.sql.connector.catalog.{FunctionCatalog, Identifier}
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.{CatalogManager, FunctionCatalog, Identifier}
 import org.apache.spark.sql.connector.catalog.functions.{BoundFunction, ScalarFunction, UnboundFunction}
+import org.apache.spark.sql.execution.datasources.v2.V2SessionCatalog
 import org.apache.spark.sql.types.{DataType, IntegerType, StringType, StructType}
 
-/** The function with which Spark computes a row's bucket; it serves plans only, so no statement finds it by name. */
-trait BucketFunctions extends FunctionCatalog {
-  override def listFunctions(namespace: Array[String]): Array[Identifier] = Array.empty
-  override def functionExists(ident: Identifier): Boolean = false
+/** The function with which Spark computes a row's bucket; it serves plans only, so no statement finds it by name. In
+  * place of `spark_catalog` also the persistent functions of Spark's session catalog. */
+trait SessionFunctions extends FunctionCatalog {
+  private def state = SparkSession.active.sessionState
+
+  /** Spark's own catalog of functions, if this one stands in its place. */
+  private def functions: Option[V2SessionCatalog] =
+    if (StoredSessionCatalog.isBelow(name(), SparkSession.active)) Some(new V2SessionCatalog(state.catalog)) else None
+
+  override def listFunctions(namespace: Array[String]): Array[Identifier] =
+    functions.map(_.listFunctions(namespace)).getOrElse(Array.empty)
+  override def functionExists(ident: Identifier): Boolean = functions.exists(_.functionExists(ident))
   override def loadFunction(ident: Identifier): UnboundFunction =
-    if (ident.namespace.isEmpty && ident.name == "bucket") UnboundBucket else throw new NoSuchFunctionException(ident)
+    if (ident.namespace.isEmpty && ident.name == "bucket") UnboundBucket
+    else functions.map { found =>
+      // What this session has registered may have been replaced or dropped by another one.
+      state.catalog.unregisterFunction(
+        FunctionIdentifier(ident.name, ident.namespace.headOption, Some(CatalogManager.SESSION_CATALOG_NAME)))
+      found.loadFunction(ident)
+    }.getOrElse(throw new NoSuchFunctionException(ident))
 }
 
 private object UnboundBucket extends UnboundFunction {
