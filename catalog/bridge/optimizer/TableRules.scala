@@ -4,6 +4,7 @@ import scala.util.Try
 
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.{Identifier, TableChange}
@@ -54,7 +55,12 @@ object ConstraintStatement extends Rule[LogicalPlan] {
     else Try(new SparkSqlParser().parsePlan(sql)).map(ConstraintStatement(plan.children.head, plan, _)).getOrElse(plan)
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case ConstraintStatement(ResolvedTable(_, _, _: ManagedTable, _), _, ofSpark) => ofSpark
+    case ConstraintStatement(ResolvedTable(_, _, _: ManagedTable, _), _, ofSpark) =>
+      ofSpark match { // of which Spark would say that it is an internal error
+        case AddCheckConstraint(_, check) if check.exists(_.isInstanceOf[SubqueryExpression]) =>
+          throw Errors.subqueryInCheck(check.name)
+        case other => other
+      }
     case ConstraintStatement(child, ofDelta, _) if child.resolved => ofDelta
     case other => other
   }

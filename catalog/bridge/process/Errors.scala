@@ -131,6 +131,13 @@ object Errors {
     "42611"
   )
 
+  def subqueryInCheck(name: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_INVALID_SCHEMA] The table definition is not valid: constraint $name has a subquery. " +
+      "SQLSTATE: 42611",
+    "TABLE_STORE_INVALID_SCHEMA",
+    "42611"
+  )
+
   def noChangeTypeColumn(name: String, columns: Seq[String]): Throwable = new TableStoreException(
     s"[TABLE_STORE_INVALID_OPTION] Option '${WriteTargets.option}' = '$name' is not valid: the query has no such column, " +
       s"only ${columns.mkString(", ")}. SQLSTATE: 42616",

@@ -23,6 +23,7 @@ import pytest
 from table_store import TableDescriptor, connect, open_table
 from table_store.catalog.errors import NamespaceNotEmptyError
 from table_store.client.errors import (
+    CheckViolationError,
     ColumnRuleError,
     InvalidExpressionError,
     InvalidRowsError,
@@ -412,3 +413,35 @@ def test_changes(items: Table) -> None:
     items.delete("id = 2")
     changes = items.changes(columns=["id", "_change_type"], where="n % 20 = 0")
     assert sorted(changes.to_polars().rows()) == [(2, "delete"), (2, "insert")]
+
+
+def test_checks_hold_for_each_way_to_write(warehouse: Warehouse) -> None:
+    """A condition may name computed columns; NULL passes; what nobody can evaluate lets none in."""
+    made = (
+        TableDescriptor.for_managed()
+        .column("id", "BIGINT")
+        .column("n", "INT")
+        .computed_column("twice", "INT", "n * 2")
+        .check("small", "twice < 20 AND id > 0")
+        .primary_key("id")
+    )
+    assert "CONSTRAINT `small` CHECK (twice < 20 AND id > 0)" in made.to_sql("t")
+    table = warehouse.create("checked", made)
+    table.append(pa.table({"id": [1, 2], "n": [9, None]}))
+    broken: list[Callable[[], object]] = [
+        lambda: table.append(pa.table({"id": [3, 4], "n": [3, 10]})),
+        lambda: table.append(pa.table({"id": [0], "n": [1]})),
+        lambda: table.overwrite(pa.table({"id": [3], "n": [10]})),
+        lambda: table.upsert(pa.table({"id": [1], "n": [10]})),
+        lambda: table.update({"n": "n + 1"}, "id = 1"),
+    ]
+    for write in broken:
+        with pytest.raises(CheckViolationError, match="'small' demands twice < 20 AND id > 0"):
+            write()
+    with pytest.raises(CheckViolationError, match="id = 4, twice = 20"):
+        broken[0]()
+    assert rows(table, "id", "n") == [(1, 9), (2, None)]
+    table.delete("id = 1")
+    other = TableDescriptor.for_managed().column("n", "INT").check("c", "n > pi()")
+    with pytest.raises(UnsupportedExpressionError, match="of constraint 'c'"):
+        warehouse.create("unknown", other).append(pa.table({"n": [4]}))
