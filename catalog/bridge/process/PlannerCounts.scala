@@ -40,11 +40,13 @@ class PlannerCounts(ask: () => Map[String, Long]) extends Source {
 object PlannerCounts {
   private var registered: SparkContext = _
 
-  /** Registers the source with a context's metrics, once. */
+  /** Registers the source with a context's metrics, once; if the planner has just ended, the next one does. */
   def register(context: SparkContext)(ask: () => Map[String, Long]): Unit = synchronized {
     if (!(registered eq context)) {
-      context.env.metricsSystem.registerSource(new PlannerCounts(ask))
-      registered = context
+      try {
+        context.env.metricsSystem.registerSource(new PlannerCounts(ask))
+        registered = context
+      } catch { case NonFatal(_) => () }
     }
   }
 }
