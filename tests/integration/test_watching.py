@@ -6,6 +6,12 @@ The oracle of rows, files and bytes is the table's newest snapshot, and the file
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
+import select
+import signal
+import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -179,3 +185,80 @@ def test_a_micro_batch_tells_the_same(spark: SparkSession, tmp_path: Path) -> No
     query.toTable("target").awaitTermination()
     told = [int(one["rows written"].replace(",", "")) for one in watched.writes()]
     assert sum(told) == sum(file.row_count for file in live(spark, "target").values()) == 1234
+
+
+def counted(spark: SparkSession) -> dict[str, float]:
+    """Our metrics in the text that Prometheus would get from the driver."""
+    with urllib.request.urlopen(f"{spark.sparkContext.uiWebUrl}/metrics/prometheus/") as answer:
+        lines = answer.read().decode().splitlines()
+    found = [re.match(r"metrics_.*_driver_TableStore_(\w+)_Number\{.*\} (\S+)", x) for x in lines]
+    return {one[1]: float(one[2]) for one in found if one is not None}
+
+
+def test_prometheus_reads_what_the_planner_counts(spark: SparkSession) -> None:
+    spark.sql(
+        "CREATE TABLE metered (id BIGINT PRIMARY KEY NOT ENFORCED) "
+        "TBLPROPERTIES ('write-only' = 'true')"
+    )
+    before = counted(spark)
+    for start in (0, 5, 9):
+        spark.sql(f"INSERT INTO metered VALUES ({start}), ({start + 1})")
+    files = live(spark, "metered").values()
+    wanted = {
+        "commits": 3,
+        "committed_files": len(files),
+        "committed_rows": sum(file.row_count for file in files),
+        "committed_bytes": sum(file.size_bytes for file in files),
+    }
+    shown = counted(spark)
+    assert {name: shown[name] - before[name] for name in wanted} == wanted
+    assert shown["planner_requests"] >= before["planner_requests"] + 3
+    assert shown["metadata_cache_hits"] > 0
+
+    spark.sql("ALTER TABLE metered COMPACT")
+    after = counted(spark)
+    assert after["compactions"] - shown["compactions"] == 1
+    assert after["compacted_files"] - shown["compacted_files"] == len(files) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("spark-internal", True),
+        ("spark-internal -i init.sql --database d", True),
+        ("spark-internal -f job.sql", False),
+        ("spark-internal -S -e SELECT 1", False),
+        ("--conf x=-e spark-internal", True),
+    ],
+)
+def test_who_types_statements_sees_progress(spark: SparkSession, words: str, wanted: bool) -> None:
+    jvm: Any = spark._jvm
+    bar = jvm.org.apache.spark.sql.tablestore.ProgressBar
+    shell = "org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver"
+    command = f"org.apache.spark.deploy.SparkSubmit --class {shell} {words}"
+    assert bar.isInteractive(command) is wanted
+    assert not bar.isInteractive(command.replace(shell, "HiveThriftServer2"))
+
+
+def test_the_shell_shows_progress_at_a_terminal(tmp_path: Path) -> None:
+    """A pseudo-terminal is one; the query has no end of its own, so the bar is sure to come."""
+    program = str(Path(sys.executable).parent / "spark-sql")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    child, terminal = pty.fork()
+    if not child:
+        os.chdir(tmp_path)
+        settings = ["--master", "local[2]", "--conf", "spark.ui.enabled=false"]
+        os.execve(program, [program, *settings], {**os.environ, "PATH": path})
+    os.write(
+        terminal,
+        b"SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.id * b.id < 0;\n",
+    )
+    seen = b""
+    try:
+        while not re.search(rb"\[Stage \d+:", seen):
+            assert select.select([terminal], [], [], 180)[0], seen
+            seen += os.read(terminal, 4096)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(terminal)

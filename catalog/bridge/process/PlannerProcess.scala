@@ -18,6 +18,7 @@ import py4j.{ClientServer, Py4JException, PythonClient}
 /** The Python side of the bridge, which has one function for each request; see catalog/planner. */
 trait Planner {
   def attach(context: AnyRef): Unit
+  def counts(): String
   def handle(session: AnyRef, sessionId: String, request: String, argument: String, data: AnyRef,
       reply: Reply): String
 }
@@ -58,6 +59,8 @@ private class PlannerProcess(session: SparkSession) {
     server.getPythonServerEntryPoint(Array[Class[_]](classOf[Planner])).asInstanceOf[Planner]
   asked(_.attach(new JavaSparkContext(context)))
 
+  def counts: Map[String, Long] = Form.map[Long].read(Json.parse(asked(_.counts())))
+
   /** The planner's answer; the planner's callbacks run on this thread. */
   def asked[T](request: Planner => T): T = connections.lent(request(planner))
 
@@ -97,7 +100,7 @@ object PlannerProcess {
   /** Makes the allocators return memory of a large plan to the system; by default they keep it for the next plan. */
   private val memory = Map("MALLOC_MMAP_THRESHOLD_" -> "1048576", "MIMALLOC_PURGE_DELAY" -> "0",
     "MIMALLOC_ARENA_EAGER_COMMIT" -> "0")
-  private var running: PlannerProcess = _
+  @volatile private var running: PlannerProcess = _
   private var hooked = false
 
   /** The number of requests so far, by name; tests check these instead of measuring time. */
@@ -119,6 +122,7 @@ object PlannerProcess {
       if (running != null) running.stop()
       running = null
       running = new PlannerProcess(session)
+      PlannerCounts.register(session.sparkContext)(() => running.counts)
       if (!hooked) {
         hooked = true
         sys.addShutdownHook { JobsAtExit.end(); synchronized { if (running != null) running.stop() } }

@@ -16,6 +16,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser { (session, delegate) =>
       PlannerProcess.begin(session.asInstanceOf[classic.SparkSession])
+      ProgressBar.begin(session.sparkContext)
       new TableStoreParser(session.sparkContext, delegate)
     }
     extensions.injectHintResolutionRule(session => new SessionViews(session))

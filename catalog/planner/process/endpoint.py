@@ -20,6 +20,7 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.process.worker_process import WORKER_ENVIRONMENT
 from table_store.catalog.planner.protocol.failure import Failure
 from table_store.catalog.planner.protocol.json_form import to_json
+from table_store.storage.kernel.counter import counted
 from table_store.storage.kernel.errors import TableStoreError
 
 _SESSIONS_MAX = 256
@@ -65,6 +66,10 @@ class PlannerEndpoint:
         )
         self._context.environment.update(WORKER_ENVIRONMENT)
         self._keep_default_session(self._context)
+
+    def counts(self) -> str:
+        """What this process has counted, as JSON."""
+        return json.dumps(counted())
 
     def _keep_default_session(self, context: SparkContext) -> None:
         """Attach to the JVM's default session before any other session.
