@@ -272,7 +272,7 @@ def test_statistics_of_other_process(shells: tuple[StockShell, StockShell]) -> N
     one, two = shells
     if not is_replaced(one):
         return
-    one.ok("CREATE TABLE st (v INT) USING parquet CLUSTERED BY (v) INTO 2 BUCKETS AS SELECT 7 AS v")
+    one.ok("CREATE TABLE st USING parquet CLUSTERED BY (v) INTO 2 BUCKETS AS SELECT 7 AS v")
     one.ok("ANALYZE TABLE st COMPUTE STATISTICS FOR COLUMNS v")
     assert ("max", "7") in two.ok("DESCRIBE EXTENDED st v")
     two.ok("CREATE TABLE like_st LIKE st")
@@ -291,8 +291,9 @@ def test_functions(shells: tuple[StockShell, StockShell]) -> None:
     assert (f"spark_catalog.{one.namespace}.next_one",) in two.ok("SHOW USER FUNCTIONS")
     one.ok("CREATE OR REPLACE FUNCTION next_one(x INT) RETURNS INT RETURN x + 10")
     assert two.ok(f"SELECT {one.namespace}.next_one(1)") == (("11",),)
-    two.ok("CREATE FUNCTION rows_to(n INT) RETURNS TABLE (i BIGINT) RETURN SELECT id FROM range(n)")
-    assert one.run("SELECT i FROM rows_to(2)").sorted() == [("0",), ("1",)]
+    up_to = "SELECT explode(sequence(1, n))"
+    two.ok(f"CREATE FUNCTION rows_to(n INT) RETURNS TABLE (i INT) RETURN {up_to}")
+    assert one.run("SELECT i FROM rows_to(2)").sorted() == [("1",), ("2",)]
     again = two.run("CREATE FUNCTION next_one() RETURNS INT RETURN 1")
     assert "ROUTINE_ALREADY_EXISTS" in again.error
     two.ok("DROP FUNCTION next_one")

@@ -3,6 +3,7 @@ package org.apache.spark.sql.tablestore
 import java.util
 import java.util.Locale
 
+import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
@@ -130,6 +131,20 @@ class ForeignTables(catalogName: String) {
       ForeignDefinition.ofSession(info, folder)
     else ForeignDefinition(info, folder)
 
+  /** Before a write without a session catalog, which tells none of its partitions: from now on they are those that
+    * have folders. */
+  @tailrec final def prepareWrite(relation: Requests.RelationReference, definition: ForeignDefinition): Unit =
+    if (inSession.isEmpty) SessionEntry.followingFolders(definition) match {
+      case Some(marked)
+          if !PlannerProcess.ask(Requests.ReplaceForeign(relation, marked.declared,
+              definition.declared)) =>
+        PlannerProcess.ask(Requests.LoadTable(relation)) match {
+          case newer: Answers.ForeignDefinition => prepareWrite(relation, ForeignDefinition(newer))
+          case _ => ()
+        }
+      case _ => ()
+    }
+
   /** Says that names stand for no table, or for another one. */
   def forget(names: Identifier*): Unit =
     for (catalog <- inSession; name <- names if name.namespace.length == 1) {
@@ -168,7 +183,7 @@ class ForeignTables(catalogName: String) {
               val table = catalog.entry(ident.namespace.last, ident.name, definition)
               V1Table(table.copy(identifier = table.identifier.copy(catalog = Some(catalogName))))
             }
-            .getOrElse(new ForeignFiles(definition, relation))
+            .getOrElse(new ForeignFiles(definition, ident.toString))
         case Some(provider) => DataSourceV2Utils.getTableFromProvider(
             provider,
             new CaseInsensitiveStringMap(
@@ -267,7 +282,7 @@ object ForeignTables {
   def partitionFolders(table: CatalogTable, session: SparkSession): Seq[CatalogTablePartition] = {
     val folder = new Path(table.location)
     val files = folder.getFileSystem(session.sessionState.newHadoopConf())
-    val paths = table.partitionColumnNames.foldLeft(Seq(folder)) { (above, column) =>
+    val paths = table.partitionColumnNames.foldLeft(Seq(folder).filter(files.exists)) { (above, column) =>
       above.flatMap(path => files.listStatus(path).filter(_.isDirectory).map(_.getPath))
         .filter(_.getName.toLowerCase(Locale.ROOT).startsWith(
             ExternalCatalogUtils.escapePathName(column).toLowerCase(Locale.ROOT) + "="))
@@ -279,20 +294,6 @@ object ForeignTables {
       CatalogTablePartition(table.partitionColumnNames.zip(values).toMap,
         table.storage.copy(locationUri = Some(path.toUri)))
     }
-  }
-
-  /** Tells the session catalogs of other sessions the partitions that a write without one has made. */
-  def noteFolders(relation: Requests.RelationReference, session: SparkSession): Unit = {
-    val isStored = PlannerProcess.ask(Requests.LoadTable(relation)) match {
-      case answer: Answers.ForeignDefinition if answer.sessionEntry.nonEmpty =>
-        val known = ForeignDefinition(answer)
-        val (table, partitions) = SessionEntry.read(TableIdentifier(relation.name), known)
-        val added = partitionFolders(table, session).filterNot(one => partitions.exists(_.spec == one.spec))
-        !table.tracksPartitionsInCatalog || added.isEmpty || PlannerProcess.ask(Requests.ReplaceForeign(relation,
-            known.copy(sessionEntry = Some(SessionEntry.text(table, partitions ++ added))).declared, known.declared))
-      case _ => true
-    }
-    if (!isStored) noteFolders(relation, session)
   }
 }
 
@@ -310,20 +311,18 @@ private class RecordedStagedTable(table: StagedTable with SupportsWrite, recorde
 }
 
 /** Files that Spark reads, and SQL writes, as one of Spark's own tables; writes of a DataFrame use `FileWrite`. */
-private class ForeignFiles(definition: ForeignDefinition, relation: Requests.RelationReference)
-    extends DelegatingTable(definition.info, relation.identifier.toString) with SupportsWrite {
+private class ForeignFiles(definition: ForeignDefinition, name: String) extends DelegatingTable(definition.info, name)
+    with SupportsWrite {
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {
     private var mode = SaveMode.Append
     override def truncate(): WriteBuilder = { mode = SaveMode.Overwrite; this }
-    override def build(): Write =
-      FileWrite(definition, mode, info, session => ForeignTables.noteFolders(relation, session))
+    override def build(): Write = FileWrite(definition, mode, info)
   }
 }
 
-private case class FileWrite(definition: ForeignDefinition, mode: SaveMode, info: LogicalWriteInfo,
-    written: SparkSession => Unit) extends V1Write {
+private case class FileWrite(definition: ForeignDefinition, mode: SaveMode, info: LogicalWriteInfo) extends V1Write {
   override def toInsertableRelation: InsertableRelation = (data: DataFrame, _: Boolean) => {
     val session = data.sparkSession.asInstanceOf[SparkSession]
     val options = definition.options ++ info.options.asCaseSensitiveMap.asScala
@@ -335,7 +334,6 @@ private case class FileWrite(definition: ForeignDefinition, mode: SaveMode, info
           bucketSpec = buckets, options = options + ("path" -> definition.location.get))
         Dataset.ofRows(session, source.planForWriting(mode, data.asInstanceOf[Dataset[Row]].logicalPlan))
     }
-    written(session)
   }
 }
 
@@ -347,7 +345,7 @@ private class StagedFiles(definition: ForeignDefinition, override val columns: A
     util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {
     override def truncate(): WriteBuilder = this // nothing to truncate, because the folder is new
-    override def build(): Write = FileWrite(definition, SaveMode.ErrorIfExists, info, _ => ())
+    override def build(): Write = FileWrite(definition, SaveMode.ErrorIfExists, info)
   }
   override def commitStagedChanges(): Unit = recorded()
   override def abortStagedChanges(): Unit =

@@ -24,6 +24,18 @@ object SessionEntry {
     TableCatalog.PROP_COLLATION
   )
 
+  private val follows = "followsFolders"
+
+  /** The definition with the mark that its partitions are those that have folders; None if it has it or tells none. */
+  def followingFolders(definition: ForeignDefinition): Option[ForeignDefinition] = {
+    val entry = definition.sessionEntry.map(parse(_)).getOrElse(JNothing)
+    if (entry \ "tracksPartitions" != JBool(true) || isFollowing(definition)) None
+    else Some(definition.copy(sessionEntry = Some(compact(marked(entry)))))
+  }
+  def isFollowing(definition: ForeignDefinition): Boolean =
+    definition.sessionEntry.exists(parse(_) \ follows == JBool(true))
+  private def marked(entry: JValue): JValue = entry merge JObject(follows -> JBool(true))
+
   /** The table and its partitions. */
   def read(name: TableIdentifier, definition: ForeignDefinition): (CatalogTable, Seq[CatalogTablePartition]) = {
     val more = definition.sessionEntry.map(parse(_)).getOrElse(JNothing)
@@ -49,7 +61,9 @@ object SessionEntry {
       tracksPartitionsInCatalog = more \ "tracksPartitions" == JBool(true),
       collation = definition.properties.get(TableCatalog.PROP_COLLATION)
     )
-    (table, elements(more \ "partitions").map(partition(_, table)))
+    val told = elements(more \ "partitions").map(partition(_, table))
+    val found = if (isFollowing(definition)) ForeignTables.partitionFolders(table, SparkSession.active) else Nil
+    (table, told ++ found.filterNot(one => told.exists(_.spec == one.spec)))
   }
 
   /** A location as Spark's session catalog has it, with its file system. */
@@ -70,7 +84,10 @@ object SessionEntry {
       partitionColumns = table.partitionColumnNames,
       properties = table.properties ++ options ++ kept ++ (if (owned) None else place) ++
         table.comment.map(TableCatalog.PROP_COMMENT -> _),
-      sessionEntry = Some(text(table, partitions))
+      sessionEntry = Some {
+        val entry = text(table, partitions)
+        if (isFollowing(known)) compact(marked(parse(entry))) else entry
+      }
     )
   }
 

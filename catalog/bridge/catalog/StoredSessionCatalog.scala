@@ -48,7 +48,8 @@ class StoredSessionCatalog(conf: SparkConf, hadoop: Configuration) extends InMem
   /** The entry of a table whose definition was loaded from storage. */
   def entry(database: String, name: String, definition: ForeignDefinition): CatalogTable = synchronized {
     val place = (key(database), key(name))
-    if (!loaded.get(place).contains(definition) || !tableExists(place._1, place._2)) {
+    val isKnown = loaded.get(place).contains(definition) && tableExists(place._1, place._2)
+    if (!isKnown || SessionEntry.isFollowing(definition)) {
       val (table, partitions) = SessionEntry.read(TableIdentifier(place._2, Some(place._1)), definition)
       ensure(place._1)
       forget(place._1, place._2)

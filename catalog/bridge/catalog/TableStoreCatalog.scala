@@ -81,8 +81,15 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   }
   override def tableExists(ident: Identifier): Boolean = ask(Requests.TableExists(relation(ident)))
   override def loadTable(ident: Identifier): Table = load(Requests.LoadTable(relation(ident)))
-  override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table =
-    load(Requests.LoadTable(relation(ident), privileges = privileges.asScala.map(_.toString).toSeq))
+  override def loadTable(ident: Identifier, privileges: util.Set[TableWritePrivilege]): Table = {
+    val request = Requests.LoadTable(relation(ident), privileges = privileges.asScala.map(_.toString).toSeq)
+    val answer = Errors.ofLoading(ident)(ask(request))
+    answer match {
+      case other: Answers.ForeignDefinition => foreign.prepareWrite(relation(ident), ForeignDefinition(other))
+      case _ => ()
+    }
+    toTable(ident, answer)
+  }
   override def loadTable(ident: Identifier, version: String): Table =
     load(Requests.LoadTable(relation(ident), version = Some(version)))
   override def loadTable(ident: Identifier, micros: Long): Table =
