@@ -233,8 +233,8 @@ def test_a_merge_deletes_a_row_and_inserts_its_key(shell: StockShell, key: str) 
         *(
             (
                 (
-                    f"MERGE INTO {table} t USING (SELECT * FROM VALUES {order} AS s(id, v, gone)) s "
-                    "ON s.gone AND t.id = s.id WHEN MATCHED THEN DELETE "
+                    f"MERGE INTO {table} t USING (SELECT * FROM VALUES {order} AS s(id, v, gone)) s"
+                    " ON s.gone AND t.id = s.id WHEN MATCHED THEN DELETE "
                     "WHEN NOT MATCHED AND NOT s.gone THEN INSERT (id, v) VALUES (s.id, s.v)"
                 ),
                 value,
