@@ -14,6 +14,7 @@ from dbt.tests.adapter.basic.test_incremental import (
 )
 from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterialization
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
+from dbt.tests.adapter.constraints import fixtures
 from dbt.tests.adapter.constraints.test_constraints import (
     BaseConstraintsRollback as BaseTableConstraintsRollback,
 )
@@ -89,6 +90,13 @@ class TestValidateConnection(BaseValidateConnection):
     pass
 
 
+def _contracted(**models: str) -> dict[str, str]:
+    """Models, and the suite's contract for them with Spark's name of its type `text`."""
+    contract = fixtures.model_schema_yml.replace("text", "string")
+    files = {f"{name}.sql": text for name, text in models.items()}
+    return {**files, "constraints_schema.yml": contract}
+
+
 class _SparkTypes:
     """Names of types, and literals of each, in Spark's words."""
 
@@ -122,24 +130,51 @@ class _SparkTypes:
 
 
 class TestTableConstraintsColumnsEqual(_SparkTypes, BaseTableConstraintsColumnsEqual):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return _contracted(
+            my_model_wrong_order=fixtures.my_model_wrong_order_sql,
+            my_model_wrong_name=fixtures.my_model_wrong_name_sql,
+        )
 
 
 class TestViewConstraintsColumnsEqual(_SparkTypes, BaseViewConstraintsColumnsEqual):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return _contracted(
+            my_model_wrong_order=fixtures.my_model_view_wrong_order_sql,
+            my_model_wrong_name=fixtures.my_model_view_wrong_name_sql,
+        )
 
 
 class TestIncrementalConstraintsColumnsEqual(_SparkTypes, BaseIncrementalConstraintsColumnsEqual):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return _contracted(
+            my_model_wrong_order=fixtures.my_model_incremental_wrong_order_sql,
+            my_model_wrong_name=fixtures.my_model_incremental_wrong_name_sql,
+        )
 
 
 class TestTableConstraintsRollback(BaseTableConstraintsRollback):
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return _contracted(
+            my_model=fixtures.my_model_sql,
+        )
+
     @pytest.fixture(scope="class")
     def expected_error_messages(self) -> list[str]:
         return ["NOT_NULL_ASSERT_VIOLATION"]
 
 
 class TestIncrementalConstraintsRollback(BaseIncrementalConstraintsRollback):
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return _contracted(
+            my_model=fixtures.my_incremental_model_sql,
+        )
+
     @pytest.fixture(scope="class")
     def expected_error_messages(self) -> list[str]:
         return ["NOT_NULL_ASSERT_VIOLATION"]
