@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from pyhive.sqlalchemy_hive import HiveCompiler, HiveDate, HiveTimestamp, HiveTypeCompiler
-from sqlalchemy import exc, func, types
+from sqlalchemy import cast, exc, func, types
 from sqlalchemy.sql import compiler, schema
 
 
 class _Date(types.Date):
     """A date whose parameter is cast: Spark writes no string into a column of dates."""
 
-    render_bind_cast = True
+    def bind_expression(self, bindvalue: Any) -> Any:
+        return cast(bindvalue, types.Date)
 
     def result_processor(self, dialect: Any, coltype: Any) -> Any:
         return HiveDate().result_processor(dialect, coltype)
@@ -21,7 +22,8 @@ class _Date(types.Date):
 class _DateTime(types.DateTime):
     """A timestamp whose parameter is cast."""
 
-    render_bind_cast = True
+    def bind_expression(self, bindvalue: Any) -> Any:
+        return cast(bindvalue, types.DateTime)
 
     def result_processor(self, dialect: Any, coltype: Any) -> Any:
         return HiveTimestamp().result_processor(dialect, coltype)
@@ -30,7 +32,8 @@ class _DateTime(types.DateTime):
 class _Numeric(types.Numeric):  # type: ignore[type-arg]
     """A decimal, which PyHive passes only as text."""
 
-    render_bind_cast = True
+    def bind_expression(self, bindvalue: Any) -> Any:
+        return cast(bindvalue, types.Numeric(self.precision, self.scale))
 
     def bind_processor(self, dialect: Any) -> Any:
         return lambda value: None if value is None else str(value)
@@ -64,10 +67,6 @@ class TableStoreCompiler(HiveCompiler):  # type: ignore[misc] # PyHive has no ty
     def visit_column(self, *args: Any, **kw: Any) -> str:
         """A column, with table and schema where they are needed."""
         return str(compiler.SQLCompiler.visit_column(self, *args, **kw))
-
-    def render_bind_cast(self, type_: Any, dbapi_type: Any, sqltext: str) -> str:
-        """A parameter that Spark would take for a string."""
-        return f"CAST({sqltext} AS {self.dialect.type_compiler_instance.process(type_)})"
 
 
 class TableStoreTypeCompiler(HiveTypeCompiler):  # type: ignore[misc] # PyHive has no types

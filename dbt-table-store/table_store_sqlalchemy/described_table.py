@@ -21,7 +21,7 @@ _SIMPLE: dict[str, type[types.TypeEngine[Any]]] = {
     "int": types.Integer,
     "bigint": types.BigInteger,
     "float": types.REAL,
-    "double": types.Double,
+    "double": types.Float,
     "string": types.String,
     "binary": types.LargeBinary,
     "date": HiveDate,

@@ -10,8 +10,8 @@ from typing import Any
 
 from pyhive.sqlalchemy_hive import HiveDialect
 from sqlalchemy import exc, schema, text
-from sqlalchemy.engine import Connection, reflection
-from sqlalchemy.engine.interfaces import BindTyping
+from sqlalchemy.engine import reflection
+from sqlalchemy.engine.base import Connection
 
 from table_store_sqlalchemy.compilers import (
     COLUMN_SPECS,
@@ -34,7 +34,6 @@ class TableStoreDialect(HiveDialect):  # type: ignore[misc] # PyHive has no type
     type_compiler = TableStoreTypeCompiler
     type_compiler_cls = TableStoreTypeCompiler
     colspecs = COLUMN_SPECS
-    bind_typing = BindTyping.RENDER_CASTS
     supports_statement_cache = True
     supports_comments = True
     inline_comments = True

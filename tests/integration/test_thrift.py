@@ -72,6 +72,32 @@ def test_statements(running: Running) -> None:
     assert run("SELECT current_schema()") == [("default",)]
 
 
+def test_show_table_extended(running: Running) -> None:
+    """Views and temporary views are listed with the tables, each with readable properties.
+
+    dbt-spark takes a relation's kind, owner and columns from these texts.
+    """
+    run = running.session.run
+    run("CREATE SCHEMA ext")
+    run("CREATE TABLE ext.t (id INT NOT NULL, p DATE) PARTITIONED BY (p) WITH ('bucket' = '2')")
+    run("CREATE VIEW ext.tv COMMENT 'seen' AS SELECT id FROM ext.t")
+    run("CREATE VIEW ext.other AS SELECT 1 AS one")
+    run("CREATE TEMPORARY VIEW t_temp AS SELECT 1 AS one")
+    rows = run("SHOW TABLE EXTENDED IN ext LIKE 't*'")
+    assert [row[:3] for row in rows] == [
+        ("ext", "t", False),
+        ("ext", "tv", False),
+        ("", "t_temp", True),
+    ]
+    table, view, _ = (str(row[3]).splitlines() for row in rows)
+    assert {"Type: MANAGED", "Table Properties: [bucket=2]", "Partition Columns: [p]"} <= {*table}
+    assert " |-- id: integer (nullable = false)" in table
+    assert {"Type: VIEW", "Comment: seen", "View Text: SELECT id FROM ext.t"} <= {*view}
+    assert " |-- id: integer" in str(view)
+    run("DROP VIEW t_temp")
+    run("DROP SCHEMA ext CASCADE")
+
+
 def test_errors(running: Running) -> None:
     """Errors keep their SQLSTATE, and the session goes on."""
     error = running.session.error

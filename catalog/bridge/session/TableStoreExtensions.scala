@@ -40,6 +40,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlannerStrategy(_ => HeldRowsStrategy)
     extensions.injectPlannerStrategy(_ => SessionViewStrategy)
     extensions.injectPlannerStrategy(session => new CatalogListingStrategy(session))
+    extensions.injectPlannerStrategy(session => new ExtendedListing(session))
   }
 }
 

@@ -111,6 +111,12 @@ class TableStoreAdapter(SparkAdapter):
         return rendered
 
     @available
+    def get_column_schema_from_query(self, sql: str) -> list[TableStoreColumn]:
+        """Return the columns of a query; what a cursor tells has no precision and no elements."""
+        _, rows = self.execute(f"describe query {sql}", fetch=True)
+        return self.parse_describe_extended(self.Relation.create(), rows)
+
+    @available
     def described_view(self, relation: BaseRelation) -> DescribedView:
         """Return how a materialized view is defined."""
         _, rows = self.execute(f"describe extended {relation}", fetch=True)
