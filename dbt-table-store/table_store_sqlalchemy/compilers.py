@@ -114,7 +114,7 @@ class TableStoreDDLCompiler(compiler.DDLCompiler):
         """Name, type, NOT NULL, DEFAULT, COMMENT."""
         words = [
             self.preparer.format_column(column),
-            self.dialect.type_compiler_instance.process(column.type, type_expression=column),
+            self.dialect.type_compiler.process(column.type, type_expression=column),
         ]
         if not column.nullable:
             words.append("NOT NULL")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyhive.sqlalchemy_hive import HiveDate, HiveDecimal, HiveTimestamp
 from sqlalchemy import types
 from sqlalchemy.dialects.mysql import TINYINT
 
@@ -24,9 +23,9 @@ _SIMPLE: dict[str, type[types.TypeEngine[Any]]] = {
     "double": types.Float,
     "string": types.String,
     "binary": types.LargeBinary,
-    "date": HiveDate,
-    "timestamp": HiveTimestamp,
-    "timestamp_ntz": HiveTimestamp,
+    "date": types.Date,
+    "timestamp": types.TIMESTAMP,
+    "timestamp_ntz": types.TIMESTAMP,
 }
 
 
@@ -102,7 +101,7 @@ def sql_type(kind: str) -> types.TypeEngine[Any]:
         return types.String()
     name, size, scale = found.groups()
     if name == "decimal":
-        return HiveDecimal(int(size or 10), int(scale or 0))
+        return types.DECIMAL(int(size or 10), int(scale or 0))
     if name in ("char", "varchar"):
         return types.String(int(size) if size else None)
     return _SIMPLE.get(name, types.String)()

@@ -88,10 +88,9 @@ class TableStoreDialect(HiveDialect):  # type: ignore[misc] # PyHive has no type
             return False
         return True
 
-    @reflection.cache  # type: ignore[untyped-decorator, unused-ignore]
-    def _described(
-        self, connection: Connection, table_name: str, schema: str | None = None, **_: Any
-    ) -> DescribedTable:
+    # SQLAlchemy 1.4 writes the decorated function anew, and fails at annotations.
+    @reflection.cache
+    def _described(self, connection, table_name, schema=None, **_):  # type: ignore[no-untyped-def]
         quote = self.identifier_preparer.quote_identifier
         name = ".".join(quote(part) for part in (schema, table_name) if part)
         try:

@@ -105,13 +105,14 @@ def test_create_all_and_reflect(engine: sa.Engine) -> None:
     with engine.connect() as connection:
         connection.execute(declared.insert(), row)
         connection.execute(declared.insert(), [{**row, "id": 8, "note": None}, {**row, "id": 9}])
+        connection.execute(reflected.insert(), {**row, "id": 10})
         read = connection.execute(sa.select(declared).where(declared.c.id == 7)).mappings().one()
         assert dict(read) == row
         again = sa.select(reflected.c.amount, reflected.c.day).order_by(reflected.c.id)
-        assert list(connection.execute(again)) == [(row["amount"], row["day"])] * 3
-        # Two statements wrote them, so there are two commits, however many rows.
+        assert list(connection.execute(again)) == [(row["amount"], row["day"])] * 4
+        # Three statements wrote them, so there are three commits, however many rows.
         commits = connection.execute(sa.text("SELECT count(*) FROM `declared$snapshots`")).scalar()
-        assert commits == 2
+        assert commits == 3
         connection.execute(
             declared.update()
             .where(declared.c.day == row["day"], declared.c.id == 8)
@@ -119,7 +120,7 @@ def test_create_all_and_reflect(engine: sa.Engine) -> None:
         )
         connection.execute(declared.delete().where(declared.c.id == 9))
         left = connection.execute(sa.select(declared.c.id, declared.c.ok).order_by("id"))
-        assert list(left) == [(7, True), (8, False)]
+        assert list(left) == [(7, True), (8, False), (10, True)]
     metadata.drop_all(engine)
     assert not sa.inspect(engine).has_table("declared")
 
