@@ -40,6 +40,11 @@ from table_store.catalog.meta_service.submitted_jobs import (
     SubmittedJobs,
 )
 from table_store.catalog.names.directory_journal import DirectoryJournal, claimed_by
+from table_store.catalog.names.function_store import (
+    FunctionDefinition,
+    FunctionResource,
+    FunctionStore,
+)
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.lock import LeaseCatalogLock
 from table_store.catalog.names.name_record import ForeignDefinition, RelationKind
@@ -91,6 +96,7 @@ ELSEWHERE: Final = ProcessIdentity(host="elsewhere", pid=7, start="x")
 TABLE: Final = Identifier("sales", "orders")
 VIEW: Final = Identifier("sales", "recent")
 FOREIGN: Final = Identifier("sales", "old")
+FUNCTION: Final = Identifier("sales", "doubled")
 QUERY: Final = StoredQuery(
     text="SELECT 'é' AS id",
     current_catalog="c",
@@ -296,6 +302,15 @@ def _files_of_names(warehouse: Warehouse, table: FileStoreTable) -> dict[str, Me
             is_versioned=True,
         )
 
+    resource = FunctionResource(kind="file", uri="sql: x * 2, 'é'")
+    definition = FunctionDefinition(class_name="sqlFunction", resources=(resource,))
+    FunctionStore(warehouse).define(FUNCTION, definition, is_new=True)
+
+    def function(file_io: FileIO) -> object:
+        return FunctionStore(Warehouse(file_io, root, warehouse.clock, warehouse.ids)).find(
+            FUNCTION
+        )
+
     def namespace(file_io: FileIO) -> object:
         return NamespaceStore(AllowedPlaces(root=root, file_io=file_io)).find("sales")
 
@@ -303,6 +318,9 @@ def _files_of_names(warehouse: Warehouse, table: FileStoreTable) -> dict[str, Me
         "name of a table": name(TABLE),
         "name of a view": name(VIEW),
         "name of a foreign table": name(FOREIGN),
+        "function": MetadataFile(
+            path=f"{root}/sales.db/_functions/{FUNCTION.name}.json", read=function
+        ),
         "namespace": MetadataFile(
             path=f"{root}/sales.db/_namespace.json", read=namespace, is_versioned=True
         ),

@@ -29,6 +29,7 @@ WRITERS = {
     "catalog/meta_service/runner_lease.py": {"lease of a job runner"},
     "catalog/meta_service/submitted_jobs.py": {"submitted job", "status of a job runner"},
     "catalog/names/directory_journal.py": {"claim of a directory", "note of a directory"},
+    "catalog/names/function_store.py": {"function"},
     "catalog/names/lock.py": {"lock held", "lock given back"},
     "catalog/names/name_registry.py": {
         "name of a table",
