@@ -228,6 +228,7 @@ def main() -> None:
     os.chdir(FOLDER)
     os.environ["PATH"] = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
     builder = SparkSession.builder.master("local[2]").appName("stream")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     spark = builder.config("spark.sql.warehouse.dir", str(WAREHOUSE)).getOrCreate()
     run(spark)
     spark.stop()

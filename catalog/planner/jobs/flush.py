@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
-from table_store.catalog.jobs.job_errors import NoJobError, TransactionOpenError
+from table_store.catalog.jobs.job_errors import NoJobError
 from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.meta_service.submitted_jobs import Order
-from table_store.catalog.planner.jobs.hosted_jobs import Submitter, behind
+from table_store.catalog.planner.jobs.hosted_jobs import Submitter, behind, is_passing
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
 from table_store.catalog.planner.jobs.materialized_view_requests import refresh_materialized_view
 from table_store.catalog.planner.jobs.refresh import analysed_query
@@ -24,7 +24,7 @@ from table_store.storage.log_store.logged_table import open_logged
 _GIVEN_UP = (JobState.SUSPENDED, JobState.FAILED)
 _CLOCK = SystemClock()
 _PATIENCE_S = 10
-"""So long it waits for the end of a producer's transaction."""
+"""So long it waits for what passes by itself, such as a producer's transaction."""
 _LOOK_MS = 100
 
 
@@ -89,7 +89,7 @@ def _followed(session: PlannerSession, jobs: Iterable[ListedJob]) -> list[Flushe
     here = [one.job.id for one in jobs if not one.job.is_hosted]
     end = time.monotonic() + _PATIENCE_S
     session.bridge.Jobs.flush(here)
-    while _waits_for_producer(session, here) and time.monotonic() < end:
+    while _is_delayed(session, here) and time.monotonic() < end:
         session.bridge.Jobs.pause(_LOOK_MS)
         session.bridge.Jobs.flush(here)
     for one in jobs:
@@ -110,8 +110,6 @@ def _followed(session: PlannerSession, jobs: Iterable[ListedJob]) -> list[Flushe
     return found
 
 
-def _waits_for_producer(session: PlannerSession, jobs: Sequence[str]) -> bool:
-    """Whether a job waits for the end of a producer's transaction."""
-    condition = f"[{TransactionOpenError.condition}]"
-    errors = [one.status.error or "" for one in listed_jobs(session) if one.job.id in jobs]
-    return any(error.startswith(condition) for error in errors)
+def _is_delayed(session: PlannerSession, jobs: Sequence[str]) -> bool:
+    """Whether a job is to be asked once more."""
+    return any(is_passing(one.status) for one in listed_jobs(session) if one.job.id in jobs)

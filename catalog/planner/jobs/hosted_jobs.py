@@ -7,8 +7,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from table_store.catalog.jobs.job_errors import JobBehindError, NoRunnerError
-from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.jobs.job_errors import (
+    JobBehindError,
+    NoRunnerError,
+    TransactionOpenError,
+)
+from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.meta_service.runner_lease import RunnerLease
 from table_store.catalog.meta_service.submitted_jobs import (
     HostedJob,
@@ -23,12 +27,16 @@ from table_store.catalog.planner.names.catalog_of import managed_catalogs
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import JobText, ListedJob
 from table_store.catalog.planner.protocol.relations import CatalogReference
+from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.kernel.errors import InvalidOptionError
 
 HOST: Final = "table-store.jobs"
 _CATALOG_KEY: Final = "jobs"
 _SERVICE: Final = "uri"
 _LOOK_MS: Final = 250
+_PASSING: Final = tuple(
+    f"[{error.condition}]" for error in (CommitConflictError, TransactionOpenError)
+)
 
 
 class Host(Enum):
@@ -204,7 +212,7 @@ class Submitter:
             found = self._told(listed, submission)
             if found is not None and found.status.reached_ms >= begin_ms:
                 return found
-            if found is not None and (found.status.is_over or found.status.failures):
+            if found is not None and (found.status.is_over or fails(found.status)):
                 raise behind(found, found.status.error or "it has ended")
             if not has_runner(self.warehouse):
                 raise NoRunnerError(job=listed.job.name, wanted=wanted)
@@ -231,6 +239,19 @@ class Submitter:
     def _pause(self) -> None:
         """Wait on the thread of the statement, which may be interrupted."""
         self.session.bridge.Jobs.pause(_LOOK_MS)
+
+
+def fails(status: JobStatus) -> bool:
+    """Whether the last epoch of a job failed for a reason that does not pass by itself."""
+    return bool(status.failures) and not is_passing(status)
+
+
+def is_passing(status: JobStatus) -> bool:
+    """Whether what a job says of its last epoch passes by itself.
+
+    Somebody else has written its table meanwhile, or a producer is within a transaction.
+    """
+    return (status.error or "").startswith(_PASSING)
 
 
 def behind(one: ListedJob, reason: str) -> JobBehindError:
