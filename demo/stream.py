@@ -200,7 +200,7 @@ def correct(spark: SparkSession) -> None:
         SystemExit: the wrong price does not show, or it still does after the revision.
     """
     title("A price is written down wrong, and a revision sets right all that was made of it")
-    for statement in (_WRONG_PRICE, "CALL sys.flush()"):
+    for statement in (_WRONG_PRICE, "CALL sys.flush()", "CALL sys.flush('top_items')"):
         print(statement)
         spark.sql(statement)
     if wrong_reads(spark, "RepeatableRead") < _READS:
