@@ -100,11 +100,8 @@ class Standing:
         if followed is None or query.always_changes is not None:
             return False
         now = query.followed.with_groups_of(followed)
-        if followed == now:
-            return True
-        if followed != replace(now, sources=followed.sources):
+        known = followed.sources
+        if followed != replace(now, sources=known) or now.sources.keys() != known.keys():
             return False
         same = SameRows()
-        return now.sources.keys() == followed.sources.keys() and all(
-            same(path, followed.sources[path], at) for path, at in now.sources.items()
-        )
+        return all(same(path, known[path], at) for path, at in now.sources.items())
