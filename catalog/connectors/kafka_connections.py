@@ -42,26 +42,51 @@ class Brokers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Idle:
-    """Connections that nobody uses, the last one last."""
+class IdleConnections:
+    """Connections that nobody uses, the last one last; after `rest_s` seconds they are closed."""
 
-    connections: deque[tuple[Brokers, KafkaCluster]] = field(default_factory=deque)
+    rest_s: float = 60.0
+    connections: deque[tuple[float, Brokers, KafkaCluster]] = field(default_factory=deque)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    watched: threading.Event = field(default_factory=threading.Event)
 
     def take(self, brokers: Brokers) -> KafkaCluster | None:
+        """Return a connection that is the caller's from now on; None where there is none."""
         with self.lock:
-            for known, cluster in reversed(self.connections):
-                if known == brokers:
-                    self.connections.remove((known, cluster))
-                    return cluster
+            for entry in reversed(self.connections):
+                if entry[1] == brokers:
+                    self.connections.remove(entry)
+                    return entry[2]
             return None
 
     def give(self, brokers: Brokers, cluster: KafkaCluster) -> None:
+        """Keep a connection for who takes it next."""
         with self.lock:
-            self.connections.append((brokers, cluster))
+            self.connections.append((time.monotonic(), brokers, cluster))
             oldest = self.connections.popleft() if len(self.connections) > _IDLE_MAX else None
+            if not self.watched.is_set():
+                self.watched.set()
+                self._close_after(self.rest_s)
         if oldest is not None:
-            oldest[1].close()
+            oldest[2].close()
+
+    def _close_after(self, seconds: float) -> None:
+        timer = threading.Timer(seconds, self._close_rested)
+        timer.daemon = True
+        timer.start()
+
+    def _close_rested(self) -> None:
+        rested = []
+        with self.lock:
+            end = time.monotonic() - self.rest_s
+            while self.connections and self.connections[0][0] <= end:
+                rested.append(self.connections.popleft()[2])
+            if self.connections:
+                self._close_after(self.connections[0][0] - end)
+            else:
+                self.watched.clear()
+        for cluster in rested:
+            cluster.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +110,7 @@ class SilentBrokers:
         self.failures.setdefault(brokers, (now + _REST_S, error))
 
 
-_IDLE: Final = _Idle()
+_IDLE: Final = IdleConnections()
 _SILENT: Final = SilentBrokers()
 
 
