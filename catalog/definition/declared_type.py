@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from table_store.catalog.definition.sql_literal import string_literal
@@ -56,7 +56,14 @@ def declared_sql(field: Field | StructField) -> str:
     """
     metadata = {key: json.loads(text) for key, text in field.metadata}
     strings = _strings(str(metadata.get(CHAR_VARCHAR, "")))
-    return _type_sql(field.type, field.name, metadata.get(COLLATIONS, {}), strings)
+    return _type_sql(field.type, field.name, metadata.get(COLLATIONS, {}), strings, _nested_sql)
+
+
+def compared_sql(field: Field | StructField) -> str:
+    """Return the SQL of a type whose values compare as the field's: its collations, no lengths."""
+    metadata = {key: json.loads(text) for key, text in field.metadata}
+    collations = metadata.get(COLLATIONS, {})
+    return _type_sql(field.type, field.name, collations, iter(()), _compared_inside)
 
 
 def has_length(field: Field | StructField) -> bool:
@@ -156,20 +163,29 @@ def _has_length(data_type: DataType) -> bool:
 
 
 def _type_sql(
-    data_type: DataType, place: str, collations: Mapping[str, str], strings: Iterator[str]
+    data_type: DataType,
+    place: str,
+    collations: Mapping[str, str],
+    strings: Iterator[str],
+    of_nested: Callable[[StructField], str],
 ) -> str:
     """Return the SQL of a type inside a field.
 
-    `place` is its key in `collations`; `strings` yields the declared types of its strings.
+    `place` is its key in `collations`; `strings` yields the declared types of its strings;
+    `of_nested` gives the text of a field inside, name and type.
     """
+
+    def inner(inside: DataType, part: str) -> str:
+        return _type_sql(inside, f"{place}.{part}", collations, strings, of_nested)
+
     match data_type:
         case ArrayType(element):
-            return f"ARRAY<{_type_sql(element, f'{place}.element', collations, strings)}>"
+            return f"ARRAY<{inner(element, 'element')}>"
         case MapType(key=key, value=value):
-            key_sql = _type_sql(key, f"{place}.key", collations, strings)
-            return f"MAP<{key_sql}, {_type_sql(value, f'{place}.value', collations, strings)}>"
+            key_sql = inner(key, "key")  # whose strings come first
+            return f"MAP<{key_sql}, {inner(value, 'value')}>"
         case StructType(fields):
-            return f"STRUCT<{', '.join(map(_nested_sql, fields))}>"
+            return f"STRUCT<{', '.join(map(of_nested, fields))}>"
     if data_type != STRING:
         return data_type.sql_name()
     declared = next(strings, "string")
@@ -187,3 +203,8 @@ def _nested_sql(field: StructField) -> str:
     if field.comment is not None:
         words.append(f"COMMENT {string_literal(field.comment)}")
     return " ".join(words)
+
+
+def _compared_inside(field: StructField) -> str:
+    null = "" if field.nullable else " NOT NULL"
+    return f"{quote_if_needed(field.name)}: {compared_sql(field)}{null}"

@@ -171,6 +171,42 @@ def test_every_statement_is_checked_and_deletes_are_not(spark: SparkSession, key
     ]
 
 
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (k) NOT ENFORCED"])
+def test_texts_compare_by_their_collations_in_every_statement(
+    spark: SparkSession, key: str
+) -> None:
+    spark.sql("DROP TABLE IF EXISTS collated")
+    spark.sql(
+        "CREATE TABLE collated (k INT, v STRING COLLATE UTF8_LCASE, "
+        "n STRUCT<w: STRING COLLATE UTF8_LCASE>, "
+        f"CHECK (v <> 'bad'), CHECK (n.w IN ('good', 'x')){key})"
+    )
+    spark.sql("INSERT INTO collated VALUES (1, 'a', named_struct('w', 'Good'))")
+    source = "MERGE INTO collated t USING (SELECT {} AS k, {} AS v, {} AS n) s ON t.k = s.k"
+    set_all = "WHEN MATCHED THEN UPDATE SET k = s.k, v = s.v, n = s.n"
+    insert = "WHEN NOT MATCHED THEN INSERT (k, v, n) VALUES (s.k, s.v, s.n)"
+    x, bad, good = "named_struct('w', 'X')", "'Bad'", "'B'"
+    for sql in (
+        f"INSERT INTO collated VALUES (2, 'BAD', {x})",
+        "UPDATE collated SET v = 'BAD'",
+        "UPDATE collated SET n = named_struct('w', 'y')",
+        f"{source.format(1, bad, x)} WHEN MATCHED THEN UPDATE SET v = s.v",
+        f"{source.format(1, bad, x)} {set_all} {insert}",
+        f"{source.format(2, bad, x)} {insert}",
+    ):
+        assert "[CHECK_CONSTRAINT_VIOLATION]" in refused(run(spark, sql)), sql
+    spark.sql("UPDATE collated SET v = 'B', n.w = 'GOOD'")
+    spark.sql(f"{source.format(2, good, x)} {insert}")
+    spark.sql(f"{source.format(3, good, x)} {set_all} {insert}")
+    spark.sql(f"INSERT INTO collated VALUES (4, 'B', {x})")
+    assert {tuple(r) for r in spark.sql("SELECT k, v, n.w FROM collated").collect()} == {
+        (1, "B", "GOOD"),
+        (2, "B", "X"),
+        (3, "B", "X"),
+        (4, "B", "X"),
+    }
+
+
 def test_streams_and_jobs_stop_at_a_row_that_breaks_a_constraint(
     spark: SparkSession, tmp_path: Path
 ) -> None:

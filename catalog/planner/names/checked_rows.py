@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
+from table_store.catalog.definition.declared_type import compared_sql
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.model.check import Check
@@ -37,7 +38,7 @@ def check_conditions(session: PlannerSession, schema: TableSchema, checks: Seque
     if not checks:
         return
     columns = ", ".join(
-        f"CAST(NULL AS {field.type.sql_name()}) AS {quoted(field.name)}" for field in schema.fields
+        f"CAST(NULL AS {compared_sql(field)}) AS {quoted(field.name)}" for field in schema.fields
     )
     rows = session.spark.sql(f"SELECT {columns} LIMIT 0")
     names, conditions = [c.name for c in checks], [c.condition for c in checks]

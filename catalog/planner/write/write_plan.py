@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from table_store.catalog.definition.declared_type import compared_sql
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.write.key_parts import KeyParts
 from table_store.storage.file_store.model.bucket import HASH_OF_NOTHING, bucket_columns
@@ -213,7 +214,7 @@ def _computed(field: Field) -> str:
 
 
 def _cast(value: str, field: Field) -> str:
-    return f"CAST({value} AS {field.type.sql_name()})"
+    return f"CAST({value} AS {compared_sql(field)})"
 
 
 def _named(value: str, name: str) -> str:
