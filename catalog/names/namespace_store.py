@@ -57,6 +57,16 @@ class Namespace:
         return self.properties[LOCATION_PROPERTY]
 
 
+def check_droppable(name: str) -> None:
+    """Return quietly if a namespace of this name may be dropped.
+
+    Raises:
+        ProtectedNamespaceError: it is `default`.
+    """
+    if name_key(name) == name_key(DEFAULT_NAMESPACE):
+        raise ProtectedNamespaceError(namespace=name)
+
+
 @dataclass(frozen=True, slots=True)
 class NamespaceStore:
     """The folders `<root>/<name>.db` and the `_namespace.json` in each.
@@ -150,8 +160,7 @@ class NamespaceStore:
             ProtectedNamespaceError: it is `default`.
             NamespaceNotFoundError: there is no such namespace.
         """
-        if name_key(name) == name_key(DEFAULT_NAMESPACE):
-            raise ProtectedNamespaceError(namespace=name)
+        check_droppable(name)
         self.require(name)
         self._file_io.delete(self._path(name))
         folder = namespace_folder(self._root, name)

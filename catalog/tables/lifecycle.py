@@ -20,6 +20,7 @@ from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import NameRecord, RelationKind, TableTarget
+from table_store.catalog.names.namespace_store import check_droppable
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.tables.listeners import ListenerChain, TableContext, TableListener
 from table_store.catalog.tables.log_topic import topic_name, with_topic
@@ -234,6 +235,7 @@ class TableLifecycle:
             NamespaceNotEmptyError: something is in it, and not `cascade`.
             ListenerFailedError: a listener refused; what was dropped before stays dropped.
         """
+        check_droppable(name)  # before anything in it is
         if cascade:
             for record in self.warehouse.records(name):
                 if record.kind is RelationKind.TABLE:

@@ -150,6 +150,21 @@ def test_named_location(shell: StockShell) -> None:
     assert shell.ok("SELECT v, id FROM again") == (("a", "1"),)
 
 
+def test_a_schema_goes_with_the_files_that_are_its_own(shell: StockShell) -> None:
+    place = shell.folder / "outside"
+    shell.ok("CREATE SCHEMA going")
+    shell.ok("CREATE TABLE going.own USING parquet AS SELECT 1 AS id")
+    shell.ok(f"CREATE TABLE going.named USING parquet LOCATION '{place}' AS SELECT 1 AS id")
+    assert "[SCHEMA_NOT_EMPTY]" in shell.run("DROP SCHEMA going").error
+    shell.ok("DROP SCHEMA going CASCADE")
+    assert not (shell.tables.parent / "going.db").exists()
+    assert list(place.glob("*.parquet"))
+    shell.ok("CREATE TABLE stays USING parquet AS SELECT 1 AS id")
+    assert shell.run("DROP SCHEMA default CASCADE").error
+    assert shell.ok("SELECT id FROM stays") == (("1",),)
+    shell.ok("DROP TABLE stays")
+
+
 def test_another_location(shell: StockShell) -> None:
     """Of a table whose LOCATION the user named; in a folder of the catalog's the files stay."""
     shell.ok(f"CREATE TABLE moved (id INT) USING parquet LOCATION '{shell.folder / 'one'}'")

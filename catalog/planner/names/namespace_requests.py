@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from table_store.catalog.errors import NamespaceNotEmptyError, NamespaceNotFoundError
 from table_store.catalog.names.function_store import FunctionStore
 from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.name_record import RelationKind
+from table_store.catalog.names.namespace_store import check_droppable
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.names.foreign_requests import drop_foreign
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.namespaces import (
     AlterNamespace,
@@ -61,11 +64,16 @@ def drop_namespace(session: PlannerSession, request: DropNamespace) -> bool:
 
     Raises:
         NamespaceNotEmptyError: the namespace is not empty, and CASCADE is not given.
+        ProtectedNamespaceError: it is `default`.
     """
     name = _one_level(request.namespace)
+    check_droppable(name)
     access = CatalogAccess.of(session, request.catalog)
     _drop_functions(access.warehouse, name, cascade=request.cascade)
     try:
+        if request.cascade:
+            for record in access.warehouse.records(name, (RelationKind.FOREIGN,)):
+                drop_foreign(access, record.identifier)
         access.lifecycle.drop_namespace(name, cascade=request.cascade)
     except NamespaceNotFoundError:
         return False

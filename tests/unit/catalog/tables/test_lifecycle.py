@@ -19,6 +19,7 @@ from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.errors import (
     ListenerFailedError,
     NamespaceNotEmptyError,
+    ProtectedNamespaceError,
     WrongRelationKindError,
 )
 from table_store.catalog.names.identifier import Identifier
@@ -289,6 +290,13 @@ def test_drop_namespace_cascade(lifecycle: TableLifecycle) -> None:
     lifecycle.drop_namespace("n", cascade=True)
     assert warehouse.namespaces() == ("default",)
     assert not Path(warehouse.root, "n.db").exists()
+
+
+def test_the_default_namespace_stays_with_all_that_is_in_it(lifecycle: TableLifecycle) -> None:
+    made = lifecycle.create(T, KEYED)
+    with pytest.raises(ProtectedNamespaceError):
+        lifecycle.drop_namespace("default", cascade=True)
+    assert lifecycle.load(T) == made
 
 
 def test_rename(lifecycle: TableLifecycle) -> None:
