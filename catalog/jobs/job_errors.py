@@ -141,19 +141,22 @@ class JobHistoryLostError(TableStoreError):
 
 
 class DependentsError(TableStoreError):
-    """What stands on a table could not go on after a statement."""
+    """What stands on a table, or writes it, could not go on after a statement."""
 
     condition = "TABLE_STORE_DEPENDENTS"
     sql_state = "2BP01"
 
-    def __init__(self, *, operation: str, table: str, dependent: str, reason: str) -> None:
+    def __init__(
+        self, *, operation: str, table: str, dependent: str, reason: str, writes: bool = False
+    ) -> None:
         self.table = table
         self.dependent = dependent
         self.reason = reason
+        verb = "writes" if writes else "stands on"
         super().__init__(
-            f"{operation} of {table} is refused, for {dependent} stands on it: {reason}. Change "
-            f"or drop that first, or say what becomes of it: {operation} … SUSPEND suspends what "
-            "cannot go on, and … CASCADE drops such views."
+            f"{operation} of {table} is refused, for {dependent} {verb} it: "
+            f"{reason.rstrip('.:')}. Change or drop that first, or say what becomes of it: "
+            f"{operation} … SUSPEND suspends what cannot go on, and … CASCADE drops such views."
         )
 
 

@@ -78,7 +78,7 @@ models:
         constraints: [{type: not_null}, {type: primary_key}]
       - name: n
         data_type: int
-        constraints: [{type: not_null}]
+        constraints: [{type: not_null}, {type: check, expression: "n < 100"}]
 """
 _KEPT = "{{ config(materialized='table', grants={'select': ['somebody']}) }} select "
 
@@ -103,6 +103,8 @@ class TestContracts:
         (shown,) = project.run_sql("show create table {schema}.kept", fetch="one")
         assert "id BIGINT NOT NULL COMMENT 'it\\'s the key'" in shown
         assert "n INT NOT NULL" in shown
+        assert "CHECK (n > 0)" in shown
+        assert "CHECK (n < 100)" in shown
         assert "PRIMARY KEY (id) NOT ENFORCED" in shown
         assert "COMMENT 'the rows\\' table'" in shown
         assert project.run_sql(rows, fetch="all") == [(1, 5)]
@@ -122,6 +124,10 @@ class TestContracts:
         _, log = run_dbt_and_capture(["run", "--select", "kept"], expect_pass=False)
         assert "NOT_NULL_ASSERT_VIOLATION" in log
         assert "\tat org." not in log  # the message, not the server's stack
+        for broken in ("-1", "100"):
+            _write(project, "kept.sql", _KEPT + f"cast(1 as bigint) as id, {broken} as n")
+            _, log = run_dbt_and_capture(["run", "--select", "kept"], expect_pass=False)
+            assert "CHECK_CONSTRAINT_VIOLATION" in log
         changed = _CONTRACT.replace("data_type: bigint", "data_type: int")
         _write(project, "schema.yml", changed)
         _write(project, "kept.sql", _KEPT + "1 as id, cast(null as int) as n")

@@ -252,6 +252,25 @@ def test_a_running_job_and_its_source(spark: SparkSession) -> None:
     assert "s, which it reads, was dropped" in told["error"] or "`s` cannot be" in told["error"]
 
 
+def test_the_table_that_a_job_writes_is_altered(spark: SparkSession) -> None:
+    """What the INSERT needs is kept; it goes on where it can."""
+    spark.sql("CREATE TABLE s (k INT, v INT)")
+    spark.sql("CREATE TABLE sink (v INT, n BIGINT, PRIMARY KEY (v))")
+    spark.sql("INSERT INTO s VALUES (1, 1), (2, 2)")
+    job = insert(spark, "INSERT INTO sink SELECT v, count(*) FROM s GROUP BY v")
+    spark.sql("CALL sys.flush('sink')")
+    for change in ("DROP COLUMN n", "ADD COLUMN note STRING"):
+        error = refused(spark, f"ALTER TABLE sink {change}")
+        assert error.getCondition() == "TABLE_STORE_DEPENDENTS"
+        assert "streaming INSERT table_store.made.sink writes it" in str(error)
+    assert rows(spark, "SELECT * FROM sink") == Counter(["(1, 1)", "(2, 1)"])
+    spark.sql("ALTER TABLE sink RENAME COLUMN n TO how_many")
+    spark.sql("INSERT INTO s VALUES (3, 2)")
+    spark.sql("CALL sys.flush('sink')")
+    assert rows(spark, "SELECT v, how_many FROM sink") == Counter(["(1, 1)", "(2, 2)"])
+    assert details(spark, job)["state"] == "RUNNING"
+
+
 def test_where_a_job_begins(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE s (k INT, v INT)")
     spark.sql("CREATE TABLE keyed (k INT, v INT, PRIMARY KEY (k))")

@@ -221,8 +221,12 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
   private def byPosition(node: LogicalPlan): classic.DataFrame =
     settledRows.frameOf(WeightedRows(node, None).byPosition)
 
-  /** A frame of the same session. */
-  def sql(text: String): classic.DataFrame = session.sql(text)
+  /** The rows of another query in the same session, over other versions of its tables, by their directories. The columns
+    * are those of today, whatever they were called then. */
+  def sqlAt(text: String, versions: String): classic.DataFrame = {
+    val analysed = session.sql(text).queryExecution.analyzed
+    classic.Dataset.ofRows(session, JobTables.pinned(JobTables.at(analysed, JobQuery.texts(versions))))
+  }
 }
 
 object JobQuery {

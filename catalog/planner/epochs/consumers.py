@@ -29,11 +29,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """A job that stands on a table: what messages call it, and the table that it writes."""
+    """A job that stands on a table: what messages call it, and the table that it writes.
+
+    If it `writes` the table in question, that is the same one.
+    """
 
     name: str
     job: str
     table: FileStoreTable
+    writes: bool = False
 
     @property
     def is_view(self) -> bool:

@@ -343,7 +343,8 @@ def _increment(
 
 def _rows_of(sink: Sink, query: JobQuery, snapshot: Snapshot) -> DataFrame:
     names = ", ".join(map(quoted, sink.written))
-    return query.sql(f"SELECT {names} FROM {quoted_parts(sink.parts)} VERSION AS OF {snapshot.id}")
+    text = f"SELECT {names} FROM {quoted_parts(sink.parts)}"
+    return query.sql_at(text, {sink.table.path: snapshot.id})
 
 
 def _result(states: AggregateStates) -> DataFrame:

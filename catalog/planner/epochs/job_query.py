@@ -337,9 +337,12 @@ class JobQuery:
     def _frame(self, jvm_frame: Any) -> DataFrame:
         return DataFrame(jvm_frame, self.session.spark)
 
-    def sql(self, text: str) -> DataFrame:
-        """The rows of another query, in the same session of Spark."""
-        return self._frame(self._jvm_query.sql(text))
+    def sql_at(self, text: str, snapshots: Mapping[str, int]) -> DataFrame:
+        """The rows of another query in the same session of Spark, over snapshots of its tables.
+
+        Tables are named by directory, and have the columns of today, whatever they were called.
+        """
+        return self._frame(self._jvm_query.sqlAt(text, _texts(snapshots)))
 
 
 def changes_key(path: str, created_ms: int, old: int, new: int, *, is_partial: bool) -> str:

@@ -56,7 +56,11 @@ def refuse(operation: str, table: str, stopped: Sequence[tuple[Dependent, str]])
     """
     for dependent, reason in stopped:
         raise DependentsError(
-            operation=operation, table=table, dependent=dependent.text, reason=reason
+            operation=operation,
+            table=table,
+            dependent=dependent.text,
+            reason=reason,
+            writes=dependent.writes,
         )
 
 
@@ -84,6 +88,15 @@ def all_dependents(record: NameRecord, access: CatalogAccess) -> list[Dependent]
     target = record.target
     locations = target.locations if isinstance(target, TableTarget) else ()
     return dependents([access.warehouse.places.absolute(location) for location in locations])
+
+
+def writers(session: PlannerSession, location: str) -> list[Dependent]:
+    """The streaming INSERTs of this program that write a table."""
+    return [
+        Dependent(listed.job.name, listed.job.commit_user, open_logged(location), writes=True)
+        for listed in listed_jobs(session)
+        if listed.is_kept and listed.job.path == location
+    ]
 
 
 def running(session: PlannerSession, found: Sequence[Dependent]) -> list[Dependent]:

@@ -10,6 +10,7 @@ from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
 from table_store.catalog.jobs.renamed_query import TableName, renamed_table
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import NameRecord, RelationKind
+from table_store.catalog.names.namespace_store import check_droppable
 from table_store.catalog.planner.epochs.consumers import Dependent, note_consumer
 from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.registration import forget_sink, register_view
@@ -26,6 +27,7 @@ from table_store.catalog.planner.jobs.dependents import (
     release_sources,
     running,
     stop,
+    writers,
 )
 from table_store.catalog.planner.jobs.redefinition import change_schema
 from table_store.catalog.planner.names import namespace_requests, table_requests
@@ -45,7 +47,7 @@ from table_store.storage.log_store.logged_table import open_logged
 
 
 def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
-    """Change a table, and with it the views on it, which go on.
+    """Change a table, and with it the views on it, which go on, as do jobs that write it.
 
     Raises:
         DependentsError: one could not go on, and the statement does not say what becomes of it.
@@ -65,7 +67,7 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
     )
     parts = (access.name, record.identifier.namespace, record.identifier.name)
     alteration = Alteration(parts, structural, {location: after})
-    alteration.follow(session, all_dependents(record, access))
+    alteration.follow(session, [*all_dependents(record, access), *writers(session, location)])
     operation, name = "ALTER TABLE", access.qualified(record.identifier)
     fate = fate_or(Fate.RESTRICT)
     if fate is Fate.RESTRICT:
@@ -108,10 +110,12 @@ def drop_namespace(session: PlannerSession, request: DropNamespace) -> bool:
 
     Raises:
         NamespaceNotEmptyError: the namespace is not empty, and CASCADE is not given.
+        ProtectedNamespaceError: it is `default`.
     """
     access = CatalogAccess.of(session, request.catalog)
     stopped = []
     locations = []
+    check_droppable(".".join(request.namespace))
     namespace = request.namespace[0] if len(request.namespace) == 1 else None
     if namespace is not None and request.cascade and access.warehouse.find_namespace(namespace):
         for record in access.warehouse.records(namespace, (RelationKind.TABLE,)):

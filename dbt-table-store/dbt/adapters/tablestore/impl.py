@@ -42,7 +42,7 @@ class TableStoreAdapter(SparkAdapter):
 
     # A primary key is kept by replacing the row that has it, so that a result never has two.
     CONSTRAINT_SUPPORT = {
-        ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.check: ConstraintSupport.ENFORCED,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
         ConstraintType.unique: ConstraintSupport.NOT_SUPPORTED,
         ConstraintType.primary_key: ConstraintSupport.ENFORCED,
