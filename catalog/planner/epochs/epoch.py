@@ -10,6 +10,7 @@ from functools import cache
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
 
+from table_store.catalog.connectors.sink import is_sink
 from table_store.catalog.jobs.job_errors import (
     JobHistoryLostError,
     ViewKeyError,
@@ -310,7 +311,8 @@ def _changes_of_shared(
         is_small = is_increment and step.is_small
         rows = keyed_changes(changed, names, key, None, is_small=is_small)
         return _Changes(rows=rows, depend_on_sink=False)
-    if followed is None or snapshot is None:
+    # What a connector has taken nobody else takes away.
+    if followed is None or snapshot is None or is_sink(sink.schema):
         return _Changes(rows=changed, depend_on_sink=False)
     return _changes_of_bag(query, changed, _rows_of(sink, query, snapshot))
 
