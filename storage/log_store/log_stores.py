@@ -33,4 +33,9 @@ def _connector_log(connector: str, schema: TableSchema) -> LogStore:
             return SinkLog(PrintSink.of(schema))
         case "blackhole":
             return SinkLog(BlackholeSink())
+        case "kafka" | "upsert-kafka":
+            # As below.
+            from table_store.storage.log_store.sinks.kafka_sink import KafkaSink
+
+            return SinkLog(KafkaSink.of(schema))
     return FileLogStore()

@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS
 from table_store.storage.options.kafka_source_options import (
+    CSV_DELIMITER,
+    CSV_NULL,
+    JSON_TIMESTAMP_FORMAT,
     KAFKA_SOURCE_OPTIONS,
     METADATA,
     PROPERTIES,
+    TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
 from table_store.storage.options.options import (
@@ -24,7 +29,7 @@ from table_store.storage.options.print_options import PRINT_OPTIONS
 
 CONNECTOR: Option[str | None] = Option(
     key="connector",
-    type=one_of("datagen", "kafka", "print", "blackhole"),
+    type=one_of("datagen", "kafka", "upsert-kafka", "print", "blackhole"),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
@@ -61,6 +66,7 @@ CONNECTOR_OPTIONS: Final = (
     ROWS_PER_SECOND,
     NUMBER_OF_ROWS,
     *KAFKA_SOURCE_OPTIONS,
+    *KAFKA_SINK_OPTIONS,
     *PRINT_OPTIONS,
 )
 CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
@@ -68,14 +74,30 @@ CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
 TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
     {
         "datagen": (CONNECTOR, ROWS_PER_SECOND, NUMBER_OF_ROWS, FIELDS),
-        "kafka": (CONNECTOR, *KAFKA_SOURCE_OPTIONS, SCAN_BOUNDED_MODE, PROPERTIES, METADATA),
+        "kafka": (
+            CONNECTOR,
+            *KAFKA_SOURCE_OPTIONS,
+            *KAFKA_SINK_OPTIONS,
+            SCAN_BOUNDED_MODE,
+            PROPERTIES,
+            METADATA,
+        ),
+        "upsert-kafka": (
+            CONNECTOR,
+            TOPIC,
+            JSON_TIMESTAMP_FORMAT,
+            CSV_DELIMITER,
+            CSV_NULL,
+            *KAFKA_SINK_OPTIONS,
+            PROPERTIES,
+        ),
         "print": (CONNECTOR, *PRINT_OPTIONS),
         "blackhole": (CONNECTOR,),
     }
 )
 """What the tables of each connector take; no other table takes any of it."""
 
-SINKS: Final = frozenset(("print", "blackhole"))
+SINKS: Final = frozenset(("kafka", "upsert-kafka", "print", "blackhole"))
 """Connectors that take rows."""
 
 SOURCES: Final = frozenset(("datagen", "kafka"))

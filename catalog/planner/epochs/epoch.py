@@ -10,7 +10,7 @@ from functools import cache
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
 
-from table_store.catalog.connectors.sink import is_sink
+from table_store.catalog.connectors.sink import is_append_only, is_sink
 from table_store.catalog.jobs.job_errors import (
     JobHistoryLostError,
     ViewKeyError,
@@ -20,6 +20,7 @@ from table_store.catalog.jobs.progress import Followed, Progress, SinkState, not
 from table_store.catalog.jobs.sink_commit import commit_properties
 from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
+from table_store.catalog.planner.epochs.appended_rows import appended_rows
 from table_store.catalog.planner.epochs.bag_difference import present_rows
 from table_store.catalog.planner.epochs.consumers import note_consumer
 from table_store.catalog.planner.epochs.delta import query_delta
@@ -305,6 +306,8 @@ def _changes_of_shared(
         if is_increment
         else _result_changes(states, followed)
     )
+    if changed is not None and is_append_only(sink.schema):
+        changed = appended_rows(query, changed, sink.name)
     if changed is None:
         return None
     if key:

@@ -10,12 +10,13 @@ from dataclasses import replace
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from table_store.catalog.connectors.sink import deliver, is_sink
+from table_store.catalog.connectors.sink import deliver, is_append_only, is_sink
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.jobs.job_errors import StreamingInsertError, StreamingStatementError
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.planner.epochs.appended_rows import check_append_only
 from table_store.catalog.planner.epochs.epoch import advance
 from table_store.catalog.planner.epochs.epoch_record import error_text, recording
 from table_store.catalog.planner.epochs.job_query import JobQuery
@@ -119,6 +120,8 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     reason = why_temporary(session, query)
     if reason is not None:
         raise StreamingInsertError(reason=reason)
+    if is_append_only(managed.schema):
+        check_append_only(query, sink_name)
     check_no_cycle(session, query, jobs, (sink_name, managed.location))
     begin_sources(query, interval)
     start = late_start(query)

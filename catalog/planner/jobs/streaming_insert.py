@@ -159,7 +159,13 @@ def _check_root(query: JobQuery) -> None:
     external = query.external
     for source in query.facts.sources:
         if source.table_handle.path in external:
-            check_readable(open_logged(source.table_handle.path).schema, source.relation.text)
+            table, name = open_logged(source.table_handle.path), source.relation.text
+            check_readable(table.schema, name)
+            if table.latest_snapshot() is not None:
+                raise StreamingInsertError(
+                    reason=f"INSERT statements write {name}, and a job reads no such table",
+                    remedy="Read the topic by another table over it",
+                )
     if external and query.stateful is not None:
         name = next(s.relation.text for s in query.facts.sources if s.table_handle.path in external)
         raise StreamingInsertError(
