@@ -14,7 +14,9 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.log_store.log_position import LogPosition, PositionFile
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session, unlogged_errors
 from tests.integration.streaming_mode import streaming
@@ -69,6 +71,11 @@ class Printed:
             bag[match[2]] += 1 if match[1] == "+" else -1
         assert min(bag.values(), default=0) >= 0, bag
         return +bag
+
+
+def path_of(spark: SparkSession, table: str) -> str:
+    warehouse = str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")
+    return f"{warehouse}/default.db/{table}"
 
 
 def flush(spark: SparkSession) -> None:
@@ -126,13 +133,16 @@ def test_a_batch_insert_is_out_when_it_ends(spark: SparkSession, tmp_path: Path)
         assert sorted(printed.changes("s")) == ["+I[1, a]", "+I[2, null]"]
         spark.sql("INSERT INTO shown BY NAME SELECT 3 AS id")
         assert printed.changes("s")[2:] == ["+I[3, null]"]
+        PositionFile(LocalFileIO(), path_of(spark, "shown")).write(LogPosition(snapshot_id=1))
+        (relayed,) = spark.sql("CALL sys.relay_log(table => 'shown')").collect()
+        assert relayed[0] == 2
+        assert printed.changes("s")[3:] == ["+I[3, null]"]
 
 
 def test_a_black_hole_keeps_nothing(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE hole (id BIGINT) WITH ('connector' = 'blackhole')")
     spark.sql("INSERT INTO hole SELECT id FROM range(150000)")
-    path = str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")
-    latest = FileStoreTable.open(f"{path}/default.db/hole").latest_snapshot()
+    latest = FileStoreTable.open(path_of(spark, "hole")).latest_snapshot()
     assert latest is not None
     assert latest.total_record_count == 0
 

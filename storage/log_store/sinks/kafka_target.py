@@ -159,7 +159,7 @@ def _value_format(options: OptionValues, *, is_upsert: bool) -> str:
 
 
 def _part(options: OptionValues, name: str, columns: Sequence[str]) -> Part:
-    if not columns or (name == "raw" and len(columns) != 1):
+    if (name == "csv" and not columns) or (name == "raw" and len(columns) != 1):
         wanted = "exactly one column" if name == "raw" else "a column"
         raise InvalidSchemaError(
             reason=f"the format {name!r} has {wanted} for a part of a record, not {len(columns)}"
