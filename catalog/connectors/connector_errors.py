@@ -1,4 +1,4 @@
-"""Errors about tables whose rows come from elsewhere."""
+"""Errors about tables whose rows come from elsewhere, or go there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class UnboundedSourceError(TableStoreError):
 
 
 class ExternalTableError(TableStoreError):
-    """A table whose rows come from elsewhere cannot do what a statement asks of it."""
+    """A table with a connector cannot do what a statement asks of it."""
 
     condition = "TABLE_STORE_EXTERNAL_TABLE"
     sql_state = "0A000"
@@ -31,7 +31,7 @@ class ExternalTableError(TableStoreError):
         self.table = table
         self.operation = operation
         super().__init__(
-            f"{operation} does not work on {table}, whose rows the connector {connector!r} makes. "
+            f"{operation} does not work on {table}, a table with the connector {connector!r}. "
             f"{remedy}."
         )
 

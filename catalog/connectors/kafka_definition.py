@@ -18,6 +18,12 @@ from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
 from table_store.storage.options.connector_options import CONNECTOR
+from table_store.storage.options.kafka_sink_options import (
+    FIELDS_INCLUDE,
+    KEY_FIELDS,
+    KEY_FORMAT,
+    VALUE_FORMAT,
+)
 from table_store.storage.options.kafka_source_options import (
     CSV_DELIMITER,
     CSV_IGNORE_ERRORS,
@@ -100,7 +106,11 @@ class KafkaDefinition:
             raise InvalidOptionError(key=key, value=level, reason=f"use {' or '.join(_LEVELS)}")
         metadata = _metadata(schema, options)
         named = {column.name for column in metadata}
-        columns = tuple(field for field in physical_columns(schema) if field.name not in named)
+        columns = tuple(
+            field
+            for field in physical_columns(schema)
+            if field.name not in named and field.name not in only_in_key(options)
+        )
         startup = Startup(options.get(STARTUP_MODE))
         _check_startup(options, startup)
         return cls(
@@ -123,21 +133,46 @@ def _missing(key: str) -> InvalidOptionError:
 
 
 def _format(options: OptionValues, columns: tuple[Field, ...]) -> MessageFormat:
-    name = options.get(FORMAT)
+    name = options.get(FORMAT) or options.get(VALUE_FORMAT)
+    if name is None:
+        raise _missing(FORMAT.key)
+    check_formats(options, name, options.get(KEY_FORMAT))
+    return message_format(options, name, columns)
+
+
+def check_formats(options: OptionValues, *names: str | None) -> None:
+    """Check that the options of formats are those of the table's.
+
+    Raises:
+        InvalidOptionError: one is of another format.
+    """
     for key in options.text:
         other = key.partition(".")[0]
-        if other in ("json", "csv") and other != name:
-            reason = f"it is of the format {other!r}, and the table's is {name!r}"
+        if other in ("json", "csv") and other not in names:
+            reason = f"it is of the format {other!r}, and the table's is {names[0]!r}"
             raise InvalidOptionError(key=key, value=options.text[key], reason=reason)
+
+
+def message_format(options: OptionValues, name: str, columns: tuple[Field, ...]) -> MessageFormat:
+    """Return the format of a name for columns.
+
+    Raises:
+        InvalidSchemaError: the format has no such columns.
+        UnsupportedTypeError: it has no values of a column's type.
+    """
     if name == "json":
         return JsonFormat(columns)
     if name == "csv":
         _check_count(columns, name, is_right=bool(columns), wanted="a column")
         return CsvFormat(columns, options.get(CSV_DELIMITER), options.get(CSV_NULL))
-    if name == "raw":
-        _check_count(columns, name, is_right=len(columns) == 1, wanted="exactly one column")
-        return RawFormat(columns)
-    raise _missing(FORMAT.key)
+    _check_count(columns, name, is_right=len(columns) == 1, wanted="exactly one column")
+    return RawFormat(columns)
+
+
+def only_in_key(options: OptionValues) -> tuple[str, ...]:
+    """Return the columns that the value of a record does not have."""
+    keys = options.get(KEY_FIELDS) or ()
+    return keys if options.get(FIELDS_INCLUDE) == "except_key" else ()
 
 
 def _check_count(columns: tuple[Field, ...], name: str, *, is_right: bool, wanted: str) -> None:

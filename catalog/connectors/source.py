@@ -12,7 +12,7 @@ from table_store.catalog.connectors.position import Position, PositionStore
 from table_store.catalog.connectors.source_read import AskedRows, SourceRead
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.options.connector_options import CONNECTOR
+from table_store.storage.options.connector_options import CONNECTOR, SOURCES
 
 _PAUSE_MS_MIN: Final = 10_000
 
@@ -72,15 +72,16 @@ class Source:
 
 
 def connector_of(schema: TableSchema) -> str | None:
-    """Return which connector makes the rows of a table; None: it stores them."""
-    return schema.options.get(CONNECTOR.key)
+    """Return the connector that makes or takes the rows of a table; None: it stores them."""
+    text = schema.options.get(CONNECTOR.key)
+    return None if text is None else CONNECTOR.parse(text)
 
 
 def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Source | None:
-    """Return a table as a source; None if it stores its rows itself."""
+    """Return a table as a source; None if no connector makes its rows."""
     schema = table.schema if schema is None else schema
     connector = connector_of(schema)
-    if connector is None:
+    if connector not in SOURCES:
         return None
     positions = PositionStore(table.file_io, table.path)
     if is_kafka(schema):
@@ -106,7 +107,7 @@ def check_new(schema: TableSchema) -> None:
     """
     if is_kafka(schema):
         KafkaDefinition.of(schema).brokers.cluster().close()
-    elif connector_of(schema) is not None:
+    elif connector_of(schema) == "datagen":
         Datagen.of(schema, created_ms=schema.time_ms)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.kernel.errors import TableStoreError
 
+_ROW_LENGTH_MAX = 300
+
 
 class UnsupportedQueryError(TableStoreError):
     """A materialized view cannot be kept equal to this query."""
@@ -34,6 +36,24 @@ class StreamingInsertError(TableStoreError):
         super().__init__(
             f"A streaming INSERT cannot keep its table equal to this query: {reason}. "
             f"{remedy or other}."
+        )
+
+
+class RetractedRowsError(TableStoreError):
+    """Rows went from the result of a job whose sink takes only new rows."""
+
+    condition = "TABLE_STORE_RETRACTED_ROWS"
+    sql_state = "55000"
+
+    def __init__(self, *, sink: str, row: str) -> None:
+        self.sink = sink
+        shown = row if len(row) <= _ROW_LENGTH_MAX else f"{row[:_ROW_LENGTH_MAX]}…"
+        super().__init__(
+            f"A row is no longer in the result of the query, and {sink}, with the connector "
+            f"'kafka', cannot take it back: {shown}. Somebody has deleted or changed rows that the "
+            "query reads. To write such changes, use 'connector' = 'upsert-kafka'; to go on "
+            "without them, STOP JOB, and run the INSERT with another 'pipeline.name' over FROM t "
+            "WITH ('log.scan' = 'latest')."
         )
 
 

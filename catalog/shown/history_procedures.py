@@ -6,6 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_store.catalog.connectors.sink import is_sink
 from table_store.catalog.shown.procedure import (
     TABLE_PARAMETER,
     Arguments,
@@ -128,11 +129,11 @@ def _reset_consumer(context: ProcedureContext, arguments: Arguments) -> pa.Table
 def _relay_log(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     table = context.open(context.table(arguments))
     system = log_system(TABLE_OPTIONS.parse(table.schema.options, OptionScope.TABLE))
-    if system is not LogSystem.KAFKA:
+    if system is not LogSystem.KAFKA and not is_sink(table.schema):
         raise InvalidOptionError(
             key=LOG_SYSTEM.key,
             value=system.value,
-            reason="only a log in Kafka can lag behind its table",
+            reason="only a log in Kafka, or what a connector takes, can lag behind its table",
         )
     position = LogListener(table).catch_up()
     return pa.table([[position.snapshot_id], [position.foreign_records]], schema=_RELAY_RESULT)

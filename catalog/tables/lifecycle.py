@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from table_store.catalog.connectors.source import check_new
+from table_store.catalog.connectors.sink import check_new
 from table_store.catalog.definition.option_enrichment import FILE_PATH, enriched_options
 from table_store.catalog.definition.table_change import TableChange, changed_schema
 from table_store.catalog.definition.table_definition import TableDefinition

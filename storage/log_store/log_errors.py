@@ -106,6 +106,21 @@ class LogFencedError(TableStoreError):
         super().__init__(f"Another process writes the topic {topic!r} by now.")
 
 
+class SinkTopicNotFoundError(TableStoreError):
+    """The topic that a table writes is not there."""
+
+    condition = "TABLE_STORE_SINK_TOPIC_NOT_FOUND"
+    sql_state = "42704"
+
+    def __init__(self, *, topic: str, brokers: str) -> None:
+        self.topic = topic
+        self.brokers = brokers
+        super().__init__(
+            f"There is no topic {topic!r} at {brokers}, into which the table's rows go. Create it, "
+            "or create the table with the right 'topic' and 'properties.bootstrap.servers'."
+        )
+
+
 class BadLogRecordError(TableStoreError):
     """A record of the log is not one of this table's changes."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_position import LogPosition
@@ -73,3 +74,14 @@ class LogStore(Protocol):
 def is_logged(snapshot: Snapshot) -> bool:
     """Whether the changes of a snapshot belong into a log."""
     return snapshot.change_tracking and snapshot.commit_kind is not CommitKind.COMPACT
+
+
+def snapshots_after(table: FileStoreTable, after_id: int, last_id: int) -> Iterator[Snapshot]:
+    """Yield the snapshots after `after_id`; an expired one is in the log already."""
+    for snapshot_id in range(after_id + 1, last_id + 1):
+        try:
+            yield table.snapshot_store.get(snapshot_id)
+        except SnapshotNotFoundError:
+            earliest = table.snapshot_store.earliest_id() or 0
+            if snapshot_id >= earliest:
+                raise

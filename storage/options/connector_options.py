@@ -1,4 +1,4 @@
-"""Options of tables whose rows come from elsewhere; names, defaults and meanings are Flink's."""
+"""Options of tables whose rows come from elsewhere or go there; names and meanings are Flink's."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS
 from table_store.storage.options.kafka_source_options import (
+    CSV_DELIMITER,
+    CSV_NULL,
+    JSON_TIMESTAMP_FORMAT,
     KAFKA_SOURCE_OPTIONS,
     METADATA,
     PROPERTIES,
+    TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
 from table_store.storage.options.options import (
@@ -20,14 +25,16 @@ from table_store.storage.options.options import (
     one_of,
     whole_number,
 )
+from table_store.storage.options.print_options import PRINT_OPTIONS
 
 CONNECTOR: Option[str | None] = Option(
     key="connector",
-    type=one_of("datagen", "kafka"),
+    type=one_of("datagen", "kafka", "upsert-kafka", "print", "blackhole"),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="What makes the rows of a table that stores none: see [connectors](connectors.md).",
+    doc="What makes the rows of a table, or takes those that are inserted: see "
+    "[connectors](connectors.md).",
 )
 ROWS_PER_SECOND = Option(
     key="rows-per-second",
@@ -54,13 +61,44 @@ FIELDS: Final = OptionPrefix(
     "[connectors](connectors.md#datagen).",
 )
 
-CONNECTOR_OPTIONS: Final = (CONNECTOR, ROWS_PER_SECOND, NUMBER_OF_ROWS, *KAFKA_SOURCE_OPTIONS)
+CONNECTOR_OPTIONS: Final = (
+    CONNECTOR,
+    ROWS_PER_SECOND,
+    NUMBER_OF_ROWS,
+    *KAFKA_SOURCE_OPTIONS,
+    *KAFKA_SINK_OPTIONS,
+    *PRINT_OPTIONS,
+)
 CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
 
 TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
     {
         "datagen": (CONNECTOR, ROWS_PER_SECOND, NUMBER_OF_ROWS, FIELDS),
-        "kafka": (CONNECTOR, *KAFKA_SOURCE_OPTIONS, SCAN_BOUNDED_MODE, PROPERTIES, METADATA),
+        "kafka": (
+            CONNECTOR,
+            *KAFKA_SOURCE_OPTIONS,
+            *KAFKA_SINK_OPTIONS,
+            SCAN_BOUNDED_MODE,
+            PROPERTIES,
+            METADATA,
+        ),
+        "upsert-kafka": (
+            CONNECTOR,
+            TOPIC,
+            JSON_TIMESTAMP_FORMAT,
+            CSV_DELIMITER,
+            CSV_NULL,
+            *KAFKA_SINK_OPTIONS,
+            PROPERTIES,
+        ),
+        "print": (CONNECTOR, *PRINT_OPTIONS),
+        "blackhole": (CONNECTOR,),
     }
 )
 """What the tables of each connector take; no other table takes any of it."""
+
+SINKS: Final = frozenset(("kafka", "upsert-kafka", "print", "blackhole"))
+"""Connectors that take rows."""
+
+SOURCES: Final = frozenset(("datagen", "kafka"))
+"""Connectors that make rows."""

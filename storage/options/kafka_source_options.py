@@ -42,7 +42,7 @@ TOPIC: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka`: the topic that is read.",
+    doc="Of `kafka` and `upsert-kafka`: the topic that is read or written.",
 )
 FORMAT: Option[str | None] = Option(
     key="format",
@@ -132,8 +132,9 @@ PROPERTIES: Final = OptionPrefix(
     prefix="properties.",
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka`: `properties.bootstrap.servers`, the brokers, must be given; others are "
-    "properties of the Kafka client, where a secret may stand as for `log.kafka.*`.",
+    doc="Of `kafka` and `upsert-kafka`: `properties.bootstrap.servers`, the brokers, must be "
+    "given; others are properties of the Kafka client, where a secret may stand as for "
+    "`log.kafka.*`.",
 )
 METADATA: Final = OptionPrefix(
     prefix="metadata.",

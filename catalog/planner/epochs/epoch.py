@@ -10,6 +10,7 @@ from functools import cache
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
 
+from table_store.catalog.connectors.sink import is_append_only, is_sink
 from table_store.catalog.jobs.job_errors import (
     JobHistoryLostError,
     ViewKeyError,
@@ -19,6 +20,7 @@ from table_store.catalog.jobs.progress import Followed, Progress, SinkState, not
 from table_store.catalog.jobs.sink_commit import commit_properties
 from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
+from table_store.catalog.planner.epochs.appended_rows import appended_rows
 from table_store.catalog.planner.epochs.bag_difference import present_rows
 from table_store.catalog.planner.epochs.consumers import note_consumer
 from table_store.catalog.planner.epochs.delta import query_delta
@@ -304,13 +306,16 @@ def _changes_of_shared(
         if is_increment
         else _result_changes(states, followed)
     )
+    if changed is not None and is_append_only(sink.schema):
+        changed = appended_rows(query, changed, sink.name)
     if changed is None:
         return None
     if key:
         is_small = is_increment and step.is_small
         rows = keyed_changes(changed, names, key, None, is_small=is_small)
         return _Changes(rows=rows, depend_on_sink=False)
-    if followed is None or snapshot is None:
+    # What a connector has taken nobody else takes away.
+    if followed is None or snapshot is None or is_sink(sink.schema):
         return _Changes(rows=changed, depend_on_sink=False)
     return _changes_of_bag(query, changed, _rows_of(sink, query, snapshot))
 

@@ -173,7 +173,12 @@ class JobQuery:
     @property
     def stateful(self) -> str | None:
         """The kind of a node that needs rows of former epochs; None if none does."""
-        return next((n.kind for n in self.plan.nodes if n.kind not in _STATELESS), None)
+        return self.stateful_besides(frozenset())
+
+    def stateful_besides(self, kinds: frozenset[str]) -> str | None:
+        """The same, of nodes that are of none of some kinds."""
+        known = _STATELESS | kinds
+        return next((n.kind for n in self.plan.nodes if n.kind not in known), None)
 
     @property
     def table_rows(self) -> dict[int, int]:

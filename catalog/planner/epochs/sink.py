@@ -24,7 +24,8 @@ class Sink:
         schema: the columns that are written.
         job: the commit user of the job.
         staged: the text of a `StagedTable` while nobody else sees the table.
-        is_shared: whether it also has rows of others, which the job leaves alone.
+        is_shared: whether it also has rows of others, which the job leaves alone, or rows that
+            cannot be read, because a connector has taken them.
         options: of the job's writes.
     """
 

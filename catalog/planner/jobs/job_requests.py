@@ -10,11 +10,13 @@ from dataclasses import replace
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
+from table_store.catalog.connectors.sink import deliver, is_append_only, is_sink
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.jobs.job_errors import StreamingInsertError, StreamingStatementError
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.planner.epochs.appended_rows import check_append_only
 from table_store.catalog.planner.epochs.epoch import advance
 from table_store.catalog.planner.epochs.epoch_record import error_text, recording
 from table_store.catalog.planner.epochs.job_query import JobQuery
@@ -118,6 +120,8 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     reason = why_temporary(session, query)
     if reason is not None:
         raise StreamingInsertError(reason=reason)
+    if is_append_only(managed.schema):
+        check_append_only(query, sink_name)
     check_no_cycle(session, query, jobs, (sink_name, managed.location))
     begin_sources(query, interval)
     start = late_start(query)
@@ -282,7 +286,9 @@ def _advanced(
             return status.failed(epoch.obstacle)
         claim(session, job, sink)
         pins = {**epoch.snapshots, **{one.job.path: one.status.snapshot for one in below}}
-        status = _followed(session, sink, job, status, epoch, pins, is_full=is_full)
+        followed = _followed(session, sink, job, status, epoch, pins, is_full=is_full)
+        deliver(sink.table, sink.schema)
+        status = followed
         now_ms = _CLOCK.now_ms()
         status = status.followed(epoch.cut_ms).paced(now_ms - epoch.cut_ms, job.interval_ms)
         return noted(sink, status, now_ms)
@@ -313,7 +319,7 @@ def _followed(
     is_alone_there = is_alone(sink.table.snapshot_store, latest, job.commit_user)
     # After a late start the rows are not those of the result, even if nobody else wrote any.
     is_shared = not is_full and (job.starts_late or not is_alone_there)
-    sink = replace(sink, is_shared=is_shared)
+    sink = replace(sink, is_shared=is_shared or is_sink(sink.schema))
     with recording(session, sink, epoch.barrier, name=job.name) as record:
         target = Target.of(sink.table, sink.schema)
         query = insert_query(session, job.insert, target, pins)

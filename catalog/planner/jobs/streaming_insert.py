@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
+from table_store.catalog.connectors.sink import check_readable
 from table_store.catalog.connectors.source import is_repeatable, source_of
 from table_store.catalog.jobs.job_errors import (
     JobExistsError,
@@ -154,8 +155,17 @@ def begin_sources(query: JobQuery, interval: int) -> None:
 
 
 def _check_root(query: JobQuery) -> None:
-    """Check that a query over rows from elsewhere needs each of them once."""
+    """Check that a query over rows from elsewhere can read them, and needs each of them once."""
     external = query.external
+    for source in query.facts.sources:
+        if source.table_handle.path in external:
+            table, name = open_logged(source.table_handle.path), source.relation.text
+            check_readable(table.schema, name)
+            if table.latest_snapshot() is not None:
+                raise StreamingInsertError(
+                    reason=f"INSERT statements write {name}, and a job reads no such table",
+                    remedy="Read the topic by another table over it",
+                )
     if external and query.stateful is not None:
         name = next(s.relation.text for s in query.facts.sources if s.table_handle.path in external)
         raise StreamingInsertError(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from table_store.catalog.connectors.connector_errors import ExternalTableError
+from table_store.catalog.connectors.sink import is_sink
 from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.jobs.job_errors import MaterializedViewError
@@ -36,6 +37,8 @@ _CAPABILITIES = (
     "OVERWRITE_DYNAMIC",
     "AUTOMATIC_SCHEMA_EVOLUTION",
 )
+# What a sink refuses is refused by name when it is tried.
+_OF_SINKS = ("BATCH_READ", "BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC")
 
 
 def describe_table(
@@ -67,13 +70,19 @@ def describe_table(
             CheckConstraint(name=c.name, condition=c.condition, is_verified=c.is_verified)
             for c in schema.checks
         ),
-        capabilities=_CAPABILITIES if connector is None else ("BATCH_READ",),
+        capabilities=_capabilities(schema),
         metadata_columns=_metadata_columns(schema) if connector is None else (),
         row_id=schema.primary_key or (ROW_COLUMN,),
         update_as_delete_and_insert=not schema.primary_key,
         is_external=connector is not None,
         handle=replace(handle, written=names),
     )
+
+
+def _capabilities(schema: TableSchema) -> tuple[str, ...]:
+    if connector_of(schema) is None:
+        return _CAPABILITIES
+    return _OF_SINKS if is_sink(schema) else ("BATCH_READ",)
 
 
 def _constraints(schema: TableSchema) -> tuple[KeyConstraint, ...]:
@@ -98,19 +107,23 @@ def _metadata_columns(schema: TableSchema) -> tuple[MetadataColumn, ...]:
 
 
 def refuse_derived(schema: TableSchema, name: str, operation: str) -> None:
-    """Return quietly unless only a query or a connector makes the table's rows.
+    """Return quietly unless the table's rows are not its own.
 
     Raises:
         MaterializedViewError: it is a materialized view.
-        ExternalTableError: a connector makes its rows.
+        ExternalTableError: a connector makes its rows, or takes those of an INSERT alone.
     """
     connector = connector_of(schema)
-    if connector is not None:
+    if connector is not None and not (is_sink(schema) and operation == "INSERT"):
         raise ExternalTableError(
             table=name,
             connector=connector,
             operation=operation,
-            remedy="INSERT its rows INTO a managed table, and use that one",
+            remedy=(
+                "INSERT INTO is all that changes what goes out"
+                if is_sink(schema)
+                else "INSERT its rows INTO a managed table, and use that one"
+            ),
         )
     if schema.query is not None:
         raise MaterializedViewError(name=name, operation=operation)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from table_store.catalog.connectors.sink import check_written
 from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.definition.rule_change import RuleChange
 from table_store.catalog.definition.table_change import (
@@ -338,7 +339,9 @@ def _loaded(
     elif snapshot is not None and snapshot.schema_id > schema.id:
         schema = table.schema_store.latest(at_least=snapshot.schema_id)
     if request.privileges:
-        refuse_derived(schema, access.qualified(identifier), "/".join(sorted(request.privileges)))
+        name = access.qualified(identifier)
+        refuse_derived(schema, name, "/".join(sorted(request.privileges)))
+        check_written(table, schema, name, has_changes=change_type is not None)
     handle = TableHandle(
         path=managed.location,
         schema_id=schema.id,

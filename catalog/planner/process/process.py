@@ -14,6 +14,7 @@ from py4j.java_gateway import java_import
 from table_store.catalog.planner.process.endpoint import PlannerEndpoint
 from table_store.catalog.planner.process.gateway import PlannerGateway
 from table_store.catalog.planner.process.jvm_log import JvmLog
+from table_store.catalog.planner.process.jvm_streams import print_in_jvm
 
 # The packages that pyspark.java_gateway.launch_gateway imports for PySpark's own use.
 _IMPORTS = (
@@ -65,6 +66,7 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
     # Storage warns if a successful statement has left something behind or undone.
     for name in ("table_store.storage", "table_store.catalog.connectors"):
         logging.getLogger(name).addHandler(JvmLog(gateway.jvm))
+    print_in_jvm(gateway.jvm)
     endpoint.bind(gateway, hello["log"])
     os.write(answer, b"ready\n")
     os.close(answer)

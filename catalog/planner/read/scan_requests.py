@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from table_store.catalog.connectors.sink import check_readable
 from table_store.catalog.connectors.source import source_of
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
@@ -72,6 +73,7 @@ def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | Arrow
         case ChangelogHandle() as changes:
             return plan_changes(changes, asked)
     opened = opened_table(asked.table)
+    check_readable(opened.schema, opened.name)
     source = source_of(opened.table, opened.schema)
     return _table_rows(opened, asked) if source is None else plan_source(source, opened, asked)
 

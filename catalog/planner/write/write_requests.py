@@ -12,6 +12,7 @@ from py4j.java_gateway import is_instance_of
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame
 
+from table_store.catalog.connectors.sink import deliver
 from table_store.catalog.errors import ChangeTypeError
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.names.checked_rows import checked_rows
@@ -94,9 +95,12 @@ _CHANGE_TYPES = {"insert": 0, "update_postimage": 0, "delete": 1, "update_preima
 def write(session: PlannerSession, request: Write, data: Any) -> WrittenRows:
     """Run a write statement's query and commit its rows as one snapshot.
 
-    `data` is the JVM's `WriteQuery`. Returns what was written.
+    `data` is the JVM's `WriteQuery`. Returns what was written, and is out where it goes.
     """
-    return write_with(session, request, data, commit_properties(request.stream)).written
+    opened = opened_table(request.table)
+    done = _write(session, opened, request, data, commit_properties(request.stream))
+    deliver(opened.table, opened.schema)
+    return done.written
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +128,25 @@ def write_with(
     *,
     previous_identifier: int | None = None,
 ) -> WriteResult:
-    """The same with `properties` of the snapshot; for `previous_identifier` see `TableCommit`."""
+    """Commit the same with `properties` of the snapshot; a sink's rows are not out yet.
+
+    For `previous_identifier` see `TableCommit`.
+    """
     opened = opened_table(request.table)
+    return _write(
+        session, opened, request, data, properties, previous_identifier=previous_identifier
+    )
+
+
+def _write(
+    session: PlannerSession,
+    opened: OpenedTable,
+    request: Write,
+    data: Any,
+    properties: Mapping[str, str],
+    *,
+    previous_identifier: int | None = None,
+) -> WriteResult:
     options = stream_write_options(request.options, request.stream)
     named = options.commit
     if named and opened.table.committer().has_committed(named.user, named.identifier):

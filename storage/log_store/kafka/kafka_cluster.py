@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from table_store.storage.log_store.kafka.kafka_connection import KafkaConnection
+from table_store.storage.log_store.kafka.kafka_group_positions import KafkaGroupPositions
 from table_store.storage.log_store.kafka.kafka_records import KafkaRecords
 from table_store.storage.log_store.kafka.kafka_topics import KafkaTopics
 from table_store.storage.log_store.kafka.kafka_transactions import KafkaTransactions
@@ -28,6 +29,7 @@ class KafkaCluster:
     ) -> None:
         self._connection = KafkaConnection(brokers, properties, timeout_ms, prefix)
         self.records: Final = KafkaRecords(self._connection)
+        self.positions: Final = KafkaGroupPositions(self._connection)
         self.topics: Final = KafkaTopics(self._connection)
         self.transactions: Final = KafkaTransactions(self._connection)
 

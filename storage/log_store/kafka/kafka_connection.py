@@ -1,8 +1,8 @@
 """A connection to Kafka's brokers, and what its failures mean.
 
-Only this module, `kafka_client_settings`, `kafka_records`, `kafka_topics` and `kafka_transactions`
-name the client library. The names of it that are not public are listed here, and tests notice when
-one moves.
+Only this module, `kafka_client_settings`, `kafka_group_positions`, `kafka_records`, `kafka_topics`
+and `kafka_transactions` name the client library. The names of it that are not public are listed
+here, and tests notice when one moves.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ _COORDINATOR_BUSY: Final = (
     kafka_errors.ConcurrentTransactionsError,
     kafka_errors.CoordinatorNotAvailableError,
     kafka_errors.CoordinatorLoadInProgressError,
+    kafka_errors.UnstableOffsetCommitError,
 )
 _NOT_LET_IN: Final = (
     kafka_errors.SaslAuthenticationFailedError,
@@ -158,17 +159,19 @@ class KafkaConnection:
         self._leaders.clear()
 
     def ask_coordinator(
-        self, action: str, transactional_id: str, request: Any, topic: str = ""
+        self, action: str, name: str, request: Any, topic: str = "", *, is_group: bool = False
     ) -> Any:
-        """Send a request to the coordinator of a transaction, again while it is busy."""
+        """Send a request to the coordinator of a transaction or a group, again while it is busy.
+
+        `name` is the transactional id, or that of the group.
+        """
         admin_of = self.admin
+        kind = CoordinatorType.GROUP if is_group else CoordinatorType.TRANSACTION
 
         async def ask() -> Any:
             admin = admin_of()
-            found = await admin._find_coordinator_ids(
-                [transactional_id], key_type=CoordinatorType.TRANSACTION
-            )
-            return await admin._manager.send(request, node_id=found[transactional_id])
+            found = await admin._find_coordinator_ids([name], key_type=kind)
+            return await admin._manager.send(request, node_id=found[name])
 
         def ask_until_free() -> Any:
             stop = time.monotonic() + self.timeout_ms / 1000
@@ -186,7 +189,7 @@ class KafkaConnection:
                         raise
                 time.sleep(_RETRY_PAUSE_S)
 
-        return self.run(action, ask_until_free, topic or transactional_id)
+        return self.run(action, ask_until_free, topic or name)
 
     def run(self, action: str, function: Callable[[], T], topic: str = "") -> T:
         """Return what `function` returns; errors of the client become errors of ours.
@@ -278,6 +281,9 @@ def _check_all(answer: Any) -> None:
     for topic in getattr(answer, "results_by_topic_v3_and_below", None) or ():
         for part in topic.results_by_partition:
             check_code(part.partition_error_code)
+    for topic in getattr(answer, "topics", None) or ():
+        for part in topic.partitions:
+            check_code(part.error_code)
     check_code(getattr(answer, "error_code", 0))
 
 

@@ -8,21 +8,17 @@ in a transaction. If a process dies before that, the next one finds what is miss
 from __future__ import annotations
 
 import logging
-import random
 import threading
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
 
-from table_store.storage.file_store.model.errors import SnapshotNotFoundError
-from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.kafka.kafka_client_settings import client_settings
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
 from table_store.storage.log_store.kafka.kafka_log_writer import KafkaLogWriter
+from table_store.storage.log_store.kafka.patience import patiently
 from table_store.storage.log_store.kept_changes import KeptChanges
 from table_store.storage.log_store.log_errors import (
     LogFencedError,
@@ -32,14 +28,9 @@ from table_store.storage.log_store.log_errors import (
 )
 from table_store.storage.log_store.log_position import LogPosition, PositionFile
 from table_store.storage.log_store.log_settings import KafkaSettings
-from table_store.storage.log_store.log_store import is_logged
+from table_store.storage.log_store.log_store import is_logged, snapshots_after
 from table_store.storage.log_store.snapshot_messages import snapshot_messages
 from table_store.storage.options.log_options import LOG_KAFKA_TOPIC_ON_DROP
-
-T = TypeVar("T")
-
-_PAUSE_MIN_S: Final = 0.1
-_PAUSE_MAX_S: Final = 3.2
 
 _log = logging.getLogger(__name__)
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -100,7 +91,7 @@ class KafkaLogStore:
     def check_ready(self) -> None:
         """See `LogStore`: asks the brokers for the topic."""
         try:
-            _patiently(self.settings, self._check_topic)
+            patiently(self.settings.timeout_ms, self._check_topic)
         except LogUnavailableError as error:
             raise error.with_remedy(
                 " Nothing was changed; with 'change-tracking' = 'false' a statement does without "
@@ -114,7 +105,7 @@ class KafkaLogStore:
     def follow(self, table: FileStoreTable, last_id: int) -> LogPosition:
         """See `LogStore`."""
         with _locks[table.path]:
-            return _patiently(self.settings, lambda: self._attempt(table, last_id))
+            return patiently(self.settings.timeout_ms, lambda: self._attempt(table, last_id))
 
     def keep(self, table: FileStoreTable, first_retained: int) -> None:
         """See `LogStore`.
@@ -138,12 +129,12 @@ class KafkaLogStore:
 
     def _attempt(self, table: FileStoreTable, last_id: int) -> LogPosition:
         noted = _positions(table).read()
-        if not any(is_logged(s) for s in _snapshots(table, noted.snapshot_id, last_id)):
+        if not any(is_logged(s) for s in snapshots_after(table, noted.snapshot_id, last_id)):
             return replace(noted, snapshot_id=max(last_id, noted.snapshot_id))
         with closing(self.writer(noted)) as writer:
             writer.check_known(table.snapshot_store.latest_id() or 0)
             done = writer.position.snapshot_id
-            for snapshot in _snapshots(table, done, last_id):
+            for snapshot in snapshots_after(table, done, last_id):
                 if is_logged(snapshot):
                     messages = snapshot_messages(table, snapshot, self.settings)
                     writer.append(snapshot.id, snapshot.time_ms, messages)
@@ -182,35 +173,3 @@ class KafkaLogStore:
 
 def _positions(table: FileStoreTable) -> PositionFile:
     return PositionFile(table.file_io, table.path)
-
-
-def _snapshots(table: FileStoreTable, after_id: int, last_id: int) -> Iterator[Snapshot]:
-    """Yield the snapshots after `after_id`; an expired one is in the log already."""
-    for snapshot_id in range(after_id + 1, last_id + 1):
-        try:
-            yield table.snapshot_store.get(snapshot_id)
-        except SnapshotNotFoundError:
-            earliest = table.snapshot_store.earliest_id() or 0
-            if snapshot_id >= earliest:
-                raise
-
-
-def _patiently(settings: KafkaSettings, call: Callable[[], T]) -> T:
-    """Return what `call` returns; repeat it after a cut connection or a conflict of writers."""
-    stop = time.monotonic() + settings.timeout_ms / 1000
-    # A call that fails at once may have met a cut connection; one that took long has waited.
-    last_retry = time.monotonic() + settings.timeout_ms / 4000
-    pause_s = _PAUSE_MIN_S
-    while True:
-        try:
-            return call()
-        except LogFencedError:
-            if time.monotonic() > stop:
-                raise
-            # Without longer pauses two slow processes could fence each other again and again.
-            pause_s = min(2 * pause_s, _PAUSE_MAX_S)
-        except LogUnavailableError:
-            if time.monotonic() > last_retry:
-                raise
-        # Another process writes at present; soon it will be done, or it is dead.
-        time.sleep(random.uniform(0.1, 1) * pause_s)

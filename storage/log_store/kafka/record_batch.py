@@ -63,7 +63,7 @@ class RecordBatch:
 
 def record_batches(
     messages: LogMessages,
-    origin: RecordOrigin,
+    origin: RecordOrigin | None,
     producer: ProducerState,
     *,
     base_sequence: int,
@@ -74,7 +74,7 @@ def record_batches(
 
     Args:
         messages: in order.
-        origin: for their headers.
+        origin: for their headers; None: they have none.
         producer: who writes them.
         base_sequence: records that the producer wrote to the partition before, in this epoch.
         time_ms: of all records.
@@ -113,24 +113,15 @@ def varints(numbers: npt.NDArray[np.int64]) -> pa.LargeBinaryArray:
     return pa.Array.from_buffers(_BINARY, len(numbers), buffers)
 
 
-def _records(messages: LogMessages, origin: RecordOrigin, begin: int) -> pa.Buffer:
+def _records(messages: LogMessages, origin: RecordOrigin | None, begin: int) -> pa.Buffer:
     """Return records one after the other: each its length, then its fields."""
-    count = len(messages)
-    numbers = np.arange(count, dtype=np.int64)
-    sequences = pa.array(numbers + origin.first_sequence + begin).cast(pa.large_string())
+    numbers = np.arange(len(messages), dtype=np.int64)
     fields: list[pa.Array | pa.Scalar] = [
         _constant(b"\x00\x00"),  # no attributes, the time of the batch
         varints(numbers),
         *_sized(messages.keys),
         *_sized(messages.values),
-        _constant(
-            _varint(3)
-            + _header(SNAPSHOT_HEADER, str(origin.snapshot_id))
-            + _header(BUCKET_HEADER, str(origin.bucket))
-            + _varint(len(SEQUENCE_HEADER))
-            + SEQUENCE_HEADER.encode()
-        ),
-        *_sized(sequences.cast(_BINARY)),
+        *_headers(numbers, origin, begin),
     ]
     bodies = pc.binary_join_element_wise(*fields, _constant(b""))
     lengths = pc.binary_length(bodies).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -138,11 +129,27 @@ def _records(messages: LogMessages, origin: RecordOrigin, begin: int) -> pa.Buff
     return _content(records)
 
 
+def _headers(
+    numbers: npt.NDArray[np.int64], origin: RecordOrigin | None, begin: int
+) -> tuple[pa.Array | pa.Scalar, ...]:
+    if origin is None:
+        return (_constant(_varint(0)),)
+    sequences = pa.array(numbers + origin.first_sequence + begin).cast(pa.large_string())
+    constant = _constant(
+        _varint(3)
+        + _header(SNAPSHOT_HEADER, str(origin.snapshot_id))
+        + _header(BUCKET_HEADER, str(origin.bucket))
+        + _varint(len(SEQUENCE_HEADER))
+        + SEQUENCE_HEADER.encode()
+    )
+    return constant, *_sized(sequences.cast(_BINARY))
+
+
 def _sized(values: pa.LargeBinaryArray | None) -> tuple[pa.Array | pa.Scalar, ...]:
     if values is None:
         return (_constant(_varint(-1)),)
-    lengths = pc.binary_length(values).to_numpy(zero_copy_only=False).astype(np.int64)
-    return varints(lengths), values
+    lengths = pc.fill_null(pc.binary_length(values), -1).to_numpy(zero_copy_only=False)
+    return varints(lengths.astype(np.int64)), pc.fill_null(values, b"")
 
 
 def _framed(
@@ -187,9 +194,13 @@ def _content(values: pa.LargeBinaryArray) -> pa.Buffer:
 
 
 def _value_lengths(messages: LogMessages) -> npt.NDArray[np.int64]:
-    lengths: npt.NDArray[np.int64] = (
-        pc.binary_length(messages.values).to_numpy(zero_copy_only=False).astype(np.int64)
-    )
+    lengths: npt.NDArray[np.int64] = _lengths(messages.values)
     if messages.keys is not None:
-        lengths = lengths + pc.binary_length(messages.keys).to_numpy(zero_copy_only=False)
+        lengths = lengths + _lengths(messages.keys)
     return lengths
+
+
+def _lengths(values: pa.LargeBinaryArray) -> npt.NDArray[np.int64]:
+    lengths = pc.fill_null(pc.binary_length(values), 0).to_numpy(zero_copy_only=False)
+    found: npt.NDArray[np.int64] = lengths.astype(np.int64)
+    return found

@@ -14,8 +14,10 @@ import pytest
 from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
 from table_store.storage.options import (
     connector_options,
+    kafka_sink_options,
     kafka_source_options,
     log_options,
+    print_options,
     table_options,
 )
 from table_store.storage.options.options import Option, OptionScope
@@ -78,7 +80,13 @@ def test_keys_defaults_and_session_scope_are_as_specified() -> None:
 
 
 def test_every_declaration_is_listed_once_and_documented() -> None:
-    modules = (table_options, connector_options, kafka_source_options)
+    modules = (
+        table_options,
+        connector_options,
+        kafka_sink_options,
+        kafka_source_options,
+        print_options,
+    )
     of_modules = {v.key: v for m in modules for v in vars(m).values() if isinstance(v, Option)}
     declared = list(of_modules.values())
     assert sorted(o.key for o in TABLE_OPTIONS) == sorted(o.key for o in declared)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
@@ -24,18 +26,18 @@ PRODUCER = ProducerState(producer_id=77, epoch=3, is_transactional=True)
 
 
 @given(
-    values=st.lists(st.binary(max_size=300), min_size=1, max_size=40),
+    values=st.lists(st.none() | st.binary(max_size=300), min_size=1, max_size=40),
     has_key=st.booleans(),
+    has_headers=st.booleans(),
     snapshot_id=st.integers(1, 2**62),
     first=st.integers(0, 2**40),
 )
 def test_any_records_come_back(
-    values: list[bytes], has_key: bool, snapshot_id: int, first: int
+    values: list[bytes | None], has_key: bool, has_headers: bool, snapshot_id: int, first: int
 ) -> None:
-    keys = [value[:5] for value in values] if has_key else None
-    (batch,) = batches(
-        values, keys, RecordOrigin(snapshot_id=snapshot_id, bucket=5, first_sequence=first)
-    )
+    keys = [value and value[:5] for value in values] if has_key else None
+    origin = RecordOrigin(snapshot_id=snapshot_id, bucket=5, first_sequence=first)
+    (batch,) = batches(values, keys, origin if has_headers else None)
     decoded = DefaultRecordBatch(batch.data)
     assert decoded.validate_crc()
     assert decoded.is_transactional
@@ -46,11 +48,12 @@ def test_any_records_come_back(
     assert [r.offset for r in records] == list(range(len(values)))
     assert {r.timestamp for r in records} == {1234}
     for number, record in enumerate(records):
-        assert record.headers == [
+        expected = [
             ("snapshot", str(snapshot_id).encode()),
             ("bucket", b"5"),
             ("sequence", str(first + number).encode()),
         ]
+        assert record.headers == (expected if has_headers else [])
 
 
 def test_many_records_are_several_batches_that_follow_each_other() -> None:
@@ -82,7 +85,9 @@ def test_numbers_are_as_kafka_writes_them(numbers: list[int]) -> None:
 
 
 def batches(
-    values: list[bytes], keys: list[bytes] | None, origin: RecordOrigin
+    values: Sequence[bytes | None],
+    keys: Sequence[bytes | None] | None,
+    origin: RecordOrigin | None,
 ) -> list[RecordBatch]:
     messages = LogMessages(
         keys=None if keys is None else pa.array(keys, pa.large_binary()),

@@ -1,0 +1,116 @@
+"""A table whose connector takes the rows that are inserted."""
+
+from __future__ import annotations
+
+from table_store.catalog.connectors.connector_errors import ExternalTableError
+from table_store.catalog.connectors.kafka_definition import (
+    check_formats,
+    message_format,
+    only_in_key,
+)
+from table_store.catalog.connectors.position import PositionStore
+from table_store.catalog.connectors.source import check_new as check_new_source
+from table_store.catalog.connectors.source import connector_of
+from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.log_store.log_listener import LogListener
+from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
+from table_store.storage.options.connector_options import SINKS, SOURCES
+from table_store.storage.options.kafka_source_options import METADATA
+from table_store.storage.options.options import OptionScope
+from table_store.storage.options.table_options import TABLE_OPTIONS
+
+
+def is_sink(schema: TableSchema) -> bool:
+    """Return whether a connector takes the rows that are inserted into a table."""
+    return connector_of(schema) in SINKS
+
+
+def is_append_only(schema: TableSchema) -> bool:
+    """Return whether a table is a sink that only takes new rows."""
+    return connector_of(schema) == "kafka"
+
+
+def check_new(schema: TableSchema) -> None:
+    """Check the definition of a new table with a connector.
+
+    Raises:
+        UnknownOptionError, InvalidOptionError: an option is wrong.
+        InvalidSchemaError: the connector has no such columns.
+        UnsupportedTypeError: the connector has no values of a column's type.
+    """
+    check_new_source(schema)
+    if connector_of(schema) not in ("kafka", "upsert-kafka"):
+        return
+    target = KafkaTarget.of(schema)
+    options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
+    for part in (target.value, target.key):
+        if part is not None:
+            columns = tuple(schema.field_named(name) for name in part.columns)
+            message_format(options, part.format, columns)
+    key_format = None if target.key is None else target.key.format
+    check_formats(options, target.value.format, key_format)
+    target.cluster().close()
+
+
+def check_readable(schema: TableSchema, name: str) -> None:
+    """Check that a table has rows to read.
+
+    Raises:
+        ExternalTableError: its connector only takes rows.
+    """
+    connector = connector_of(schema)
+    if connector is None:
+        return
+    if connector not in SOURCES:
+        remedy = (
+            "Its rows go out, and cannot be read back; INSERT them into a managed table, too, and "
+            "read that one"
+        )
+    elif only_in_key(TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)):
+        remedy = (
+            "Columns that are only in the key of a record are not read; read the topic by another "
+            "table with 'value.fields-include' = 'ALL', or with a key column METADATA"
+        )
+    else:
+        return
+    raise ExternalTableError(table=name, connector=connector, operation="SELECT", remedy=remedy)
+
+
+def check_written(
+    table: FileStoreTable, schema: TableSchema, name: str, *, has_changes: bool
+) -> None:
+    """Check that an INSERT, perhaps of changes, may write a table if that only takes new rows.
+
+    Raises:
+        ExternalTableError: it may not.
+    """
+    if not is_append_only(schema):
+        return
+    remedy = None
+    if schema.primary_key:
+        remedy = (
+            "It only takes new rows, and with a PRIMARY KEY they would be changes; create it "
+            "without one, or with 'connector' = 'upsert-kafka'"
+        )
+    elif TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE).with_prefix(METADATA):
+        remedy = "Records are written without METADATA columns; create another table without them"
+    elif has_changes:
+        remedy = "It only takes new rows; create it with 'connector' = 'upsert-kafka'"
+    elif PositionStore(table.file_io, table.path).last() is not None:
+        remedy = "Jobs read it; create another table over the topic to write it"
+    if remedy is not None:
+        raise ExternalTableError(table=name, connector="kafka", operation="INSERT", remedy=remedy)
+
+
+def deliver(table: FileStoreTable, schema: TableSchema) -> None:
+    """Bring out all rows of a sink that are committed and not out yet.
+
+    Without any it costs a look at two small files. For a table that is no sink nothing happens.
+
+    Raises:
+        TableStoreError: what takes them does not; they stay in the table, and the next call goes
+            on.
+    """
+    if is_sink(schema):
+        LogListener(table).catch_up()
