@@ -46,7 +46,7 @@ JOBS: Final[Mapping[str, Mapping[str, tuple[str, int]]]] = {
 
 _ACCOUNTS: Final = 10
 _ROWS_MAX: Final = 5
-_EPOCHS_UNTIL_COMPACTED: Final = 4
+_EPOCHS_UNTIL_COMPACTED: Final = 2
 
 
 @dataclass(frozen=True)
