@@ -123,16 +123,16 @@ class SameRows:
     def first_change(self, path: str, older: int, newer: int) -> int | None:
         """Return when rows have changed behind a snapshot first, ms since 1970; None if never.
 
-        What has expired counts as changed, in 1970.
+        What has expired counts as changed, in 1970, and so does a table that was dropped.
         """
-        if path not in self._tables:
-            self._tables[path] = open_logged(path)
-        store = self._tables[path].snapshot_store
         try:
+            if path not in self._tables:
+                self._tables[path] = open_logged(path)
+            store = self._tables[path].snapshot_store
             for number in range(older + 1, newer + 1):
                 snapshot = store.get(number)
                 if snapshot.commit_kind is not CommitKind.COMPACT:
                     return snapshot.time_ms
-        except SnapshotNotFoundError:
+        except (SnapshotNotFoundError, *_GONE):
             return 0
         return None

@@ -14,6 +14,7 @@ from table_store.catalog.meta_service.versions import versions_by_name
 from table_store.catalog.service.models import (
     BarrierRecord,
     BarriersAnswer,
+    ColumnsAnswer,
     DelaysAnswer,
     Epoch,
     JobsAnswer,
@@ -29,6 +30,7 @@ from table_store.catalog.service.models import (
 )
 from table_store.catalog.service.observation import Observation
 from table_store.catalog.service.query import LIMIT, Parameter, Query
+from table_store.catalog.service.shown_columns import table_columns
 from table_store.catalog.service.shown_delays import job_share, table_delay
 from table_store.catalog.service.shown_topology import shown_job, shown_tables
 from table_store.catalog.shown.topology_tables import TOPOLOGY_TABLES
@@ -146,6 +148,10 @@ def _lineage(seen: Observation, query: Query, table: str) -> LineageAnswer:
     return LineageAnswer(observed_ms=seen.observed_ms, lineage=tuple(found[: query.limit]))
 
 
+def _column_lineage(seen: Observation, query: Query) -> ColumnsAnswer:
+    return table_columns(seen, query.text("table") or "")
+
+
 def _delays(seen: Observation, query: Query) -> DelaysAnswer:
     jobs = _wanted(seen, query)[: query.limit]
     return DelaysAnswer(
@@ -201,6 +207,9 @@ _NEEDED_TABLE: Final = Parameter(
     description="The name of a table, `[namespace.]table`.",
     is_many=True,
     is_needed=True,
+)
+_ONE_TABLE: Final = Parameter(
+    name="table", description="The name of a table of the topology.", is_needed=True
 )
 _CONSISTENCY: Final = Parameter(
     name="consistency",
@@ -258,6 +267,13 @@ ENDPOINTS: Final = (
         parameters=(_JOB, _BARRIER, LIMIT),
         answer=LineageAnswer,
         tell=_sink_lineage,
+    ),
+    Endpoint(
+        path="/v1/lineage/columns",
+        summary="The columns of a table, and from which columns of which tables each comes.",
+        parameters=(_ONE_TABLE,),
+        answer=ColumnsAnswer,
+        tell=_column_lineage,
     ),
     Endpoint(
         path="/v1/delays",

@@ -148,6 +148,26 @@ class LineageRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceColumn:
+    """A column of a table; the table may be a foreign one, which is not in the topology."""
+
+    table: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table, its type as SQL writes it, and the columns from which its value comes.
+
+    It has no sources if it comes from none, such as a constant, and in a root.
+    """
+
+    name: str
+    type: str
+    sources: tuple[SourceColumn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WindowDelay:
     """How late barriers came to a table within `window`; null if none came."""
 
@@ -260,6 +280,25 @@ class LineageAnswer:
 
     observed_ms: int
     lineage: tuple[LineageRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnsAnswer:
+    """The columns of a table, and from which others they come.
+
+    Attributes:
+        observed_ms: when storage was looked at.
+        table: its name.
+        is_known: false if the query of its job cannot be read any more: then no source is told.
+        columns: in their order.
+        conditions: the columns that decide which rows the table has.
+    """
+
+    observed_ms: int
+    table: str
+    is_known: bool
+    columns: tuple[Column, ...]
+    conditions: tuple[SourceColumn, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from tests.campaign.clock_jumps import CLOCK_JUMPS
 from tests.campaign.damaged_metadata import DAMAGED_METADATA
 from tests.campaign.interleavings import INTERLEAVINGS
 from tests.campaign.lost_file import LOST_FILE
+from tests.campaign.mixed_reads import MIXED_READS
 from tests.campaign.nth_fault import NTH_FAULT, SECOND_FAULT
 from tests.campaign.one_pause import ONE_PAUSE
 from tests.campaign.power_cut import POWER_CUT
@@ -27,5 +28,6 @@ TECHNIQUES: Final[tuple[Technique, ...]] = (
     DAMAGED_METADATA,
     CLOCK_JUMPS,
     RULES_OF_CHANGE,
+    MIXED_READS,
     *SPARK_TECHNIQUES,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
 from table_store.catalog.names.process_identity import ProcessIdentity, identity_of
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.table import FileStoreTable
 
 ROW = pa.table({"n": pa.array([1], pa.int32())})
@@ -93,6 +94,15 @@ class WrittenTopology:
             table.file_io, table.path, done.after(before, snapshot=self.head(sink)), sink
         )
         self.register(sink, *sources)
+
+    def state(self, sink: str, statement: str) -> None:
+        """Let the job of a table, which is registered already, be that of a statement."""
+        job = self.registry.find(self.table(sink).path)
+        assert job is not None
+        insert = StoredQuery(
+            text=statement, current_catalog="c", current_namespace=("default",), settings={}
+        )
+        self.registry.register(replace(job, insert=insert))
 
     def claim(self, sink: str, holder: ProcessIdentity) -> None:
         """Let a process run the job of a table."""

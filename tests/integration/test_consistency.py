@@ -7,7 +7,9 @@ the same number of transfers at each barrier, and at no other moment.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
@@ -21,13 +23,15 @@ from table_store import jobs, open_table
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.topology import versions_together
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import spark_session
+from tests.integration.diamond import DIAMOND, TOGETHER, Diamond
+from tests.integration.spark_session import spark_session, unlogged_errors
 from tests.integration.streaming_mode import streaming
 from tests.servers.bank_transfers import VIEWS, random_transfers
 
 pytestmark = pytest.mark.spark
 
-READS = 10
+READS = 6
+READS_OF_PYTHON = 60
 SEEN = """
     SELECT (SELECT sum(amount) FROM transactions) AS moved,
         (SELECT sum(credits) FROM credits) AS credited,
@@ -74,12 +78,12 @@ def reading(spark: SparkSession, consistency: str) -> Iterator[None]:
 
 @contextmanager
 def moving(transactions: FileStoreTable) -> Iterator[None]:
-    """Append transfers all the time."""
+    """Append transfers again and again; more of them would only be more files to read."""
     has_ended = threading.Event()
     randomly = np.random.default_rng(1)
 
     def move() -> None:
-        while not has_ended.wait(0.05):
+        while not has_ended.wait(0.2):
             transactions.append(timed(random_transfers(randomly, 100)))
 
     thread = threading.Thread(target=move)
@@ -95,8 +99,8 @@ def timed(rows: pa.Table) -> pa.Table:
     return rows.append_column("ts", pa.nulls(rows.num_rows, pa.timestamp("us")))
 
 
-def balances(spark: SparkSession, namespace: str) -> tuple[int, int, int]:
-    """How much was moved, credited and debited at one barrier, read without Spark."""
+def read_by_python(spark: SparkSession, namespace: str) -> int:
+    """How much was moved, with which two tables of the chain must agree, read without Spark."""
     warehouse = str(spark.conf.get("spark.sql.warehouse.dir"))
     names = {"transactions": "amount", "credits": "credits", "debits": "debits"}
     versions = versions_together(warehouse, [f"{namespace}.{name}" for name in names])
@@ -108,11 +112,38 @@ def balances(spark: SparkSession, namespace: str) -> tuple[int, int, int]:
         ).as_py()
         for name, column in names.items()
     )
-    return moved, credited, debited
+    assert moved == credited == debited
+    return int(moved)
 
 
 def is_mixed(row: Row) -> bool:
     return row.wrong != 0 or row.total != 0 or len({row.moved, row.credited, row.debited}) > 1
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Return when something holds; it must within two minutes."""
+    end = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < end
+
+
+def read_by_sql(spark: SparkSession) -> int:
+    """How much was moved, with which all tables of the chain must agree."""
+    row = spark.sql(SEEN).collect()[0]
+    assert not is_mixed(row)
+    return int(row.moved)
+
+
+def goes_on(read: Callable[[], int], reads: int) -> None:
+    """Read so often, and until a later barrier is seen; none is older than one before."""
+    seen: list[int] = []
+
+    def is_seen() -> bool:
+        seen.append(read())
+        return len(seen) >= reads and seen[0] < seen[-1]
+
+    until(is_seen)
+    assert seen == sorted(seen)
 
 
 def test_readers_of_a_running_chain_see_one_barrier(spark: SparkSession, namespace: str) -> None:
@@ -130,18 +161,11 @@ def test_readers_of_a_running_chain_see_one_barrier(spark: SparkSession, namespa
         started = spark.sql(f"EXECUTE STATEMENT SET BEGIN {inserts} END").collect()
     jobs.flush(spark, "total")
     with moving(transactions):
-        newest = [spark.sql(SEEN).first() for _ in range(READS)]
+        until(lambda: is_mixed(spark.sql(SEEN).collect()[0]))  # else nothing is proved
         for consistency in ("RepeatableRead", "read-committed"):
             with reading(spark, consistency):
-                seen = [spark.sql(SEEN).first() for _ in range(READS)]
-            assert [row for row in seen if row is None or is_mixed(row)] == []
-            moved = [row.moved for row in seen if row is not None]
-            assert moved == sorted(moved)
-            assert moved[0] < moved[-1], "the barriers go on"
-        seen_by_python = [balances(spark, namespace) for _ in range(200)]
-        assert [found for found in seen_by_python if len(set(found)) > 1] == []
-        assert len(set(seen_by_python)) > 1
-    assert any(row is not None and is_mixed(row) for row in newest), "else nothing is proved"
+                goes_on(lambda: read_by_sql(spark), READS)
+        goes_on(lambda: read_by_python(spark, namespace), READS_OF_PYTHON)
     for job in reversed(started):
         assert jobs.stop_job(spark, job.job).state == "STOPPED"
     transactions.append(first)
@@ -149,6 +173,41 @@ def test_readers_of_a_running_chain_see_one_barrier(spark: SparkSession, namespa
         now = spark.sql(SEEN).first()
     assert now is not None
     assert [Row(now.moved)] == spark.sql("SELECT sum(amount) FROM transactions").collect()
+
+
+def test_a_diamond_of_two_speeds_and_a_branch_that_fails(
+    spark: SparkSession, namespace: str
+) -> None:
+    """Each read is checked against the rows of the root that it sees, in plain Python."""
+    diamond = Diamond(spark, namespace)
+    diamond.make()
+    diamond.put(1, 1)
+    started = {name: diamond.start(name) for name in DIAMOND}
+    jobs.flush(spark, "both")
+    first = diamond.seen("RepeatableRead")
+    new = diamond.put(2, 5)
+    assert diamond.is_mixed(), "else nothing is proved"
+    until(lambda: diamond.seen("ReadCommitted", "fast") >= new)
+    assert diamond.seen("RepeatableRead", "fast") == diamond.seen("ReadCommitted") == first
+    with ThreadPoolExecutor(1) as pool:
+        flushed = pool.submit(jobs.flush, spark, "both")
+        until(lambda: {diamond.seen(one) for one in TOGETHER} == {new})
+        assert flushed.result().keys() == {f"table_store.{namespace}.both"}
+    wrong = diamond.put(3, 0)
+    with unlogged_errors(), pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
+        jobs.flush(spark, "fast")
+    later = diamond.put(4, 2)
+    jobs.flush(spark, "slow")
+    assert diamond.seen("ReadCommitted", "slow") == later
+    assert {diamond.seen("RepeatableRead", name) for name in DIAMOND} == {new}
+    assert diamond.seen("ReadCommitted", "fast") < wrong
+    mended = diamond.put(3, 4)
+    jobs.stop_job(spark, started["fast"])
+    started["fast"] = diamond.start("fast")
+    jobs.flush(spark, "both")
+    assert {diamond.seen(one) for one in TOGETHER} == {mended}
+    for name in reversed(DIAMOND):
+        jobs.stop_job(spark, started[name])
 
 
 def test_a_barrier_that_is_set_answers_the_same_again(spark: SparkSession, namespace: str) -> None:

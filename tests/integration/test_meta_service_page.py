@@ -14,6 +14,7 @@ import pytest
 
 from table_store.catalog.meta_service.submitted_jobs import Order, Submission, SubmittedJobs
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.shown.topology_tables import WarehouseTopology, topology_table
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.ids import RandomIds
@@ -30,6 +31,12 @@ FOCUS = "document.activeElement.getAttribute('aria-label')"
 DETAILS = (
     "document.getElementById('details').hidden ? '' : document.getElementById('details').innerText"
 )
+
+COLUMNS = (
+    "[...document.querySelectorAll('#details .columns tr')]"
+    ".map(row => [...row.children].map(cell => cell.innerText))"
+)
+TOTALS_UNKNOWN = ("totals", "n", None, None, None)
 
 # The contrast of WCAG 2, of a text with the ground that is seen behind it.
 CONTRAST = """
@@ -169,6 +176,35 @@ def test_keys(page: BrowserPage, written: WrittenTopology) -> None:
         page.press("Enter")
         page.await_value(f"({DETAILS}) === ''")
         assert page.value(FOCUS).startswith("job report")
+    assert page.complaints == []
+
+
+def test_columns_and_whence_they_come(page: BrowserPage, written: WrittenTopology) -> None:
+    """By a click and by Enter: the same as the oracle, the rows of `sys.column_lineage`."""
+    written.state("report", "INSERT INTO report SELECT 2 * t.n FROM totals t WHERE n > 0")
+    table = topology_table("sys", "column_lineage")
+    assert table is not None
+    rows = table.records(WarehouseTopology(written.warehouse, "default"))
+    lineage = [tuple(row.values())[1:] for row in rows]
+    known = ("report", "n", "totals", "n", "value")
+    assert lineage == [known, ("report", None, "totals", "n", "indirect"), TOTALS_UNKNOWN]
+    with meta_service(root_of(written)) as (_, address):
+        page.open(address)
+        page.await_value(f"{NODES} === 5")
+        page.click("#canvas .node[aria-label^='table default.report']")
+        page.await_value(f"({DETAILS}).includes('Comes from')")
+        assert page.value(COLUMNS) == [["Column", "Comes from"], ["n\nINT", "totals.n"]]
+        assert "Which rows there are depends on\ntotals.n" in page.value(DETAILS)
+        page.click("#details .columns button")
+        page.await_value(f"({DETAILS}).startsWith('default.totals')")
+        page.await_value(f"({COLUMNS})[1]?.[1] === 'not known'")
+        assert page.value(FOCUS).startswith("table default.totals")
+        for _ in range(2):
+            page.press("ArrowLeft")
+        page.press("Enter")
+        page.await_value(f"({DETAILS}).startsWith('default.orders')")
+        page.await_value(f"({COLUMNS}).length === 2")
+        assert page.value(COLUMNS) == [["Column"], ["n\nINT"]]
     assert page.complaints == []
 
 

@@ -107,6 +107,18 @@ class BrowserPage:
         )
         self._call("Input.dispatchKeyEvent", type="keyUp", **same)
 
+    def click(self, selector: str) -> None:
+        """Click with the mouse on the middle of the first element that a selector finds."""
+        place = (
+            f"(() => {{ const found = document.querySelector({json.dumps(selector)});"
+            "found.scrollIntoView({ block: 'center' });"
+            "const { x, y, width, height } = found.getBoundingClientRect();"
+            "return { x: x + width / 2, y: y + height / 2 }; })()"
+        )
+        there = {**self.value(place), "button": "left", "clickCount": 1}
+        for kind in ("mousePressed", "mouseReleased"):
+            self._call("Input.dispatchMouseEvent", type=kind, **there)
+
     def set_dark(self, is_dark: bool) -> None:
         """Let the page see that its user likes it dark, or light."""
         value = "dark" if is_dark else "light"

@@ -2,7 +2,7 @@
 
 import { ask, hasToken } from "./api.js";
 import { html } from "./dom.js";
-import { count, duration, moment, NONE } from "./format.js";
+import { count, duration, moment, NONE, shortName } from "./format.js";
 
 const EPOCHS = 12;
 
@@ -12,15 +12,23 @@ function jobOf(id, topology) {
   return topology.tables.find((table) => `table ${table.name}` === id)?.job ?? null;
 }
 
+/** What is told of a node of which the service says nothing else. */
+export const NOTHING = { delays: null, epochs: [], columns: null };
+
 /** Returns what else the service tells of a node. */
 export async function asked(id, topology) {
   const job = jobOf(id, topology);
-  if (job === null) return { delays: null, epochs: [] };
-  const [delays, progress] = await Promise.all([
-    ask("v1/delays", { job }),
-    ask("v1/progress", { job, limit: EPOCHS }),
+  const [delays, { epochs }, columns] = await Promise.all([
+    job === null ? NOTHING.delays : ask("v1/delays", { job }),
+    job === null ? NOTHING : ask("v1/progress", { job, limit: EPOCHS }),
+    id.startsWith("table ") ? columnsOf(id.slice(6)) : NOTHING.columns,
   ]);
-  return { delays, epochs: progress.epochs };
+  return { delays, epochs, columns };
+}
+
+// A table that was dropped has none, but there is more to tell of it.
+function columnsOf(table) {
+  return ask("v1/lineage/columns", { table }).catch(() => NOTHING.columns);
 }
 
 /** Returns the elements that show a node; `go` is called with the id of one that is clicked, and
@@ -38,7 +46,10 @@ export function details(id, topology, told, { go, close, order }) {
     html("h2", {}, shown.name),
     html("button", { type: "button", "aria-label": "Close", onclick: close }, "×"),
   );
-  if (table !== undefined) return [title, tableFacts(table, links, now), ...lateness(told)];
+  if (table !== undefined) {
+    const from = (column) => comesFrom(column, topology, go);
+    return [title, tableFacts(table, links, now), ...columns(table, told, from), ...lateness(told)];
+  }
   const about = [...failure(job), ...shares(told), ...epochs(told, now)];
   return [title, ...orders(job, order), jobFacts(job, links, now), ...about];
 }
@@ -59,6 +70,46 @@ function link(kind, name, topology, go) {
   const job = kind === "job" ? topology.jobs.find((one) => one.id === name) : undefined;
   const shown = job?.name ?? name;
   return html("button", { type: "button", class: "link", onclick: () => go(`${kind} ${name}`) }, shown);
+}
+
+// A column of another table, which may be none of the topology.
+function comesFrom({ table, column }, topology, go) {
+  const text = `${shortName(table)}.${column}`;
+  if (!topology.tables.some((one) => one.name === table)) return html("span", {}, text);
+  return html("button", { type: "button", class: "link", onclick: () => go(`table ${table}`) }, text);
+}
+
+function columns(table, { columns: told }, from) {
+  if (told === null) return [];
+  const isRoot = table.job === null;
+  const rows = told.columns.map((column) => html(
+    "tr",
+    {},
+    html("th", { scope: "row" }, column.name, html("span", {}, column.type)),
+    isRoot ? null : html("td", { class: "sources" }, sources(column, told, from)),
+  ));
+  const names = isRoot ? ["Column"] : ["Column", "Comes from"];
+  const head = names.map((name) => html("th", { scope: "col" }, name));
+  const shown = html(
+    "table",
+    { class: "columns" },
+    html("thead", {}, html("tr", {}, head)),
+    html("tbody", {}, rows),
+  );
+  return [html("h3", {}, "Columns"), shown, ...conditions(told, from)];
+}
+
+function sources(column, told, from) {
+  if (!told.isKnown) return "not known";
+  return column.sources.length === 0 ? "no column" : column.sources.map(from);
+}
+
+function conditions(told, from) {
+  if (told.conditions.length === 0) return [];
+  return [
+    html("h3", {}, "Which rows there are depends on"),
+    html("div", { class: "sources" }, told.conditions.map(from)),
+  ];
 }
 
 function facts(pairs) {

@@ -1,7 +1,7 @@
 // The page: asks for the topology again and again, as long as somebody can see it.
 
 import { ask, give, keepToken, Unauthorized } from "./api.js";
-import { asked, details } from "./details.js";
+import { asked, details, NOTHING } from "./details.js";
 import { html, setText } from "./dom.js";
 import { count, duration, moment, NONE, shortName } from "./format.js";
 import { Graph, graphOf, jobCondition } from "./graph.js";
@@ -98,7 +98,7 @@ async function choose(id) {
   at("details").hidden = id === null;
   if (id === null) return;
   graph.focus(id);
-  const told = await asked(id, topology).catch(() => ({ delays: null, epochs: [] }));
+  const told = await asked(id, topology).catch(() => NOTHING);
   if (chosen === id) showDetails(told);
 }
 

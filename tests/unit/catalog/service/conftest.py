@@ -54,6 +54,7 @@ def written_in(folder: Path) -> WrittenTopology:
     made.told("b", first, ended_ms=130, took_ms=100)
     made.epoch("c", first, a=1, b=1)
     made.told("c", first, ended_ms=200, took_ms=50)
+    made.state("c", "INSERT INTO c SELECT x.n + 1 FROM a x JOIN b ON x.n = b.n")
     made.write("r")
     second = made.cut(20, "r")
     made.epoch("a", second, r=2)

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
+from table_store import connect
 from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.meta_service.submitted_jobs import Order, Submission, SubmittedJobs
 from table_store.catalog.names.process_identity import identity_of
@@ -20,7 +21,10 @@ from table_store.topology import versions_together
 from tests.fakes.written_topology import WrittenTopology
 from tests.unit.catalog.service.conftest import TOKEN, Service
 
-PARAMETERS = {"/v1/versions": {"table": ["a", "b"]}}
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "/v1/versions": {"table": ["a", "b"]},
+    "/v1/lineage/columns": {"table": "default.c"},
+}
 
 
 def by(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, Any]]:
@@ -75,6 +79,33 @@ def test_barriers_progress_and_lineage(service: Service) -> None:
     assert wrote == [{"job": "a", "barrier": 20, "table": "default.a", "snapshot": 2}]
 
 
+def test_columns(service: Service) -> None:
+    told = service.told("/v1/lineage/columns", table="default.c")
+    one, other = ({"table": f"default.{name}", "column": "n"} for name in "ab")
+    assert told["columns"] == [{"name": "n", "type": "INT", "sources": [one]}]
+    assert (told["table"], told["isKnown"], told["conditions"]) == ("default.c", True, [one, other])
+    told = service.told("/v1/lineage/columns", table="default.r")
+    assert told["columns"] == [{"name": "n", "type": "INT", "sources": []}]
+    assert (told["isKnown"], told["conditions"]) == (True, []), "nothing is told of a root's rows"
+    told = service.told("/v1/lineage/columns", table="default.a")
+    assert (told["isKnown"], told["columns"][0]["sources"]) == (False, []), "its INSERT is not kept"
+
+
+def test_a_root_that_was_dropped(written: WrittenTopology) -> None:
+    """What hangs together with it is still told; nobody knows from when `b` and `c` are late."""
+    connect(written.warehouse.root).drop("r")
+    service = Service(written)
+    tables = by(service.told("/v1/tables")["tables"], "name")
+    assert {name: tables[f"default.{name}"]["barrier"] for name in "abc"} == {
+        "a": 20,
+        "b": 10,
+        "c": 10,
+    }
+    status, condition, message = service.refused("/v1/lineage/columns", table="default.r")
+    assert (status, condition) == (404, "TABLE_STORE_NOT_FOUND")
+    assert "default.r" in message
+
+
 def test_delays(service: Service) -> None:
     told = service.told("/v1/delays")
     late = by(told["tables"], "table")["default.a"]
@@ -108,8 +139,10 @@ def test_versions_at_a_barrier(service: Service) -> None:
 def test_the_topology_is_all_of_it(service: Service) -> None:
     told = service.told("/v1/topology")
     assert (told["barrier"], told["readableBarrier"]) == (20, 10)
-    assert told["tables"] == service.told("/v1/tables")["tables"]
-    assert told["jobs"] == service.told("/v1/jobs")["jobs"]
+    for kind in ("tables", "jobs"):
+        other = service.told(f"/v1/{kind}")[kind]
+        same = {"delayMs": None}  # the other look may be a later one
+        assert [one | same for one in told[kind]] == [one | same for one in other]
     rows = (
         TOPOLOGY_TABLES["jobs"].rows(WarehouseTopology(service.written.warehouse, "")).to_pylist()
     )
@@ -149,6 +182,9 @@ def test_answers_are_as_the_document_says(service: Service, endpoint: Any) -> No
         ("/v1/jobs", {"job": "x" * 301}, 400, "300 characters"),
         ("/v1/jobs", {"job": "nobody"}, 404, "job 'nobody' does not exist"),
         ("/v1/tables", {"table": "default.none"}, 404, "default.none"),
+        ("/v1/lineage/columns", {}, 400, "it is needed"),
+        ("/v1/lineage/columns", {"table": "default.none"}, 404, "default.none"),
+        ("/v1/lineage/columns", {"table": ["default.a", "default.b"]}, 400, "once"),
         ("/v1/versions", {}, 400, "it is needed"),
         ("/v1/versions", {"table": ["t"] * 101}, 400, "at most 100 times"),
         ("/v1/versions", {"table": "none"}, 404, "none"),
