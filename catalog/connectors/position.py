@@ -7,7 +7,8 @@ repeated after a crash reads the same.
 
 A number of rows says nothing of where a topic was by then. So positions of a topic have its last
 cuts, and each `CUTS_MAX`-th of them stays: a job finds the offsets of the cut at which it is, if
-that is not older than `CUTS_MAX` times `_PAGES_KEPT` cuts.
+that is not older than `CUTS_MAX` times `_PAGES_KEPT` cuts. A database's binlog counts as a topic
+here: the offsets of a cut are the number of its file and the position in it.
 """
 
 from __future__ import annotations

@@ -10,8 +10,10 @@ from table_store.storage.options.kafka_source_options import (
     KAFKA_SOURCE_OPTIONS,
     METADATA,
     PROPERTIES,
+    STARTUP_MODE,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
+from table_store.storage.options.mysql_source_options import MYSQL_SOURCE_OPTIONS
 from table_store.storage.options.options import (
     FOR_TABLE,
     LONG_MAX,
@@ -23,7 +25,7 @@ from table_store.storage.options.options import (
 
 CONNECTOR: Option[str | None] = Option(
     key="connector",
-    type=one_of("datagen", "kafka"),
+    type=one_of("datagen", "kafka", "mysql-cdc"),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
@@ -54,13 +56,20 @@ FIELDS: Final = OptionPrefix(
     "[connectors](connectors.md#datagen).",
 )
 
-CONNECTOR_OPTIONS: Final = (CONNECTOR, ROWS_PER_SECOND, NUMBER_OF_ROWS, *KAFKA_SOURCE_OPTIONS)
+CONNECTOR_OPTIONS: Final = (
+    CONNECTOR,
+    ROWS_PER_SECOND,
+    NUMBER_OF_ROWS,
+    *KAFKA_SOURCE_OPTIONS,
+    *MYSQL_SOURCE_OPTIONS,
+)
 CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
 
 TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
     {
         "datagen": (CONNECTOR, ROWS_PER_SECOND, NUMBER_OF_ROWS, FIELDS),
         "kafka": (CONNECTOR, *KAFKA_SOURCE_OPTIONS, SCAN_BOUNDED_MODE, PROPERTIES, METADATA),
+        "mysql-cdc": (CONNECTOR, STARTUP_MODE, *MYSQL_SOURCE_OPTIONS),
     }
 )
 """What the tables of each connector take; no other table takes any of it."""

@@ -16,6 +16,7 @@ from table_store.storage.options import (
     connector_options,
     kafka_source_options,
     log_options,
+    mysql_source_options,
     table_options,
 )
 from table_store.storage.options.options import Option, OptionScope
@@ -78,7 +79,12 @@ def test_keys_defaults_and_session_scope_are_as_specified() -> None:
 
 
 def test_every_declaration_is_listed_once_and_documented() -> None:
-    modules = (table_options, connector_options, kafka_source_options)
+    modules = (
+        table_options,
+        connector_options,
+        kafka_source_options,
+        mysql_source_options,
+    )
     of_modules = {v.key: v for m in modules for v in vars(m).values() if isinstance(v, Option)}
     declared = list(of_modules.values())
     assert sorted(o.key for o in TABLE_OPTIONS) == sorted(o.key for o in declared)
