@@ -13,7 +13,12 @@ import pymysql
 from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication.constants import NONE_SOURCE
 from pymysqlreplication.event import MariadbGtidEvent, QueryEvent, RotateEvent, XidEvent
-from pymysqlreplication.row_event import DeleteRowsEvent, UpdateRowsEvent, WriteRowsEvent
+from pymysqlreplication.row_event import (
+    DeleteRowsEvent,
+    RowsEvent,
+    UpdateRowsEvent,
+    WriteRowsEvent,
+)
 
 from table_store.catalog.connectors.mysql_connection import Connection, Database
 from table_store.catalog.connectors.mysql_errors import (
@@ -128,13 +133,13 @@ class RowImages:
     """Rows as they came or went, of one event.
 
     Attributes:
-        kind: `insert` or `delete`.
+        come: of each row, whether it came; else it went.
         values: by column, of each row.
         missing: why a value is NULL, of each row, by column.
         shown: where they are, for messages.
     """
 
-    kind: str
+    come: Sequence[bool]
     values: Sequence[Mapping[str, Any]]
     missing: Sequence[Mapping[str, str]]
     shown: str
@@ -162,6 +167,7 @@ class TableLog:
         base: what the names of the log's files begin with.
         digits: see `Binlog`.
         server_ids: the numbers as which it may be read.
+        labels: of those of the table's columns that are ENUM or SET, by name.
     """
 
     database: Database
@@ -170,6 +176,7 @@ class TableLog:
     base: str
     digits: int
     server_ids: tuple[int, int]
+    labels: Mapping[str, tuple[str, ...]]
 
     def images(self, start: BinlogPosition, end: BinlogPosition) -> Iterator[RowImages]:
         """Yield the rows that came and went from one position to another one, in their order.
@@ -215,26 +222,37 @@ class TableLog:
             if _reached(reader) > end:
                 return
             shown = self._shown(reader)
+            if isinstance(event, RowsEvent):
+                self._complete_labels(event)
             match event:
                 case UpdateRowsEvent():
-                    rows = event.rows
-                    for side, kind in (("before", "delete"), ("after", "insert")):
-                        yield RowImages(
-                            kind,
-                            [row[f"{side}_values"] for row in rows],
-                            [row[f"{side}_none_sources"] for row in rows],
-                            shown,
-                        )
+                    # One row after the other: a key that one of them gives up another may take.
+                    sides = [(row, side) for row in event.rows for side in ("before", "after")]
+                    yield RowImages(
+                        [side == "after" for _, side in sides],
+                        [row[f"{side}_values"] for row, side in sides],
+                        [row[f"{side}_none_sources"] for row, side in sides],
+                        shown,
+                    )
                 case WriteRowsEvent() | DeleteRowsEvent():
                     rows = event.rows
                     yield RowImages(
-                        "insert" if isinstance(event, WriteRowsEvent) else "delete",
+                        [isinstance(event, WriteRowsEvent)] * len(rows),
                         [row["values"] for row in rows],
                         [row["none_sources"] for row in rows],
                         shown,
                     )
                 case QueryEvent():
                     self._check(event, shown)
+
+    def _complete_labels(self, event: RowsEvent) -> None:
+        """Give ENUM and SET the labels that the client cannot read: those that are no UTF-8."""
+        for column in event.columns:
+            known = self.labels.get(column.name, ())
+            if column.enum_values and "" in column.enum_values[1:]:
+                column.enum_values = _completed(column.enum_values, ("", *known))
+            if column.set_values and "" in column.set_values:
+                column.set_values = _completed(column.set_values, known)
 
     def _check(self, event: QueryEvent, shown: str) -> None:
         current = event.schema.decode() if isinstance(event.schema, bytes) else event.schema
@@ -287,6 +305,13 @@ def _ends_rows(part: tuple[str, str]) -> bool:
     if word == "rename":
         return following not in ("column", "index", "key")
     return following == "partition" and word in ("drop", "exchange", "truncate")
+
+
+def _completed(labels: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Labels with those that are known in the places of empty ones."""
+    return [
+        label or (known[place] if place < len(known) else "") for place, label in enumerate(labels)
+    ]
 
 
 def _reached(reader: BinLogStreamReader) -> BinlogPosition:

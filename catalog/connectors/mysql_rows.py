@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from table_store.catalog.connectors.mysql_binlog import BinlogPosition, RowImages, TableLog
@@ -23,8 +24,7 @@ from table_store.catalog.connectors.mysql_types import (
     key_value,
     quoted_name,
 )
-from table_store.catalog.connectors.source_read import PartReader
-from table_store.storage.file_store.changes.change_labels import CHANGE_TYPE
+from table_store.catalog.connectors.source_read import CHANGE_ORDER, PartReader
 
 _ROWS: Final = 1 << 14
 _NO_COLUMN: Final = 1054
@@ -143,7 +143,7 @@ class ChangeReader(PartReader):
 
     Attributes:
         log: where they are.
-        columns: those that may be asked for, besides `CHANGE_TYPE`.
+        columns: those that may be asked for, besides `CHANGE_ORDER`.
     """
 
     log: TableLog
@@ -152,8 +152,7 @@ class ChangeReader(PartReader):
     def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows that came and went between two positions, the same each time.
 
-        `CHANGE_TYPE` says of each whether it is an `insert` or a `delete`; of a row that was
-        changed there are both.
+        Of a row that was changed there are both, first the old one.
 
         Raises:
             SourceTableChangedError: rows are not such as the table declares them, or it is another
@@ -162,25 +161,27 @@ class ChangeReader(PartReader):
         """
         start, end = log_range(part)
         held: list[pa.RecordBatch] = []
-        rows = 0
+        rows = before = 0
         for images in self.log.images(start, end):
             if not images.values:
                 continue
-            held.append(self._batch(images, columns))
-            rows += held[-1].num_rows
+            held.append(self._batch(images, columns, before))
+            before += len(images.values)
+            rows += len(images.values)
             if rows >= _ROWS:
                 yield _joined(held)
                 held, rows = [], 0
         if held:
             yield _joined(held)
 
-    def _batch(self, images: RowImages, columns: Sequence[str]) -> pa.RecordBatch:
+    def _batch(self, images: RowImages, columns: Sequence[str], before: int) -> pa.RecordBatch:
         by_name = {column.name: column for column in self.columns}
         count = len(images.values)
         arrays = []
         for name in columns:
-            if name == CHANGE_TYPE:
-                arrays.append((name, pa.repeat(pa.scalar(images.kind, pa.string()), count)))
+            if name == CHANGE_ORDER:
+                order = np.arange(before + 1, before + count + 1, dtype=np.int64)
+                arrays.append((name, pa.array(np.where(images.come, order, -order))))
                 continue
             arrays.append((name, self._values(by_name[name], images)))
         return _batch(arrays, count)

@@ -46,6 +46,7 @@ from table_store.catalog.connectors.position import (
 )
 from table_store.catalog.connectors.source_read import AskedRows, SourceRead
 from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.options.kafka_source_options import STARTUP_MODE
 from table_store.storage.options.mysql_source_options import STARTUP_FILE
 
@@ -140,7 +141,7 @@ class MysqlSource:
                 oldest=log.shown(log.begin),
             )
         return SourceRead(
-            reader=ChangeReader(log=self._log(log), columns=columns),
+            reader=ChangeReader(log=self._log(log, table), columns=columns),
             parts=(log_part(start, end),) if start < end else (),
             rows=log.bytes_between(start, end) // _BYTES_MIN,
         )
@@ -165,7 +166,7 @@ class MysqlSource:
             reader=reader, parts=tuple(chunk.to_bytes() for chunk in found), rows=rows
         )
 
-    def _log(self, log: Binlog) -> TableLog:
+    def _log(self, log: Binlog, table: DatabaseTable) -> TableLog:
         definition = self.definition
         return TableLog(
             database=definition.database,
@@ -174,6 +175,7 @@ class MysqlSource:
             base=log.base,
             digits=log.digits,
             server_ids=definition.server_ids,
+            labels=FrozenMap({c.name: c.labels for c in table.columns.values() if c.has_labels}),
         )
 
     def _start(self, log: Binlog) -> BinlogPosition:

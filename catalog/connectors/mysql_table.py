@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +14,12 @@ from table_store.catalog.connectors.mysql_errors import (
     SourceTableError,
     SourceTableNotFoundError,
 )
-from table_store.catalog.connectors.mysql_types import DatabaseColumn, Family, ReadColumn
+from table_store.catalog.connectors.mysql_types import (
+    DatabaseColumn,
+    Family,
+    ReadColumn,
+    quoted_name,
+)
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.frozen_map import FrozenMap
 
@@ -30,10 +36,8 @@ _ROWS: Final = (
     "SELECT coalesce(table_rows, 0) FROM information_schema.tables WHERE table_schema = %s AND "
     "table_name = %s"
 )
-_CASCADES: Final = (
-    "SELECT constraint_name FROM information_schema.referential_constraints WHERE "
-    "constraint_schema = %s AND table_name = %s AND (delete_rule IN ('CASCADE', 'SET NULL') OR "
-    "update_rule IN ('CASCADE', 'SET NULL'))"
+_CASCADE: Final = re.compile(
+    r"CONSTRAINT `((?:[^`]|``)+)` FOREIGN KEY [^\n]*\bON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)"
 )
 _SETTINGS: Final[Mapping[str, str]] = FrozenMap(
     {
@@ -79,8 +83,9 @@ class DatabaseTable:
             key=tuple(name for (name,) in connection.texts(_KEY, place)),
             rows=int(connection.texts(_ROWS, place)[0][0] or 0),
         )
-        cascades = [name for (name,) in connection.texts(_CASCADES, place)]
-        reason = table._why_not(definition, cascades)
+        name = ".".join(map(quoted_name, place))
+        created = connection.texts(f"SHOW CREATE TABLE {name}")[0][1]
+        reason = table._why_not(definition, _CASCADE.findall(created))
         if reason is not None:
             raise SourceTableError(table=definition.table, reason=reason)
         return table

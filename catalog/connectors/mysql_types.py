@@ -138,6 +138,11 @@ class DatabaseColumn:
         return _FAMILIES.get(self.type)
 
     @property
+    def has_labels(self) -> bool:
+        """Whether it is an ENUM or a SET."""
+        return self.family in (Family.ENUM, Family.SET)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The values of an ENUM or SET in their order."""
         found = re.findall(r"'((?:[^']|'')*)'", self.full_type)

@@ -101,7 +101,7 @@ def is_repeatable(schema: TableSchema) -> bool:
 
 
 def gives_changes(schema: TableSchema) -> bool:
-    """Return whether rows of a source also go: its later rows have a `CHANGE_TYPE`."""
+    """Return whether rows of a source also go: its later rows have a `CHANGE_ORDER`."""
     return is_mysql(schema)
 
 

@@ -15,10 +15,11 @@ from table_store.catalog.connectors.source import (
     gives_changes,
     is_repeatable,
 )
+from table_store.catalog.connectors.source_read import CHANGE_ORDER
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted
-from table_store.catalog.planner.epochs.difference import with_weights
+from table_store.catalog.planner.epochs.difference import WEIGHT, with_weights
 from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
 from table_store.catalog.planner.names.changelog import describe_changes
 from table_store.catalog.planner.names.managed_table import describe_table
@@ -36,7 +37,7 @@ from table_store.storage.file_store.model.errors import (
 )
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import MissingFileError
-from table_store.storage.kernel.types import STRING
+from table_store.storage.kernel.types import LONG
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.log_options import UNTRACKED_CHANGES
 
@@ -48,7 +49,7 @@ ROWS_ALWAYS: Final = 10_000
 
 ANOTHER_PLAN: Final = "the query, or a view in it, has another meaning by now"
 
-_KIND_OF_CHANGE: Final = Field(id=0, name=CHANGE_TYPE, type=STRING, nullable=False)
+_ORDER: Final = Field(id=0, name=CHANGE_ORDER, type=LONG, nullable=False)
 
 _NOT_KEPT: Final = (
     ChangesNotAvailableError,
@@ -134,11 +135,14 @@ class NewRows:
         return False
 
     def changed(self, query: JobQuery) -> Delta[DataFrame]:
-        """The rows that came and went, with those of the table's columns that a connector fills."""
+        """The rows that came and went, with those of the table's columns that a connector fills.
+
+        Where rows go, too, the weights are a `CHANGE_ORDER`.
+        """
         path, schema_id = self.source.table_handle.path, self.source.table_handle.schema_id
         schema = open_logged(path).schema_store.get(schema_id)
         columns = physical_columns(schema)
-        labels = (_KIND_OF_CHANGE,) if gives_changes(schema) else ()
+        labels = (_ORDER,) if gives_changes(schema) else ()
         handle = TableHandle(
             path=path, schema_id=schema_id, snapshot_id=self.new, first_row=self.old
         )
@@ -154,14 +158,10 @@ class NewRows:
                 else f"CAST(NULL AS {field.type.sql_name()}) AS {quoted(field.name)}"
                 for field in columns
             ),
-            *(label.name for label in labels),
+            *(f"{label.name} AS {WEIGHT}" for label in labels),
         )
         settled = query.settled(rows)
-        if settled is None:
-            return []
-        if not labels:
-            return [(settled, 1)]
-        return with_weights(settled, (quoted(field.name) for field in columns), CHANGE_TYPE)
+        return [] if settled is None else [(settled, 1)]
 
 
 Change: TypeAlias = SourceChange | NewRows
