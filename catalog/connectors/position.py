@@ -128,7 +128,8 @@ class PositionStore:
     def advanced(self, following: Callable[[Position | None], Position | None]) -> Position | None:
         """Publish what follows the last position, durable, and return what is the last one then.
 
-        Fails as `last`.
+        It is asked once more only if somebody else was faster: rows may come all the while. Fails
+        as `last`.
 
         Args:
             following: takes the last position; None if it stays the last one.
@@ -145,6 +146,9 @@ class PositionStore:
                 old_paths = [self._path(at) for at in old if at not in kept]
                 with suppress(FileAccessError):  # the next one deletes them, too
                     self.file_io.delete_files(old_paths)
+                # Else others are ahead: this process may have slept while its place came and went.
+                if self._places()[-1:] == [place + 1]:
+                    return new
 
     def cut(self, rows: int) -> Cut | None:
         """Return where a topic was when so many rows were out; None if that is not kept.
