@@ -76,7 +76,7 @@ def test_a_job_has_the_rows_and_then_each_change(
         "INSERT INTO orders SELECT seq, concat('i', seq % 7), seq / 4 FROM seq_1_to_1000",
     )
     columns = "(id BIGINT, item STRING, price DECIMAL(9, 2), PRIMARY KEY (id) NOT ENFORCED)"
-    options = server.options("orders", scan__incremental__snapshot__chunk__size="100")
+    options = server.options("orders", scan__incremental__snapshot__chunk__size="300")
     spark.sql(f"CREATE TEMPORARY TABLE cdc_orders {columns} {options}")
     spark.sql(f"CREATE TABLE orders {columns}")
     spark.sql(f"CREATE TABLE teas {columns}")
@@ -410,7 +410,7 @@ def test_it_has_the_databases_rows_whatever_is_killed(
         "CREATE TABLE accounts (id BIGINT PRIMARY KEY, owner VARCHAR(20), money DECIMAL(9, 2))",
         "INSERT INTO accounts SELECT seq, concat('o', seq % 50), seq FROM seq_1_to_20000",
     )
-    options = server.options("accounts", scan__incremental__snapshot__chunk__size="1000")
+    options = server.options("accounts", scan__incremental__snapshot__chunk__size="5000")
     text = SCRIPT.format(options=options)
     is_over = threading.Event()
 
