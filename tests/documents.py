@@ -1,7 +1,8 @@
 """The examples of the documents: fenced blocks of SQL and Python, and what each must print.
 
 A block of `text` behind another one is what that prints. All blocks of a page are run, in their
-order. What names the brokers `host:9092` is run with a broker, and so is all of its page.
+order. What names the brokers `host:9092` is run with a broker, and so is all of its page; one page
+is run with a database.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _BROKERS = "host:9092"
+_OF_A_DATABASE = "mysql-cdc"
 _STATEMENT_END = re.compile(r";[ \t]*(?:--[^\n]*)?(?:\n|$)")
 
 
@@ -38,6 +40,11 @@ class Example:
     def needs_brokers(self) -> bool:
         """Whether it names Kafka's brokers, as all later blocks of its page may."""
         return _BROKERS in self.code
+
+    @property
+    def needs_database(self) -> bool:
+        """Whether it reads or writes a database."""
+        return self.page == _OF_A_DATABASE
 
     @property
     def needs_spark(self) -> bool:

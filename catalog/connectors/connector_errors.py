@@ -76,8 +76,8 @@ class SourcePositionLostError(TableStoreError):
     def __init__(self, *, table: str, reason: str) -> None:
         self.table = table
         super().__init__(
-            f"The job cannot go on where it was in {table}: {reason}. What a topic has is not all "
-            "that it ever had, so it is not read again from its beginning. Run the INSERT with "
-            "another 'pipeline.name': it begins where 'scan.startup.mode' of the source says, and "
-            "adds to the rows that the table has."
+            f"The job cannot go on where it was in {table}: {reason}. What the source has now is "
+            "not all that it ever had, so it is not read again from its beginning. Run the INSERT "
+            "with another 'pipeline.name': it begins where 'scan.startup.mode' of the source says, "
+            "and adds to the rows that the table has."
         )

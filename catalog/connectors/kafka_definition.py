@@ -111,7 +111,7 @@ class KafkaDefinition:
             for field in physical_columns(schema)
             if field.name not in named and field.name not in only_in_key(options)
         )
-        startup = Startup(options.get(STARTUP_MODE))
+        startup = _startup(options)
         _check_startup(options, startup)
         return cls(
             brokers=Brokers(servers, tuple(sorted(properties.items()))),
@@ -205,6 +205,15 @@ def _metadata(schema: TableSchema, options: OptionValues) -> tuple[MetadataColum
         for name, field in columns.items()
         if name in keys
     )
+
+
+def _startup(options: OptionValues) -> Startup:
+    name = options.get(STARTUP_MODE) or Startup.EARLIEST.value
+    try:
+        return Startup(name)
+    except ValueError:
+        reason = f"a topic has {', '.join(repr(mode.value) for mode in Startup)}"
+        raise InvalidOptionError(key=STARTUP_MODE.key, value=name, reason=reason) from None
 
 
 def _check_startup(options: OptionValues, startup: Startup) -> None:

@@ -7,7 +7,8 @@ repeated after a crash reads the same.
 
 A number of rows says nothing of where a topic was by then. So positions of a topic have its last
 cuts, and each `CUTS_MAX`-th of them stays: a job finds the offsets of the cut at which it is, if
-that is not older than `CUTS_MAX` times `_PAGES_KEPT` cuts.
+that is not older than `CUTS_MAX` times `_PAGES_KEPT` cuts. A database's binlog counts as a topic
+here: the offsets of a cut are the number of its file and the position in it.
 """
 
 from __future__ import annotations
@@ -127,7 +128,8 @@ class PositionStore:
     def advanced(self, following: Callable[[Position | None], Position | None]) -> Position | None:
         """Publish what follows the last position, durable, and return what is the last one then.
 
-        Fails as `last`.
+        It is asked once more only if somebody else was faster: rows may come all the while. Fails
+        as `last`.
 
         Args:
             following: takes the last position; None if it stays the last one.
@@ -144,6 +146,9 @@ class PositionStore:
                 old_paths = [self._path(at) for at in old if at not in kept]
                 with suppress(FileAccessError):  # the next one deletes them, too
                     self.file_io.delete_files(old_paths)
+                # Else others are ahead: this process may have slept while its place came and went.
+                if self._places()[-1:] == [place + 1]:
+                    return new
 
     def cut(self, rows: int) -> Cut | None:
         """Return where a topic was when so many rows were out; None if that is not kept.

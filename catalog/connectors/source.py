@@ -8,6 +8,8 @@ from typing import Final, Protocol
 from table_store.catalog.connectors.datagen import Datagen
 from table_store.catalog.connectors.kafka_definition import KafkaDefinition, is_kafka
 from table_store.catalog.connectors.kafka_source import KafkaSource
+from table_store.catalog.connectors.mysql_definition import MysqlDefinition, is_mysql
+from table_store.catalog.connectors.mysql_source import MysqlSource
 from table_store.catalog.connectors.position import Position, PositionStore
 from table_store.catalog.connectors.source_read import AskedRows, SourceRead
 from table_store.storage.file_store.model.schema import TableSchema
@@ -86,6 +88,8 @@ def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Sourc
     positions = PositionStore(table.file_io, table.path)
     if is_kafka(schema):
         return Source(connector, KafkaSource(KafkaDefinition.of(schema)), positions)
+    if is_mysql(schema):
+        return Source(connector, MysqlSource(MysqlDefinition.of(schema)), positions)
     first = schema if schema.id == 0 else table.schema_store.get(0)
     # Its rows do not depend on when it was altered.
     found = Datagen.of(schema, created_ms=first.time_ms)
@@ -94,7 +98,17 @@ def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Sourc
 
 def is_repeatable(schema: TableSchema) -> bool:
     """Return whether all rows of a source that were ever read can be read again."""
-    return not is_kafka(schema)
+    return not (is_kafka(schema) or is_mysql(schema))
+
+
+def gives_changes(schema: TableSchema) -> bool:
+    """Return whether rows of a source also go: its later rows have a `CHANGE_ORDER`."""
+    return is_mysql(schema)
+
+
+def begins_with_changes(schema: TableSchema) -> bool:
+    """Return whether its first rows have one, too."""
+    return is_mysql(schema) and MysqlDefinition.of(schema).begins_with_changes
 
 
 def check_new(schema: TableSchema) -> None:
@@ -107,6 +121,8 @@ def check_new(schema: TableSchema) -> None:
     """
     if is_kafka(schema):
         KafkaDefinition.of(schema).brokers.cluster().close()
+    elif is_mysql(schema):
+        MysqlDefinition.of(schema)
     elif connector_of(schema) == "datagen":
         Datagen.of(schema, created_ms=schema.time_ms)
 

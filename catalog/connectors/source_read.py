@@ -5,8 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import pyarrow as pa
+
+CHANGE_ORDER: Final = "__change_order"
+"""The column of a source's changes (BIGINT) by which they are told apart and put in order.
+
+It rises with them, from 1 on, and is negative where a row goes.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

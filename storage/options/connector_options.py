@@ -14,9 +14,11 @@ from table_store.storage.options.kafka_source_options import (
     KAFKA_SOURCE_OPTIONS,
     METADATA,
     PROPERTIES,
+    STARTUP_MODE,
     TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
+from table_store.storage.options.mysql_source_options import MYSQL_SOURCE_OPTIONS
 from table_store.storage.options.options import (
     FOR_TABLE,
     LONG_MAX,
@@ -29,7 +31,7 @@ from table_store.storage.options.print_options import PRINT_OPTIONS
 
 CONNECTOR: Option[str | None] = Option(
     key="connector",
-    type=one_of("datagen", "kafka", "upsert-kafka", "print", "blackhole"),
+    type=one_of("datagen", "kafka", "upsert-kafka", "mysql-cdc", "print", "blackhole"),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
@@ -68,6 +70,7 @@ CONNECTOR_OPTIONS: Final = (
     *KAFKA_SOURCE_OPTIONS,
     *KAFKA_SINK_OPTIONS,
     *PRINT_OPTIONS,
+    *MYSQL_SOURCE_OPTIONS,
 )
 CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
 
@@ -93,6 +96,7 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
         ),
         "print": (CONNECTOR, *PRINT_OPTIONS),
         "blackhole": (CONNECTOR,),
+        "mysql-cdc": (CONNECTOR, STARTUP_MODE, *MYSQL_SOURCE_OPTIONS),
     }
 )
 """What the tables of each connector take; no other table takes any of it."""
@@ -100,5 +104,5 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
 SINKS: Final = frozenset(("kafka", "upsert-kafka", "print", "blackhole"))
 """Connectors that take rows."""
 
-SOURCES: Final = frozenset(("datagen", "kafka"))
+SOURCES: Final = frozenset(("datagen", "kafka", "mysql-cdc"))
 """Connectors that make rows."""

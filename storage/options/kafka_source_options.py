@@ -52,13 +52,22 @@ FORMAT: Option[str | None] = Option(
     mutable=False,
     doc="Of `kafka`: how the value of a record holds a row: see [connectors](connectors.md#kafka).",
 )
-STARTUP_MODE = Option(
+STARTUP_MODE: Option[str | None] = Option(
     key="scan.startup.mode",
-    type=one_of("earliest-offset", "latest-offset", "timestamp", "specific-offsets"),
-    default="earliest-offset",
+    type=one_of(
+        "earliest-offset",
+        "latest-offset",
+        "timestamp",
+        "specific-offsets",
+        "initial",
+        "specific-offset",
+    ),
+    default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka`: with which record the rows begin.",
+    derived_default="`earliest-offset` of `kafka`, `initial` of `mysql-cdc`",
+    doc="Of `kafka` and `mysql-cdc`: with what the rows begin. `timestamp` and `specific-offsets` "
+    "are of `kafka`, `initial` and `specific-offset` of `mysql-cdc`.",
 )
 STARTUP_TIMESTAMP: Option[int | None] = Option(
     key="scan.startup.timestamp-millis",

@@ -12,19 +12,21 @@ from tests.integration.stock_shell import StockShell
 PAGES = {
     page: list(blocks) for page, blocks in itertools.groupby(examples("sql"), key=lambda e: e.page)
 }
-WITHOUT_BROKERS = [
-    page for page, blocks in PAGES.items() if not any(b.needs_brokers for b in blocks)
+WITHOUT_SERVERS = [
+    page
+    for page, blocks in PAGES.items()
+    if not any(block.needs_brokers or block.needs_database for block in blocks)
 ]
 
 pytestmark = pytest.mark.spark
 
 
 def test_there_are_examples() -> None:
-    assert {"readme", "sql", "changes"} <= set(WITHOUT_BROKERS)
+    assert {"readme", "sql", "changes"} <= set(WITHOUT_SERVERS)
     assert "kafka" in PAGES
 
 
-@pytest.mark.parametrize("page", WITHOUT_BROKERS)
+@pytest.mark.parametrize("page", WITHOUT_SERVERS)
 def test_examples_print_what_the_page_says(page: str, shell: StockShell) -> None:
     shell.ok(f"CREATE NAMESPACE doc_{page}")
     shell.ok(f"USE doc_{page}")

@@ -24,7 +24,7 @@ from table_store.catalog.planner.epochs.appended_rows import appended_rows
 from table_store.catalog.planner.epochs.bag_difference import present_rows
 from table_store.catalog.planner.epochs.consumers import note_consumer
 from table_store.catalog.planner.epochs.delta import query_delta
-from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, changes, inserts
+from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, changes, inserts, weighted
 from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
 from table_store.catalog.planner.epochs.keyed_difference import (
     BAD_KEY,
@@ -32,6 +32,7 @@ from table_store.catalog.planner.epochs.keyed_difference import (
     keyed_changes,
     keyed_differences,
     keyed_inserts,
+    keyed_newest,
 )
 from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.registration import register_view
@@ -76,6 +77,7 @@ def advance(
         ViewKeyError: the sink has a key, of which the result has two rows, or a NULL.
     """
     begin = time.monotonic()
+    sink = _as_it_is_written(sink, query)
     standing = Standing.of(sink)
     check_definition(sink)
     followed = standing.followed()
@@ -145,10 +147,16 @@ def planned_step(sink: Sink, query: JobQuery, *, is_full: bool) -> Step:
     Raises:
         NotIncrementalError: see `advance`.
     """
+    sink = _as_it_is_written(sink, query)
     standing = Standing.of(sink)
     followed = standing.followed()
     states = AggregateStates.of(sink, query, followed)
     return next_step(sink, query, followed, states, is_full=is_full, sink_rows=standing.rows)
+
+
+def _as_it_is_written(sink: Sink, query: JobQuery) -> Sink:
+    """A sink, whose rows are no state of the result where changes may come once more."""
+    return replace(sink, is_shared=True) if query.gives_changes else sink
 
 
 def check_definition(sink: Sink) -> None:
@@ -301,6 +309,9 @@ def _changes_of_shared(
     sink, query = states.sink, states.query
     names, key = sink.written, sink.schema.primary_key
     is_increment = step.rule is Rule.INCREMENTAL
+    if is_increment and query.gives_changes:
+        newest = _newest(states, step)
+        return None if newest is None else _Changes(rows=newest, depend_on_sink=False)
     changed = (
         _increment(states, step, lambda: None)
         if is_increment
@@ -344,6 +355,15 @@ def _increment(
         return None
     names = states.sink.written
     return query.changes(delta, names) if step.is_small else changes(delta, names)
+
+
+def _newest(states: AggregateStates, step: Step) -> DataFrame | None:
+    query, sink = states.query, states.sink
+    delta = query_delta(query, step.changes, lambda: None, states)
+    if not delta:
+        return None
+    rows = keyed_newest(weighted(delta, sink.written), sink.written, sink.schema.primary_key)
+    return query.settled(rows) if step.is_small else rows
 
 
 def _rows_of(sink: Sink, query: JobQuery, snapshot: Snapshot) -> DataFrame:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from table_store.catalog.connectors.source import connector_of
+from table_store.catalog.connectors.source import connector_of, gives_changes
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.job_errors import UnsupportedQueryError
 from table_store.catalog.jobs.progress import Followed
@@ -169,6 +169,15 @@ class JobQuery:
             for handle in handles
             if connector_of(_seen_schema(handle, self.created)) is not None
         )
+
+    @property
+    def gives_changes(self) -> bool:
+        """Whether a source gives changes of rows, of which some may come once more.
+
+        Then no two of them cancel out, and the last one of a key counts.
+        """
+        handles = [source.table_handle for source in self.facts.sources]
+        return any(gives_changes(_seen_schema(handle, self.created)) for handle in handles)
 
     @property
     def stateful(self) -> str | None:

@@ -79,6 +79,34 @@ def keyed_changes(
     return _changes(found.join(there, _KEY, "left"), names, key, is_twice)
 
 
+def keyed_newest(rows: DataFrame, names: Sequence[str], key: Sequence[str]) -> DataFrame:
+    """The last change of each key: the row to insert, or the one to delete.
+
+    It fails like `keyed_changes` at a NULL in the key of a row to insert. It costs one shuffle.
+
+    Args:
+        rows: with weights whose amounts rise from change to change, negative where a row goes.
+        names: of the other columns.
+        key: those of the primary key.
+    """
+    row = f"struct({', '.join(map(quoted, names))})"
+    found = (
+        rows.selectExpr(f"{_key_of(key)} AS {_KEY}", f"{row} AS {_NEW}", WEIGHT)
+        .groupBy(_KEY)
+        .agg(F.expr(f"max_by(struct({_NEW}, {WEIGHT}), abs({WEIGHT})) AS {_THERE}"))
+        .selectExpr(f"{_THERE}.{_NEW} AS {_NEW}", f"{_THERE}.{WEIGHT} AS {WEIGHT}")
+    )
+    has_null = " OR ".join(f"{_NEW}.{quoted(name)} IS NULL" for name in key)
+    change_type = (
+        f"CASE WHEN {WEIGHT} < 0 THEN 'delete' WHEN {has_null} THEN "
+        f"raise_error(concat('{BAD_KEY}{_NULL}', {_shown(key)})) ELSE 'insert' END"
+    )
+    return found.where(f"{WEIGHT} > 0 OR NOT ({has_null})").selectExpr(
+        *(f"{_NEW}.{quoted(name)} AS {quoted(name)}" for name in names),
+        f"CAST({change_type} AS STRING) AS {CHANGE_TYPE}",
+    )
+
+
 def key_problem(raised: str) -> tuple[str, str]:
     """What is wrong, and with which key, of a text that was raised behind `BAD_KEY`."""
     if raised.startswith(_NULL):
@@ -103,8 +131,7 @@ def _changes(
 ) -> DataFrame:
     keys = list(map(quoted, key))
     has_null = " OR ".join(f"{_NEW}.{name} IS NULL" for name in keys)
-    shown = f"struct({', '.join(f'{_NEW}.{name} AS {name}' for name in keys)})"
-    shown = f"to_json({shown}, map('ignoreNullFields', 'false'))"
+    shown = _shown(key)
     change_type = (
         f"CASE WHEN {_NEW} IS NULL THEN 'delete' "
         f"WHEN {has_null} THEN raise_error(concat('{BAD_KEY}{_NULL}', {shown})) "
@@ -113,6 +140,13 @@ def _changes(
     )
     values = [f"coalesce({_NEW}, {_OLD}).{quoted(name)} AS {quoted(name)}" for name in names]
     return found.selectExpr(*values, f"CAST({change_type} AS STRING) AS {CHANGE_TYPE}")
+
+
+def _shown(key: Sequence[str]) -> str:
+    """SQL for the key of a new row as a text for messages."""
+    keys = list(map(quoted, key))
+    values = f"struct({', '.join(f'{_NEW}.{name} AS {name}' for name in keys)})"
+    return f"to_json({values}, map('ignoreNullFields', 'false'))"
 
 
 def _key_of(key: Sequence[str]) -> str:

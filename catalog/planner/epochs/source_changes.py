@@ -10,11 +10,16 @@ from typing import Final, TypeAlias
 from pyspark.sql import DataFrame
 
 from table_store.catalog.connectors.physical_columns import physical_columns
-from table_store.catalog.connectors.source import is_repeatable
+from table_store.catalog.connectors.source import (
+    begins_with_changes,
+    gives_changes,
+    is_repeatable,
+)
+from table_store.catalog.connectors.source_read import CHANGE_ORDER
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted
-from table_store.catalog.planner.epochs.difference import with_weights
+from table_store.catalog.planner.epochs.difference import WEIGHT, with_weights
 from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
 from table_store.catalog.planner.names.changelog import describe_changes
 from table_store.catalog.planner.names.managed_table import describe_table
@@ -30,8 +35,9 @@ from table_store.storage.file_store.model.errors import (
     SnapshotNotFoundError,
     UntrackedChangesError,
 )
-from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import MissingFileError
+from table_store.storage.kernel.types import LONG
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.log_options import UNTRACKED_CHANGES
 
@@ -42,6 +48,8 @@ ROWS_ALWAYS: Final = 10_000
 """With so few changes a refresh takes as long one way or the other."""
 
 ANOTHER_PLAN: Final = "the query, or a view in it, has another meaning by now"
+
+_ORDER: Final = Field(id=0, name=CHANGE_ORDER, type=LONG, nullable=False)
 
 _NOT_KEPT: Final = (
     ChangesNotAvailableError,
@@ -127,15 +135,21 @@ class NewRows:
         return False
 
     def changed(self, query: JobQuery) -> Delta[DataFrame]:
-        """The rows that came, with those of the table's columns that a connector fills."""
+        """The rows that came and went, with those of the table's columns that a connector fills.
+
+        Where rows go, too, the weights are a `CHANGE_ORDER`.
+        """
         path, schema_id = self.source.table_handle.path, self.source.table_handle.schema_id
         schema = open_logged(path).schema_store.get(schema_id)
         columns = physical_columns(schema)
+        labels = (_ORDER,) if gives_changes(schema) else ()
         handle = TableHandle(
             path=path, schema_id=schema_id, snapshot_id=self.new, first_row=self.old
         )
         name = self.source.relation.text
-        described = describe_table(schema, name=name, properties={}, handle=handle, columns=columns)
+        described = describe_table(
+            schema, name=name, properties={}, handle=handle, columns=(*columns, *labels)
+        )
         used = _used_columns(query, path)
         rows = query.table(name, json.dumps(to_json(described))).selectExpr(
             *(
@@ -143,7 +157,8 @@ class NewRows:
                 if field.id in used
                 else f"CAST(NULL AS {field.type.sql_name()}) AS {quoted(field.name)}"
                 for field in columns
-            )
+            ),
+            *(f"{label.name} AS {WEIGHT}" for label in labels),
         )
         settled = query.settled(rows)
         return [] if settled is None else [(settled, 1)]
@@ -169,6 +184,11 @@ def unrepeatable_source(query: JobQuery) -> str | None:
         if path in external and not is_repeatable(open_logged(path).schema):
             return source.relation.text
     return None
+
+
+def takes_rows_away_at_first(query: JobQuery) -> bool:
+    """Whether the first rows of one of its sources are changes, of which some take rows away."""
+    return any(begins_with_changes(open_logged(path).schema) for path in query.external)
 
 
 def source_changes(

@@ -21,6 +21,7 @@ from table_store.catalog.planner.epochs.source_changes import (
     Change,
     replaced_source,
     source_changes,
+    takes_rows_away_at_first,
     unrepeatable_source,
 )
 from table_store.storage.file_store.model.upkeep import RefreshPolicy
@@ -128,6 +129,11 @@ def _possible_step(
     sink_rows: int,
 ) -> Step:
     policy = sink.schema.upkeep.policy
+    if followed is None and sink.is_shared and takes_rows_away_at_first(query):
+        nothing = dict.fromkeys(query.sources, 0)
+        first = source_changes(query, nothing, is_cost_counted=False, skips_untracked=True)
+        if not isinstance(first, str):
+            return Step(Rule.INCREMENTAL, "its first changes", first)
     if followed is None:
         return Step(Rule.FULL, "its rows are of no known barrier")
     if query.always_changes is not None:

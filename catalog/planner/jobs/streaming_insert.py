@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from table_store.catalog.connectors.sink import check_readable
-from table_store.catalog.connectors.source import is_repeatable, source_of
+from table_store.catalog.connectors.source import gives_changes, is_repeatable, source_of
 from table_store.catalog.jobs.job_errors import (
     JobExistsError,
     StreamingInsertError,
@@ -116,6 +116,7 @@ def insert_query(
     if query.always_changes is not None:
         raise StreamingInsertError(reason=query.always_changes)
     _check_root(query)
+    _check_key(query, target)
     return query
 
 
@@ -174,6 +175,21 @@ def _check_root(query: JobQuery) -> None:
             remedy=f"Load it into a table first with INSERT INTO t SELECT * FROM {name}, and "
             "read that table",
         )
+
+
+def _check_key(query: JobQuery, target: Target) -> None:
+    """Check that rows which may come once more find the ones that they replace."""
+    if open_logged(target.path).schema_store.get(target.schema_id).primary_key:
+        return
+    for source in query.facts.sources:
+        path = source.table_handle.path
+        if path in query.external and gives_changes(open_logged(path).schema):
+            name = source.relation.text
+            raise StreamingInsertError(
+                reason=f"{name} gives changes of rows, some of them more than once, and the table "
+                "has no primary key by which they find the row",
+                remedy="Create the table with a PRIMARY KEY, such as that of the source",
+            )
 
 
 def check_no_cycle(

@@ -18,7 +18,11 @@ S3_ENDPOINT = "http://127.0.0.1:9000"
 PAGES = {
     page: list(blocks)
     for page, blocks in itertools.groupby(
-        (e for e in examples("python") if not e.needs_spark and not e.needs_brokers),
+        (
+            example
+            for example in examples("python")
+            if not (example.needs_spark or example.needs_brokers or example.needs_database)
+        ),
         key=lambda e: e.page,
     )
 }

@@ -17,6 +17,7 @@ from table_store.storage.options import (
     kafka_sink_options,
     kafka_source_options,
     log_options,
+    mysql_source_options,
     print_options,
     table_options,
 )
@@ -86,6 +87,7 @@ def test_every_declaration_is_listed_once_and_documented() -> None:
         kafka_sink_options,
         kafka_source_options,
         print_options,
+        mysql_source_options,
     )
     of_modules = {v.key: v for m in modules for v in vars(m).values() if isinstance(v, Option)}
     declared = list(of_modules.values())

@@ -1,0 +1,461 @@
+"""Goal: a table over a database's table has its rows, and jobs follow each change of them.
+
+Oracle: the database's own rows, by a plain client.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+
+from table_store import jobs, open_table
+from tests.documents import examples
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.job_script import JobScript
+from tests.integration.spark_session import spark_session, unlogged_errors
+from tests.integration.streaming_mode import streaming
+from tests.servers.mariadb_server import PASSWORD, MariadbServer
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("mysql-cdc"), OWN_NAME) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariadbServer]:
+    found = MariadbServer(tmp_path_factory.mktemp("mariadb"))
+    yield found
+    found.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_jobs(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if "spark" in request.fixturenames:
+        session: SparkSession = request.getfixturevalue("spark")
+        for job in session.sql("SHOW JOBS").collect():
+            if job.state in ("RUNNING", "SUSPENDED"):
+                session.sql(f"STOP JOB '{job.job}'")
+
+
+def insert(spark: SparkSession, statement: str, interval: str = "200 ms", **conf: str) -> str:
+    with streaming(spark, interval, **conf):
+        return str(spark.sql(statement).collect()[0].job)
+
+
+def rows(spark: SparkSession, query: str) -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in spark.sql(query).collect())
+
+
+def refused(spark: SparkSession, statement: str) -> str:
+    with unlogged_errors(), pytest.raises(PySparkException) as error:
+        spark.sql(statement).collect()
+    return str(error.value)
+
+
+def test_a_job_has_the_rows_and_then_each_change(
+    spark: SparkSession, server: MariadbServer
+) -> None:
+    server.run(
+        "CREATE TABLE orders (id BIGINT PRIMARY KEY, item VARCHAR(20), price DECIMAL(9, 2))",
+        "INSERT INTO orders SELECT seq, concat('i', seq % 7), seq / 4 FROM seq_1_to_1000",
+    )
+    columns = "(id BIGINT, item STRING, price DECIMAL(9, 2), PRIMARY KEY (id) NOT ENFORCED)"
+    options = server.options("orders", scan__incremental__snapshot__chunk__size="300")
+    spark.sql(f"CREATE TEMPORARY TABLE cdc_orders {columns} {options}")
+    spark.sql(f"CREATE TABLE orders {columns}")
+    spark.sql(f"CREATE TABLE teas {columns}")
+    everything = "SELECT * FROM orders ORDER BY id"
+    insert(spark, "INSERT INTO orders SELECT * FROM cdc_orders")
+    insert(spark, "INSERT INTO teas SELECT * FROM cdc_orders WHERE item = 'i1'")
+    jobs.flush(spark)
+    assert rows(spark, everything) == list(server.run(everything))
+    server.run(
+        "INSERT INTO orders VALUES (2001, 'ü', NULL), (2002, NULL, -1.5)",
+        "UPDATE orders SET item = 'i1' WHERE id BETWEEN 500 AND 520",
+        "UPDATE orders SET item = 'i2' WHERE id IN (8, 15)",
+        "DELETE FROM orders WHERE id % 10 = 3",
+        "UPDATE orders SET id = id + 5000 WHERE id BETWEEN 10 AND 20",
+        "INSERT INTO orders VALUES (3000, 'short', 1)",
+        "DELETE FROM orders WHERE id = 3000",
+    )
+    jobs.flush(spark)
+    assert rows(spark, everything) == list(server.run(everything))
+    teas = "SELECT * FROM orders WHERE item = 'i1' ORDER BY id"
+    assert rows(spark, "SELECT * FROM teas") == list(server.run(teas))
+    assert rows(spark, "SELECT * FROM cdc_orders") == list(server.run(everything))
+    assert spark.sql("SELECT count(*) FROM cdc_orders").collect()[0][0] == len(
+        server.run(everything)
+    )
+
+
+_TYPES = (
+    ("id INT UNSIGNED PRIMARY KEY", "id BIGINT", "1", 1),
+    ("tiny TINYINT", "tiny TINYINT", "-128", -128),
+    ("truth TINYINT(1)", "truth BOOLEAN", "1", True),
+    ("small SMALLINT UNSIGNED", "small INT", "65535", 65535),
+    ("medium MEDIUMINT", "medium INT", "-8388608", -8388608),
+    ("big BIGINT UNSIGNED", "big DECIMAL(20, 0)", "18446744073709551615", Decimal(2**64 - 1)),
+    ("bit1 BIT(1)", "bit1 BOOLEAN", "b'1'", True),
+    ("bit10 BIT(10)", "bit10 INT", "b'1000000001'", 513),
+    ("de DECIMAL(20, 5)", "de DECIMAL(38, 6)", "-12345.67891", Decimal("-12345.678910")),
+    ("low DECIMAL(5, 5)", "low DECIMAL(5, 5)", "-0.00001", Decimal("-0.00001")),
+    ("wide DECIMAL(65, 2)", "wide STRING", f"{10**62}.25", f"{10**62}.25"),
+    ("fl FLOAT", "fl FLOAT", "1.23456789", 1.2345678806304932),
+    ("db DOUBLE", "db DOUBLE", "0.1", 0.1),
+    ("vc VARCHAR(300)", "vc STRING", "'😀 \xfc '", "😀 \xfc "),
+    ("l1 VARCHAR(20) CHARACTER SET latin1", "l1 STRING", "'\xe4\u20ac'", "\xe4\u20ac"),
+    ("ch CHAR(5)", "ch STRING", "'ab '", "ab"),
+    ("bi BINARY(5)", "bi BINARY", "'a\\0b'", b"a\0b\0\0"),
+    ("vb VARBINARY(10)", "vb BINARY", "'ab\\0'", b"ab\0"),
+    ("bl LONGBLOB", "bl BINARY", "x'00ff'", b"\x00\xff"),
+    ("tx MEDIUMTEXT", "tx STRING", "repeat('x', 70000)", "x" * 70_000),
+    ("js JSON", "js STRING", """'{"b": 1, "a":"\xfc"}'""", '{"b": 1, "a":"\xfc"}'),
+    ("en ENUM('a', 'b''c', '')", "en STRING", "'b''c'", "b'c"),
+    ("el ENUM('\xe4', '\xf6') CHARACTER SET latin1", "el STRING", "'\xf6'", "\xf6"),
+    ("st SET('x', 'y', 'z')", "st STRING", "'z,x'", "x,z"),
+    ("da DATE", "da DATE", "'1000-01-02'", date(1000, 1, 2)),
+    (
+        "dt DATETIME(3)",
+        "dt TIMESTAMP_NTZ",
+        "'2026-07-02 03:04:05.120'",
+        datetime(2026, 7, 2, 3, 4, 5, 120_000),  # noqa: DTZ001
+    ),
+    (
+        "dz DATETIME",
+        "dz TIMESTAMP",
+        "'2026-07-02 03:04:05'",
+        datetime(2026, 7, 2, 1, 4, 5, tzinfo=UTC),
+    ),
+    (
+        "ts TIMESTAMP(6) NULL",
+        "ts TIMESTAMP",
+        "'2026-01-02 03:04:05.000001'",
+        datetime(2026, 1, 2, 3, 4, 5, 1, tzinfo=UTC),
+    ),
+    (
+        "tl TIMESTAMP NULL",
+        "tl TIMESTAMP_NTZ",
+        "'2026-01-02 03:04:05'",
+        datetime(2026, 1, 2, 4, 4, 5),  # noqa: DTZ001
+    ),
+    ("tm TIME", "tm STRING", "'-838:59:59'", "-838:59:59"),
+    ("tf TIME(4)", "tf STRING", "'-00:00:00.5'", "-00:00:00.5"),
+    ("ye YEAR", "ye SMALLINT", "2026", 2026),
+    ("`a ``%s` INT", "`a ``%s` INT", "7", 7),
+)
+"""A column of the database, as it is declared, a value in the database's SQL, and the value."""
+
+
+def test_all_types_are_read_alike_from_the_table_and_the_binlog(
+    spark: SparkSession, server: MariadbServer
+) -> None:
+    server.run(f"CREATE TABLE kinds ({', '.join(kind[0] for kind in _TYPES)})")
+    declared = f"({', '.join(kind[1] for kind in _TYPES)}, PRIMARY KEY (id) NOT ENFORCED)"
+    options = server.options("kinds", server_time_zone="Europe/Berlin")
+    spark.sql(f"CREATE TABLE mysql_kinds {declared} {options}")
+    spark.sql(f"CREATE TABLE kinds {declared}")
+    insert(spark, "INSERT INTO kinds SELECT * FROM mysql_kinds")
+    jobs.flush(spark)
+    values = ", ".join(kind[2] for kind in _TYPES)
+    server.run(
+        f"INSERT INTO kinds VALUES ({values})",
+        "INSERT INTO kinds (id, st, en) VALUES (4294967295, '', '')",
+        "SET sql_mode = ''",
+    )
+    with server.connection() as held, held.cursor() as cursor:
+        cursor.execute("SET sql_mode = ''")
+        nothing = "'0000-00-00 00:00:00'"
+        cursor.execute(
+            f"INSERT INTO kinds (id, da, dt, ts, ye) VALUES (3, {nothing}, {nothing}, {nothing}, 0)"
+        )
+    jobs.flush(spark)
+    from_log = [plain(row) for row in spark.sql("SELECT * FROM kinds ORDER BY id").collect()]
+    from_table = [
+        plain(row) for row in spark.sql("SELECT * FROM mysql_kinds ORDER BY id").collect()
+    ]
+    assert from_log[0] == [kind[3] for kind in _TYPES]
+    assert from_table == from_log
+    names = [kind[1].split()[0] for kind in _TYPES]
+    empty = dict.fromkeys(names)
+    assert dict(zip(names, from_log[1], strict=True)) == {**empty, "id": 3, "ye": 0}
+    some = {"id": 4294967295, "st": "", "en": ""}
+    assert dict(zip(names, from_log[2], strict=True)) == {**empty, **some}
+    # The row that is taken back is the one that came, column by column, else both would stay.
+    server.run("UPDATE kinds SET id = id + 1 WHERE id < 4", "DELETE FROM kinds WHERE id > 4")
+    jobs.flush(spark)
+    assert [row.id for row in spark.sql("SELECT id FROM kinds ORDER BY id").collect()] == [2, 4]
+
+
+def plain(row: Row) -> list[object]:
+    """A row's values as Python compares them."""
+    return [
+        value.astimezone(UTC) if isinstance(value, datetime) and name in ("dz", "ts") else value
+        for name, value in row.asDict().items()
+    ]
+
+
+def test_where_the_changes_begin(spark: SparkSession, server: MariadbServer) -> None:
+    server.run(
+        "CREATE TABLE starts (a VARCHAR(9), b INT, c INT, PRIMARY KEY (a, b))",
+        "INSERT INTO starts VALUES ('x', 1, 1), ('Y', 2, 2), ('z', 3, 3)",
+    )
+    ((file, position),) = [row[:2] for row in server.run("SHOW MASTER STATUS")]
+    server.run("UPDATE starts SET c = 20 WHERE b = 2", "DELETE FROM starts WHERE b = 3")
+    declared = "(a STRING, b INT, c INT, PRIMARY KEY (a, b) NOT ENFORCED)"
+    specific = {
+        "scan__startup__mode": "specific-offset",
+        "scan__startup__specific_offset__file": file,
+        "scan__startup__specific_offset__pos": str(position),
+    }
+    modes: dict[str, dict[str, str]] = {
+        "initial": {"scan__incremental__snapshot__chunk__size": "1"},
+        "latest": {"scan__startup__mode": "latest-offset"},
+        "earliest": {"scan__startup__mode": "earliest-offset"},
+        "specific": {**specific, "server_id": "5400-5440"},
+    }
+    for name, options in modes.items():
+        clause = server.options("starts", **options).replace("specific.offset", "specific-offset")
+        spark.sql(f"CREATE TABLE from_{name} {declared} {clause}")
+        spark.sql(f"CREATE TABLE to_{name} {declared}")
+        spark.sql(f"INSERT INTO to_{name} VALUES ('z', 3, 0), ('q', 9, 9)")
+        insert(spark, f"INSERT INTO to_{name} SELECT * FROM from_{name}")
+    jobs.flush(spark)
+    server.run("INSERT INTO starts VALUES ('n', 5, 5)")
+    jobs.flush(spark)
+    own, new, old = ("q", 9, 9), ("n", 5, 5), ("z", 3, 0)
+    assert rows(spark, "SELECT * FROM to_initial") == [("Y", 2, 20), new, own, ("x", 1, 1), old]
+    assert rows(spark, "SELECT * FROM to_latest") == [new, own, old]
+    # The delete of a row that somebody else has written takes it away.
+    assert rows(spark, "SELECT * FROM to_earliest") == [("Y", 2, 20), new, own, ("x", 1, 1)]
+    assert rows(spark, "SELECT * FROM to_specific") == [("Y", 2, 20), new, own]
+
+
+def test_examples_of_the_documents(spark: SparkSession, server: MariadbServer) -> None:
+    server.run(
+        "CREATE USER writer@'127.0.0.1' IDENTIFIED BY 'secret'",
+        "GRANT ALL ON shop.* TO writer@'127.0.0.1'",
+        "DROP TABLE IF EXISTS orders",
+    )
+    spark.sql("CREATE NAMESPACE doc_mysql")
+    spark.sql("USE doc_mysql")
+    in_order = sorted((*examples("python"), *examples("sql")), key=lambda example: example.line)
+    known: dict[str, object] = {}
+    for example in (e for e in in_order if e.page == "mysql-cdc"):
+        code = example.with_text("'database'", "'127.0.0.1'").with_text("3306", str(server.port))
+        code = code.with_text('host="database"', f'host="127.0.0.1", port={server.port}')
+        code = code.with_text("'reader'", "'writer'")
+        if code.language == "python":
+            exec(code.code, known)
+            server.run("GRANT REPLICATION SLAVE, BINLOG MONITOR ON *.* TO writer@'127.0.0.1'")
+            continue
+        found = []
+        for statement in code.statements():
+            answer = spark.sql(statement).collect()
+            if statement.startswith("SELECT"):
+                found += [tuple(" ".join(map(str, row)).split()) for row in answer]
+        assert tuple(found) == code.printed, f"mysql-cdc, line {code.line}"
+    spark.sql("USE default")
+
+
+def test_what_cannot_be_read_is_refused(spark: SparkSession, server: MariadbServer) -> None:
+    server.run(
+        "CREATE TABLE plain (id BIGINT PRIMARY KEY, v INT UNSIGNED)",
+        "CREATE TABLE nokey (id BIGINT)",
+        "CREATE TABLE child (id BIGINT PRIMARY KEY, v BIGINT, "
+        "FOREIGN KEY (v) REFERENCES plain (id) ON DELETE CASCADE)",
+    )
+    declared = "(id BIGINT, v BIGINT, PRIMARY KEY (id) NOT ENFORCED)"
+    missing = server.options("plain").replace("'database-name' = 'shop', ", "")
+    assert "'database-name'" in refused(spark, f"CREATE TABLE bad {declared} {missing}")
+    kafka = server.options("plain", scan__startup__mode="timestamp")
+    assert "'initial', 'earliest-offset'" in refused(spark, f"CREATE TABLE bad {declared} {kafka}")
+    for name, columns, options, condition, text in (
+        ("password", declared, server.options("plain", password="x"), "REFUSED", "'reader'"),
+        ("table", declared, server.options("absent"), "TABLE_NOT_FOUND", "shop.absent"),
+        ("nokey", "(id BIGINT)", server.options("nokey"), "TABLE_UNSUITABLE", "no primary key"),
+        ("child", declared, server.options("child"), "TABLE_UNSUITABLE", "CASCADE or SET NULL"),
+        ("type", "(v INT)", server.options("plain"), "TABLE_UNSUITABLE", "int(10) unsigned"),
+        ("column", "(w INT)", server.options("plain"), "TABLE_UNSUITABLE", "no such column"),
+        ("port", declared, server.options("plain", port="1"), "UNAVAILABLE", "127.0.0.1:1"),
+    ):
+        spark.sql(f"CREATE TABLE bad_{name} {columns} {options}")
+        error = refused(spark, f"SELECT * FROM bad_{name}")
+        assert f"[TABLE_STORE_SOURCE_{condition}]" in error, error
+        assert text in error, error
+        assert PASSWORD not in error
+    spark.sql(f"CREATE TABLE mysql_plain {declared} {server.options('plain')}")
+    assert PASSWORD not in str(spark.sql("SHOW CREATE TABLE mysql_plain").collect())
+    spark.sql("CREATE TABLE bag (id BIGINT, v BIGINT)")
+    spark.sql(f"CREATE TABLE keyed {declared}")
+    server.run("SET GLOBAL binlog_row_metadata = MINIMAL")
+    with streaming(spark):
+        assert "has no primary key" in refused(spark, "INSERT INTO bag SELECT * FROM mysql_plain")
+        error = refused(spark, "INSERT INTO keyed SELECT id, sum(v) FROM mysql_plain GROUP BY id")
+        assert "Load it into a table first with INSERT INTO t SELECT * FROM" in error
+        error = refused(spark, "INSERT INTO keyed SELECT * FROM mysql_plain")
+        assert "[TABLE_STORE_SOURCE_SERVER_UNSUITABLE]" in error
+        assert "SET GLOBAL binlog_row_metadata = FULL" in error
+    server.run("SET GLOBAL binlog_row_metadata = FULL")
+
+
+def suspended(spark: SparkSession, job: str, timeout_s: float = 90) -> str:
+    """The error of a job once it has failed too often."""
+    end = time.monotonic() + timeout_s
+    while True:
+        (row,) = [row for row in spark.sql("SHOW JOBS").collect() if row.job == job]
+        if row.state == "SUSPENDED":
+            return str(row.error)
+        assert time.monotonic() < end, row
+        time.sleep(0.2)
+
+
+def test_what_the_database_has_lost_is_told(spark: SparkSession, server: MariadbServer) -> None:
+    server.run("CREATE TABLE lost (id BIGINT PRIMARY KEY, v INT)", "INSERT INTO lost VALUES (1, 1)")
+    declared = "(id BIGINT, v INT, PRIMARY KEY (id) NOT ENFORCED)"
+    spark.sql(f"CREATE TABLE mysql_lost {declared} {server.options('lost')}")
+    spark.sql(f"CREATE TABLE lost {declared}")
+    statement = "INSERT INTO lost SELECT * FROM mysql_lost"
+    job = insert(spark, statement)
+    jobs.flush(spark)
+    # Added columns are nothing, and rows from before are read as they were.
+    server.run(
+        "INSERT INTO lost VALUES (2, 2)",
+        "ALTER TABLE lost ADD COLUMN w INT FIRST, MODIFY v SMALLINT",
+        "INSERT INTO lost VALUES (9, 3, 3)",
+    )
+    jobs.flush(spark)
+    assert rows(spark, "SELECT * FROM lost") == [(1, 1), (2, 2), (3, 3)]
+    spark.sql(f"STOP JOB '{job}'")
+    server.run("INSERT INTO lost VALUES (9, 4, 4)", "FLUSH BINARY LOGS")
+    newest = server.run("SHOW MASTER STATUS")[0][0]
+    end = time.monotonic() + 60
+    while len(server.run("SHOW BINARY LOGS")) > 1:  # a reader may still be leaving an old file
+        server.run(f"PURGE BINARY LOGS TO '{newest}'")
+        assert time.monotonic() < end
+    with unlogged_errors():
+        gone = suspended(spark, insert(spark, statement))
+    assert "[TABLE_STORE_SOURCE_CHANGES_GONE]" in gone
+    assert "from changes.0" in gone
+    assert f"begins with {newest}" in gone
+    # Another name takes the rows that are there.
+    fresh = insert(spark, statement, **{"pipeline.name": "fresh"})
+    jobs.flush(spark)
+    assert rows(spark, "SELECT * FROM lost") == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    server.run("TRUNCATE TABLE lost", "INSERT INTO lost VALUES (0, 5, 5)")
+    with unlogged_errors():
+        emptied = suspended(spark, fresh)
+    assert "[TABLE_STORE_SOURCE_TABLE_CHANGED]" in emptied
+    assert f"TRUNCATE has emptied or replaced it at {newest}:" in emptied
+    assert len(rows(spark, "SELECT * FROM lost")) == 4
+
+
+def test_a_database_that_is_away_is_waited_for(spark: SparkSession, server: MariadbServer) -> None:
+    server.run("CREATE TABLE away (id BIGINT PRIMARY KEY)", "INSERT INTO away VALUES (1)")
+    declared = "(id BIGINT, PRIMARY KEY (id) NOT ENFORCED)"
+    spark.sql(f"CREATE TABLE mysql_away {declared} {server.options('away')}")
+    spark.sql(f"CREATE TABLE away {declared}")
+    job = insert(spark, "INSERT INTO away SELECT * FROM mysql_away")
+    jobs.flush(spark)
+    server.run("INSERT INTO away VALUES (2)")
+    server.stop(signal.SIGKILL)
+    end = time.monotonic() + 60
+    while True:
+        (found,) = [row for row in spark.sql("SHOW JOBS").collect() if row.job == job]
+        if found.error:
+            break
+        assert time.monotonic() < end, found
+        time.sleep(0.2)
+    server.start()
+    assert found.state == "RUNNING"
+    assert "does not answer" in found.error
+    server.run("INSERT INTO away VALUES (3)")
+    jobs.flush(spark)
+    assert rows(spark, "SELECT * FROM away") == [(1,), (2,), (3,)]
+
+
+SCRIPT = """
+CREATE TABLE IF NOT EXISTS accounts (
+  id BIGINT, owner STRING, money DECIMAL(9, 2), PRIMARY KEY (id) NOT ENFORCED
+);
+CREATE TEMPORARY TABLE mysql_accounts (
+  id BIGINT, owner STRING, money DECIMAL(9, 2), PRIMARY KEY (id) NOT ENFORCED
+) {options};
+SET 'execution.checkpointing.interval' = '200 ms';
+SET 'execution.runtime-mode' = 'streaming';
+INSERT INTO accounts SELECT * FROM mysql_accounts;
+"""
+
+
+def test_it_has_the_databases_rows_whatever_is_killed(
+    tmp_path: Path, server: MariadbServer
+) -> None:
+    """Planner and driver, while the first rows are read and while the binlog is."""
+    server.run(
+        "CREATE TABLE accounts (id BIGINT PRIMARY KEY, owner VARCHAR(20), money DECIMAL(9, 2))",
+        "INSERT INTO accounts SELECT seq, concat('o', seq % 50), seq FROM seq_1_to_20000",
+    )
+    options = server.options("accounts", scan__incremental__snapshot__chunk__size="5000")
+    text = SCRIPT.format(options=options)
+    is_over = threading.Event()
+
+    def write() -> None:
+        choice = random.Random(7)
+        with server.connection() as held, held.cursor() as cursor:
+            held.autocommit(False)
+            while not is_over.wait(0.002):
+                one, other = choice.randrange(40_000), choice.randrange(40_000)
+                for statement in choice.sample(
+                    (
+                        f"REPLACE INTO accounts VALUES ({one}, 'new', {other % 1000})",
+                        f"UPDATE accounts SET money = {other} WHERE id BETWEEN {one} AND {one + 9}",
+                        f"DELETE FROM accounts WHERE id BETWEEN {other} AND {other + 3}",
+                        f"UPDATE IGNORE accounts SET id = {other} WHERE id = {one}",
+                    ),
+                    2,
+                ):
+                    cursor.execute(statement)
+                if choice.random() < 0.9:
+                    held.commit()
+                else:
+                    held.rollback()
+            held.commit()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        with JobScript(tmp_path, text, "killed") as script:
+            first = script.wait_for_commit("accounts")
+            os.kill(script.planner(), signal.SIGKILL)
+            script.wait_for_commit("accounts", after=first)
+            os.kill(script.process.pid, signal.SIGKILL)
+            script.process.wait(60)
+    finally:
+        is_over.set()
+        writer.join()
+    table = open_table(str(tmp_path / "spark-warehouse" / "default.db" / "accounts"))
+    wanted = sorted(server.run("SELECT * FROM accounts"))
+    with JobScript(tmp_path, text, "last") as script:
+        end = time.monotonic() + 180
+        while (
+            found := sorted(tuple(r.values()) for r in table.scan().to_arrow().to_pylist())
+        ) != wanted:
+            assert script.process.poll() is None, script.errors
+            assert time.monotonic() < end, (len(found), len(wanted))
+            time.sleep(0.3)
+        assert script.end(signal.SIGTERM) == 0, script.errors
