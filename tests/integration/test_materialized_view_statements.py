@@ -388,10 +388,15 @@ def test_or_replace_and_or_refresh(spark: SparkSession) -> None:
         ("ALTER MATERIALIZED VIEW t RENAME TO u", "WRONG_RELATION_KIND"),
         ("ALTER MATERIALIZED VIEW t PAUSE", "SYNTAX_ERROR"),
         ("SHOW CREATE MATERIALIZED VIEW t", "WRONG_RELATION_KIND"),
+        ("CREATE OR REPLACE TABLE seen (v INT)", "WRONG_RELATION_KIND"),
+        ("CREATE OR REPLACE TABLE seen AS SELECT 1 AS v", "WRONG_RELATION_KIND"),
+        ("CREATE OR REPLACE TABLE seen USING parquet AS SELECT 1 AS v", "WRONG_RELATION_KIND"),
     ],
 )
 def test_what_is_refused(spark: SparkSession, statement: str, condition: str) -> None:
     spark.sql("CREATE TABLE t (v INT)")
+    spark.sql("CREATE MATERIALIZED VIEW seen AS SELECT sum(v) AS v FROM t")
     error = refused(spark, statement)
     assert str(error.getCondition()).endswith(f"_{condition}"), str(error)
-    assert {row.tableName for row in spark.sql("SHOW TABLES").collect()} == {"t"}
+    assert {row.tableName for row in spark.sql("SHOW TABLES").collect()} == {"t", "seen"}
+    assert refreshed(spark, "seen") == [("seen", "none", 0)]

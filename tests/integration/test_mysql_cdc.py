@@ -405,7 +405,7 @@ INSERT INTO accounts SELECT * FROM mysql_accounts;
 def test_it_has_the_databases_rows_whatever_is_killed(
     tmp_path: Path, server: MariadbServer
 ) -> None:
-    """Planner and driver, while the first rows are read and while the binlog is."""
+    """Planner and driver, after the first rows are there and while the binlog is read."""
     server.run(
         "CREATE TABLE accounts (id BIGINT PRIMARY KEY, owner VARCHAR(20), money DECIMAL(9, 2))",
         "INSERT INTO accounts SELECT seq, concat('o', seq % 50), seq FROM seq_1_to_20000",

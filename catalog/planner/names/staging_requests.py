@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from table_store.catalog.connectors.datagen import warn_of_unused
+from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.checked_rows import check_conditions
 from table_store.catalog.planner.names.foreign_requests import is_foreign, place_of_foreign
@@ -27,7 +29,7 @@ from table_store.catalog.planner.protocol.tables import (
 )
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
-from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.errors import InvalidSchemaError, TableStoreError
 from table_store.storage.kernel.secrets import REDACTED
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_settings import LogSystem, log_system
@@ -59,6 +61,7 @@ def stage_table(session: PlannerSession, request: StageTable) -> DescribedTable 
     Raises:
         NamespaceNotFoundError, AlreadyExistsError: as `create_table`.
         NotFoundError: there is no table to replace.
+        WrongRelationKindError: a materialized view would be replaced.
     """
     return _staged(session, request.relation, request.definition, request.mode)
 
@@ -105,6 +108,8 @@ def _staged(
         )
     lifecycle = access.temporary.begin() if is_temporary else access.lifecycle
     own = temporary_identifier(identifier) if is_temporary else identifier
+    if mode is not StagingMode.CREATE:
+        _refuse_materialized_view(lifecycle, own)
     definition = definition_of(declared, like, _options_of_source(access, like))
     check_conditions(session, definition.schema(time_ms=0), definition.checks)
     staged = lifecycle.stage(own, definition, mode, settings=session.confs("table-storage."))
@@ -148,3 +153,13 @@ def _staged_table(table: TableReference) -> StagedTable:
     text = table.table_handle.staged
     assert text is not None, "Spark commits and aborts what it has staged"
     return StagedTable.from_json(text)
+
+
+def _refuse_materialized_view(lifecycle: TableLifecycle, own: Identifier) -> None:
+    """Keep a definition that nobody has asked to drop."""
+    try:
+        found = lifecycle.load(own).schema
+    except TableStoreError:
+        return  # there is none, or it is damaged, or no table, which is told where it is replaced
+    if found.query is not None:
+        raise WrongRelationKindError(name=str(own), found="materialized view", needed="table")
