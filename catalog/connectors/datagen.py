@@ -17,6 +17,7 @@ import pyarrow as pa
 from table_store.catalog.connectors.field_generator import field_generator, field_paths
 from table_store.catalog.connectors.field_options import AllFieldOptions
 from table_store.catalog.connectors.generators import Generator, Rows, Times
+from table_store.catalog.connectors.moment import Moment
 from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.catalog.connectors.position import (
     STRETCHES_MAX,
@@ -101,8 +102,11 @@ class Datagen:
         del last
         return self.rows_end
 
-    def following(self, last: Position | None, now_ms: int, pause_ms: int) -> Position | None:
+    def following(
+        self, last: Position | None, now_ms: int, pause_ms: int, moment: Moment
+    ) -> Position | None:
         """Return the position at a moment; None if it is still the last one."""
+        del moment
         known = last or self.begin()
         found = self.next_position(known, now_ms, pause_ms)
         is_same = (found.rows, found.stretches) == (known.rows, known.stretches)

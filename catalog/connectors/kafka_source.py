@@ -18,6 +18,7 @@ from table_store.catalog.connectors.connector_errors import (
 from table_store.catalog.connectors.kafka_connections import connected
 from table_store.catalog.connectors.kafka_definition import KafkaDefinition, Startup
 from table_store.catalog.connectors.message_rows import MessageReader, OffsetRange
+from table_store.catalog.connectors.moment import Moment
 from table_store.catalog.connectors.position import (
     CUTS_MAX,
     Cut,
@@ -50,7 +51,9 @@ class KafkaSource:
         """Return how many rows there will be; None: they have no end, or nobody has looked yet."""
         return last.rows if self.definition.is_bounded and last is not None else None
 
-    def following(self, last: Position | None, now_ms: int, pause_ms: int) -> Position | None:
+    def following(
+        self, last: Position | None, now_ms: int, pause_ms: int, moment: Moment
+    ) -> Position | None:
         """Return the position now, whatever time has passed; None if it is still the last one.
 
         Raises:
@@ -58,7 +61,7 @@ class KafkaSource:
             SourceTopicError: it is not the one of the last position.
             LogUnavailableError: the brokers do not answer.
         """
-        del pause_ms  # the records come also while nobody looks
+        del pause_ms, moment  # the records come also while nobody looks
         if last is not None and self.definition.is_bounded:
             return None
         with self._cluster() as cluster:

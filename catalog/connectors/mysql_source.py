@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from table_store.catalog.connectors.connector_errors import SourcePositionLostError
+from table_store.catalog.connectors.moment import Moment
 from table_store.catalog.connectors.mysql_binlog import Binlog, BinlogPosition, TableLog
 from table_store.catalog.connectors.mysql_chunks import chunks
 from table_store.catalog.connectors.mysql_connection import Connection
@@ -77,7 +78,9 @@ class MysqlSource:
         """Return None: the changes have no end."""
         del last
 
-    def following(self, last: Position | None, now_ms: int, pause_ms: int) -> Position | None:
+    def following(
+        self, last: Position | None, now_ms: int, pause_ms: int, moment: Moment
+    ) -> Position | None:
         """Return the position now, whatever time has passed; None if it is still the last one.
 
         Raises:
@@ -87,17 +90,22 @@ class MysqlSource:
             SourceTableChangedError: the binlog is not the one of the last position.
         """
         del pause_ms  # the changes come also while nobody looks
-        with self.definition.database.connected() as connection:
-            table = self._table(connection)
-            log = Binlog.of(connection)
         known = None if last is None else last.topic
-        if known is None or last is None:
+        reached = None if known is None else _position(known.cuts[-1].offsets)
+        database = self.definition.database
+        with database.connected() as connection:
+            table = self._table(connection)
+            log = moment.looked(
+                (database.host, database.port),
+                lambda: Binlog.of(connection),
+                lambda seen: reached is not None and seen.end < reached,
+            )
+        if known is None or last is None or reached is None:
             start = self._start(log)
             at = _offsets(start)
             rows = 1 if self.definition.begins_with_changes else max(1, table.rows)
             cuts = TopicCuts(id=log.id, start=at, cuts=(Cut(0, at), Cut(rows, at)))
             return Position(rows=rows, at_ms=now_ms, topic=cuts)
-        reached = _position(known.cuts[-1].offsets)
         self._check_same(log, known, reached)
         if log.end == reached:
             return None

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from table_store.catalog.connectors.datagen import Datagen
 from table_store.catalog.connectors.kafka_definition import KafkaDefinition, is_kafka
 from table_store.catalog.connectors.kafka_source import KafkaSource
+from table_store.catalog.connectors.moment import Moment
 from table_store.catalog.connectors.mysql_definition import MysqlDefinition, is_mysql
 from table_store.catalog.connectors.mysql_source import MysqlSource
 from table_store.catalog.connectors.position import Position, PositionStore
@@ -29,10 +30,13 @@ class Connector(Protocol):
     def rows_max(self, last: Position | None) -> int | None:
         """Return how many rows there will be by the last position; None: that is not known."""
 
-    def following(self, last: Position | None, now_ms: int, pause_ms: int) -> Position | None:
+    def following(
+        self, last: Position | None, now_ms: int, pause_ms: int, moment: Moment
+    ) -> Position | None:
         """Return the position now; None if it is still the last one.
 
-        After `pause_ms` without a look nobody has read.
+        After `pause_ms` without a look nobody has read. What is asked of a system that has several
+        tables is asked once in a `moment`.
         """
 
     def plan(self, asked: AskedRows, positions: PositionStore) -> SourceRead | None:
@@ -52,19 +56,20 @@ class Source:
         """How many rows there will be; None: that is not known."""
         return self.connector.rows_max(self.positions.last())
 
-    def advance(self, now_ms: int, interval_ms: int) -> int:
+    def advance(self, now_ms: int, interval_ms: int, moment: Moment) -> int:
         """Publish up to where the rows are out now, and return it.
 
         Args:
             now_ms: ms since 1970.
             interval_ms: the longest time between two looks while all jobs that read it run.
+            moment: of all sources that are looked at together.
 
         Raises:
             TableStoreError: what holds the rows does not answer, or is not what it was.
         """
         pause_ms = max(_PAUSE_MS_MIN, 2 * interval_ms)
         last = self.positions.advanced(
-            lambda known: self.connector.following(known, now_ms, pause_ms)
+            lambda known: self.connector.following(known, now_ms, pause_ms, moment)
         )
         return 0 if last is None else last.rows
 

@@ -62,6 +62,11 @@ def rows(spark: SparkSession, query: str) -> list[tuple[object, ...]]:
     return sorted(tuple(row) for row in spark.sql(query).collect())
 
 
+def path_of(spark: SparkSession, table: str) -> str:
+    found = {row[0]: row[1] for row in spark.sql(f"DESCRIBE EXTENDED {table}").collect()}
+    return str(found["Location"])
+
+
 def refused(spark: SparkSession, statement: str) -> str:
     with unlogged_errors(), pytest.raises(PySparkException) as error:
         spark.sql(statement).collect()
@@ -102,6 +107,57 @@ def test_a_job_has_the_rows_and_then_each_change(
     assert spark.sql("SELECT count(*) FROM cdc_orders").collect()[0][0] == len(
         server.run(everything)
     )
+
+
+def test_a_transaction_of_two_tables_is_whole_at_each_barrier(
+    spark: SparkSession, server: MariadbServer
+) -> None:
+    """What goes from one to the other while barriers are cut is missing in neither."""
+    accounts = "(id INT PRIMARY KEY, money INT)"
+    server.run(
+        *(f"CREATE TABLE {name} {accounts}" for name in ("debits", "credits")),
+        *(f"INSERT INTO {name} VALUES (0, 0), (1, 0), (2, 0)" for name in ("debits", "credits")),
+    )
+    is_over = threading.Event()
+
+    def write() -> None:
+        with server.connection() as held, held.cursor() as cursor:
+            held.autocommit(False)
+            while not is_over.wait(0.001):
+                for statement in (
+                    "UPDATE debits SET money = money - 1",
+                    "UPDATE credits SET money = money + 1",
+                ):
+                    cursor.execute(statement)
+                held.commit()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    columns = "(id INT, money INT, PRIMARY KEY (id) NOT ENFORCED)"
+    try:
+        for name in ("debits", "credits"):
+            spark.sql(f"CREATE TEMPORARY TABLE cdc_{name} {columns} {server.options(name)}")
+            spark.sql(f"CREATE TABLE {name} {columns}")
+            insert(spark, f"INSERT INTO {name} SELECT * FROM cdc_{name}")
+        for _ in range(2):  # the first rows are read at different moments
+            jobs.flush(spark)
+        spark.sql("CREATE TABLE balances (id INT, debit INT, credit INT, PRIMARY KEY (id))")
+        both = "SELECT d.id, d.money, c.money FROM debits d JOIN credits c ON d.id = c.id"
+        insert(spark, f"INSERT INTO balances {both}")
+        for _ in range(6):
+            jobs.flush(spark)
+    finally:
+        is_over.set()
+        writer.join()
+    jobs.flush(spark)
+    balances = open_table(path_of(spark, "balances"))
+    seen = [
+        {row["debit"] + row["credit"] for row in balances.scan(version=at).to_arrow().to_pylist()}
+        for at in balances.storage.snapshot_store.ids()
+    ]
+    assert len(seen) > 5
+    assert seen == [{0}] * len(seen)
+    assert rows(spark, "SELECT id, debit FROM balances") == list(server.run("SELECT * FROM debits"))
 
 
 _TYPES = (

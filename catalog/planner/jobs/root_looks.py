@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from table_store.catalog.connectors.moment import Moment
 from table_store.catalog.connectors.source import source_of
 from table_store.catalog.jobs.job_errors import TransactionOpenError
 from table_store.catalog.jobs.ledger import Head
@@ -26,7 +27,8 @@ class RootLooks:
 
     The rows of a source that a connector makes are out up to `now_ms` then, so that the barrier
     says which they are before anybody reads them. Jobs look at least every `interval_ms`. Where
-    that fails, `failures` say why, and the source is as it was.
+    that fails, `failures` say why, and the source is as it was. Sources in one system are as they
+    were at one `moment`.
     """
 
     now_ms: int
@@ -34,6 +36,7 @@ class RootLooks:
     heads: dict[str, Head | None] = field(default_factory=dict)
     tables: dict[str, FileStoreTable] = field(default_factory=dict)
     failures: dict[str, TableStoreError] = field(default_factory=dict)
+    moment: Moment = field(default_factory=Moment)
 
     def head(self, path: str) -> Head | None:
         """Return what a table is."""
@@ -55,7 +58,7 @@ class RootLooks:
 
     def are_still_so(self) -> bool:
         """Whether nothing has been committed to the tables since they were looked at."""
-        return all(
+        return self.moment.is_one and all(
             head is None or is_still(self.tables[path], head) for path, head in self.heads.items()
         )
 
@@ -64,7 +67,7 @@ class RootLooks:
             source = source_of(table)
             try:
                 if source is not None:
-                    source.advance(self.now_ms, self.interval_ms)
+                    source.advance(self.now_ms, self.interval_ms, self.moment)
             except TableStoreError as error:
                 self.failures[table.path] = error
         return Head.of(table)

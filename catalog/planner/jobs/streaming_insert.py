@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
+from table_store.catalog.connectors.moment import Moment
 from table_store.catalog.connectors.sink import check_readable
 from table_store.catalog.connectors.source import gives_changes, is_repeatable, source_of
 from table_store.catalog.jobs.job_errors import (
@@ -143,13 +144,14 @@ def begin_sources(query: JobQuery, interval: int) -> None:
         SourceTopicError: it is not what it was.
         LogRefusedError: the brokers let nobody in.
     """
+    moment = Moment()
     for path in query.external:
         table = open_logged(path)
         source = None if is_repeatable(table.schema) else source_of(table)
         if source is None:
             continue
         try:
-            source.advance(table.clock.now_ms(), interval)
+            source.advance(table.clock.now_ms(), interval, moment)
         except TableStoreError as error:
             if not error.retriable:
                 raise
