@@ -309,7 +309,7 @@ def test_each_row_is_in_the_topic_once_whatever_is_killed(
     tmp_path: Path, kafka_broker: KafkaBroker
 ) -> None:
     """Planner and driver, while rows are on their way."""
-    topic = Topic(kafka_broker, "killed", 2)
+    topic = Topic(kafka_broker, "killed-sink", 2)
     options = topic.options(format="json", sink__delivery_guarantee="exactly-once")
     text = SCRIPT.format(last=ROWS - 1, options=options)
     chance = random.Random(2)
