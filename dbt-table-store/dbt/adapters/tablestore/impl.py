@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -100,12 +101,16 @@ class TableStoreAdapter(SparkAdapter):
         if constraint.type == ConstraintType.primary_key:
             return None
         rendered: str | None = super().render_column_constraint(constraint)
+        if rendered and constraint.type == ConstraintType.check:
+            return f"constraint {_name_of(constraint)} {rendered}"
         return rendered
 
     @classmethod
     def render_model_constraint(cls, constraint: ModelLevelConstraint) -> str | None:
         """Return a constraint at the end of the table's columns."""
         rendered: str | None = super().render_model_constraint(constraint)
+        if rendered and constraint.type == ConstraintType.check and not constraint.name:
+            return f"constraint {_name_of(constraint)} {rendered}"
         if rendered and constraint.type == ConstraintType.primary_key:
             return f"{rendered} not enforced"
         return rendered
@@ -125,3 +130,10 @@ class TableStoreAdapter(SparkAdapter):
     @classmethod
     def _get_adapter_specific_run_info(cls, config: RelationConfig) -> dict[str, Any]:
         return {"adapter_type": "tablestore", "table_format": None}
+
+
+def _name_of(constraint: ColumnLevelConstraint) -> str:
+    """Return the name of a condition, the same at each run; Spark's own names are random."""
+    digest = hashlib.sha256((constraint.expression or "").encode()).hexdigest()
+    name: str = constraint.name or f"check_{digest[:12]}"
+    return name

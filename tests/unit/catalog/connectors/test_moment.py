@@ -11,14 +11,6 @@ def test_a_system_is_looked_at_once() -> None:
     def looked(system: str, reached: int) -> int:
         return moment.looked(system, lambda: next(answers), lambda seen: seen < reached)
 
-    assert [looked("one", 0), looked("one", 5), looked("other", 9), looked("one", 1)] == [
-        5,
-        5,
-        6,
-        5,
-    ]
-    assert moment.is_one
-    assert looked("one", 6) == 7
-    assert not moment.is_one
-    assert looked("one", 0) == 7
-    assert not moment.is_one
+    asked = (("one", 0), ("one", 5), ("other", 9), ("one", 1), ("one", 6), ("one", 0))
+    found = [(looked(*one), moment.is_one) for one in asked]
+    assert found == [(5, True), (5, True), (6, True), (5, True), (7, False), (7, False)]
