@@ -19,7 +19,6 @@ from table_store.catalog.definition.table_change import (
     changed_schema,
 )
 from table_store.catalog.errors import NamespaceNotFoundError, RelationNotFoundError
-from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import (
     NameRecord,
     RelationKind,
@@ -178,8 +177,9 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
         refuse_derived(found.load(own).schema, name, "ALTER of columns")
         parts = (access.name, identifier.namespace, identifier.name)
         changes = with_verified_rules(session, found, own, parts, changes)
-    found.alter(own, changes)
-    return _loaded(access, found, identifier, LoadTable(relation=request.relation))
+    # Described as it was altered: by now another session may have given its name away.
+    altered = found.alter(own, changes)
+    return _described(access, found, altered, LoadTable(relation=request.relation))
 
 
 def can_alter(session: PlannerSession, request: CanAlter) -> bool:
@@ -307,20 +307,25 @@ def _load_found(
         return loaded_foreign(access, found)
     if identifier is None or not isinstance(found, TableLifecycle):
         raise RelationNotFoundError(name=request.relation.text)
-    return _loaded(access, found, identifier, request, change_type)
+    own = own_identifier(access, found, identifier)
+    managed = found.load(own, timestamp_ms=_milliseconds(request.timestamp_us))
+    return _described(access, found, managed, request, change_type)
 
 
-def _loaded(
+def _milliseconds(timestamp_us: int | None) -> int | None:
+    return None if timestamp_us is None else timestamp_us // 1000
+
+
+def _described(
     access: CatalogAccess,
     lifecycle: TableLifecycle,
-    identifier: Identifier,
+    managed: ManagedTable,
     request: LoadTable,
     change_type: ChangeType | None = None,
 ) -> DescribedTable:
     timestamp_us, version = request.timestamp_us, request.version
-    timestamp_ms = None if timestamp_us is None else timestamp_us // 1000
-    own = own_identifier(access, lifecycle, identifier)
-    managed = lifecycle.load(own, timestamp_ms=timestamp_ms)
+    timestamp_ms = _milliseconds(timestamp_us)
+    name = access.qualified(request.relation.identifier or managed.identifier)
     file_io = lifecycle.warehouse.places.file_io_of(managed.location)
     table = open_logged(managed.location, file_io)
     is_external = connector_of(managed.schema) is not None
@@ -339,7 +344,6 @@ def _loaded(
     elif snapshot is not None and snapshot.schema_id > schema.id:
         schema = table.schema_store.latest(at_least=snapshot.schema_id)
     if request.privileges:
-        name = access.qualified(identifier)
         refuse_derived(schema, name, "/".join(sorted(request.privileges)))
         check_written(table, schema, name, has_changes=change_type is not None)
     handle = TableHandle(
@@ -350,7 +354,7 @@ def _loaded(
     )
     return describe_table(
         schema,
-        name=access.qualified(identifier),
+        name=name,
         properties=properties_of(schema, managed.location),
         handle=handle,
         columns=seen_columns(request.privileges, schema, change_type),
