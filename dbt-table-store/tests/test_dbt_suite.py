@@ -5,7 +5,10 @@ What is not here, and what is skipped, is named in docs/dbt.md.
 
 from __future__ import annotations
 
+import re
+
 import pytest
+import sqlglot
 from dbt.tests.adapter.aliases.fixtures import MACROS__EXPECT_VALUE_SQL
 from dbt.tests.adapter.aliases.test_aliases import BaseAliases, BaseSameAliasDifferentSchemas
 from dbt.tests.adapter.basic.test_incremental import (
@@ -41,6 +44,7 @@ from dbt.tests.adapter.persist_docs.test_persist_docs import (
 )
 from dbt.tests.adapter.relations.test_changing_relation_type import BaseChangeRelationTypeValidator
 from dbt.tests.adapter.simple_seed.test_seed import BaseBasicSeedTests, BaseTestEmptySeed
+from dbt.tests.adapter.simple_snapshot.fixtures import snapshot_actual_sql
 from dbt.tests.adapter.simple_snapshot.new_record_check_mode import BaseSnapshotNewRecordCheckMode
 from dbt.tests.adapter.simple_snapshot.new_record_timestamp_mode import (
     BaseSnapshotNewRecordTimestampMode,
@@ -53,6 +57,52 @@ from dbt.tests.adapter.store_test_failures_tests.test_store_test_failures import
     BaseStoreTestFailures,
 )
 from dbt.tests.adapter.unit_testing.test_types import BaseUnitTestingTypes
+from dbt.tests.fixtures.project import TestProjInfo
+from dbt.tests.util import run_dbt
+from sqlglot import exp
+
+
+class _PostgresStatements:
+    """What the suite sends by itself is Postgres' SQL, several statements at once.
+
+    Postgres takes text for a time; with Spark it has to be one.
+    """
+
+    @pytest.fixture(scope="class")
+    def project(self, project: TestProjInfo) -> TestProjInfo:
+        run_one = project.run_sql
+
+        def run_sql(sql: str, fetch: str | None = None) -> object:
+            names = {"{database}.": "", "{schema}": project.test_schema}
+            for name, text in names.items():
+                sql = sql.replace(name, text)
+            rows = None
+            for statement in sqlglot.parse(sql, read="postgres"):
+                if statement is not None:
+                    rows = run_one(statement.transform(_in_spark).sql("spark"), fetch=fetch)
+            return rows
+
+        project.run_sql = run_sql
+        return project
+
+
+def _in_spark(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, exp.DataType) and node.is_type("timestamp"):
+        return exp.DataType.build("timestamptz")  # Spark's TIMESTAMP, which dbt's seeds have
+    if isinstance(node, exp.Literal) and node.is_string:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", node.name):
+            return exp.cast(node.copy(), "date")
+        if re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", node.name):
+            return exp.cast(node.copy(), "timestamptz")
+    return node
+
+
+class _SnapshotOfOneDatabase(_PostgresStatements):
+    """There is no database above the schema."""
+
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        return {"snapshot.sql": snapshot_actual_sql.replace("{{target.database}}.", "")}
 
 
 class _SparkLiterals:
@@ -204,7 +254,7 @@ class TestIncrementalPredicates(BaseIncrementalPredicates):
     pass
 
 
-class TestIncrementalUniqueKey(BaseIncrementalUniqueKey):
+class TestIncrementalUniqueKey(_PostgresStatements, BaseIncrementalUniqueKey):
     pass
 
 
@@ -220,27 +270,34 @@ class TestChangeRelationTypes(BaseChangeRelationTypeValidator):
     pass
 
 
-class TestBasicSeeds(BaseBasicSeedTests):
-    pass
+class TestBasicSeeds(_PostgresStatements, BaseBasicSeedTests):
+    def test_simple_seed_full_refresh_flag(self, project: TestProjInfo) -> None:
+        """A seed is replaced, so that what reads it stays; Postgres drops it, and that with it."""
+        self._build_relations_for_test(project)
+        self._check_relation_end_state(
+            run_result=run_dbt(["seed", "--full-refresh"]), project=project, exists=True
+        )
 
 
 class TestEmptySeed(BaseTestEmptySeed):
     pass
 
 
-class TestSnapshotNewRecordCheckMode(BaseSnapshotNewRecordCheckMode):
+class TestSnapshotNewRecordCheckMode(_SnapshotOfOneDatabase, BaseSnapshotNewRecordCheckMode):
     pass
 
 
-class TestSnapshotNewRecordTimestampMode(BaseSnapshotNewRecordTimestampMode):
+class TestSnapshotNewRecordTimestampMode(
+    _SnapshotOfOneDatabase, BaseSnapshotNewRecordTimestampMode
+):
     pass
 
 
-class TestSnapshotColumnNames(BaseSnapshotColumnNames):
+class TestSnapshotColumnNames(_SnapshotOfOneDatabase, BaseSnapshotColumnNames):
     pass
 
 
-class TestSnapshotMultiUniqueKey(BaseSnapshotMultiUniqueKey):
+class TestSnapshotMultiUniqueKey(_PostgresStatements, BaseSnapshotMultiUniqueKey):
     pass
 
 

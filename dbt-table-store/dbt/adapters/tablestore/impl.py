@@ -97,12 +97,13 @@ class TableStoreAdapter(SparkAdapter):
 
     @classmethod
     def render_column_constraint(cls, constraint: ColumnLevelConstraint) -> str | None:
-        """Return a constraint behind a column; a key stands at the end of the table's columns."""
-        if constraint.type == ConstraintType.primary_key:
+        """Return a constraint behind a column; the key and CHECKs stand at the end of the columns.
+
+        Behind a column, Spark takes one CHECK at most.
+        """
+        if constraint.type in (ConstraintType.primary_key, ConstraintType.check):
             return None
         rendered: str | None = super().render_column_constraint(constraint)
-        if rendered and constraint.type == ConstraintType.check:
-            return f"constraint {_name_of(constraint)} {rendered}"
         return rendered
 
     @classmethod

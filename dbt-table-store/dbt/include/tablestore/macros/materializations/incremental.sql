@@ -36,8 +36,22 @@
 {%- endmaterialization %}
 
 
+{#- Each strategy writes the columns of the query by name: the table may have others, and another order. -#}
 {% macro tablestore__get_incremental_append_sql(arg_dict) -%}
-  {{ return(get_insert_into_sql(arg_dict['temp_relation'], arg_dict['target_relation'])) }}
+  {%- set columns = arg_dict['dest_columns'] | map(attribute='quoted') | join(', ') -%}
+  insert into {{ arg_dict['target_relation'] }} ({{ columns }})
+  select {{ columns }} from {{ arg_dict['temp_relation'] }}
+{%- endmacro %}
+
+
+{#- dbt's own; dbt-spark's needs all columns of the table. -#}
+{% macro tablestore__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates=none) -%}
+  {{ default__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) }}
+{%- endmacro %}
+
+
+{% macro tablestore__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns) -%}
+  {{ return(default__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns)) }}
 {%- endmacro %}
 
 
@@ -80,7 +94,7 @@
   {%- set columns = arg_dict['dest_columns'] | map(attribute='quoted') | join(', ') -%}
   {%- do run_query('set spark.sql.sources.partitionOverwriteMode = '
         ~ ('DYNAMIC' if config.get('partition_by') else 'STATIC')) -%}
-  insert overwrite {{ arg_dict['target_relation'] }}
+  insert overwrite {{ arg_dict['target_relation'] }} ({{ columns }})
   select {{ columns }} from {{ arg_dict['temp_relation'] }}
 {%- endmacro %}
 

@@ -45,6 +45,12 @@
 {%- endmacro %}
 
 
+{#- dbt-spark's returns the rows of DESCRIBE, by which a snapshot's record of a deletion would have no values. -#}
+{% macro tablestore__get_columns_in_relation(relation) -%}
+  {{ return(adapter.get_columns_in_relation(relation)) }}
+{%- endmacro %}
+
+
 {#- What it would remove is a temporary view, which goes with the session. -#}
 {% macro tablestore__post_snapshot(staging_relation) -%}
 {%- endmacro %}

@@ -1,9 +1,14 @@
 {#- The columns of a model with a contract: types, constraints, comments and the key. -#}
 {% macro tablestore_column_definitions() -%}
   {%- set keys = [] -%}
+  {%- set checks = [] -%}
   {%- for name in model.columns -%}
-    {%- for constraint in model.columns[name].get('constraints') or [] if constraint.type == 'primary_key' -%}
-      {%- do keys.append(adapter.quote(name) if model.columns[name].get('quote') else name) -%}
+    {%- for constraint in model.columns[name].get('constraints') or [] -%}
+      {%- if constraint.type == 'primary_key' -%}
+        {%- do keys.append(adapter.quote(name) if model.columns[name].get('quote') else name) -%}
+      {%- elif constraint.type == 'check' -%}
+        {%- do checks.append(constraint) -%}
+      {%- endif -%}
     {%- endfor -%}
   {%- endfor -%}
   {%- set columns = [] -%}
@@ -15,7 +20,7 @@
       {%- do columns.append(rendered) -%}
     {%- endif -%}
   {%- endfor -%}
-  {%- set rules = adapter.render_raw_model_constraints(raw_constraints=model['constraints']) -%}
+  {%- set rules = adapter.render_raw_model_constraints(raw_constraints=model['constraints'] + checks) -%}
   {%- if keys -%}
     {%- do rules.append('primary key (' ~ (keys | join(', ')) ~ ') not enforced') -%}
   {%- endif -%}
