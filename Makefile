@@ -66,12 +66,14 @@ unit: venv ## tests that start no process
 # What belongs to which of these three is said in tests/tiers.py.
 check: lint type unit ## everything quick: under two minutes
 
+# Half of what fault tests do is to open and sync files: in memory, where there is room.
+IN_MEMORY := $(shell test "$$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo TMPDIR=/dev/shm)
 WITH_PROCESSES := -n 2 --dist loadscope --no-loadscope-reorder --durations=30
 test: lint type setup ## also contracts, Spark, a sample of crashes and of Kafka: ten minutes at most
-	@$(BIN)/python -m pytest $(WITH_PROCESSES) -m core tests
+	@env $(IN_MEMORY) $(BIN)/python -m pytest $(WITH_PROCESSES) -m core tests
 
 test-all: lint type setup ## everything: 25 minutes at most
-	@$(BIN)/python -m pytest $(WITH_PROCESSES) tests
+	@env $(IN_MEMORY) $(BIN)/python -m pytest $(WITH_PROCESSES) tests
 
 CLIENTS := .venv-clients
 test-clients: setup ## dbt's own suite, SQLAlchemy and pandas against a Thrift server, in an environment of their own; some minutes
@@ -81,7 +83,7 @@ test-clients: setup ## dbt's own suite, SQLAlchemy and pandas against a Thrift s
 	@$(CLIENTS)/bin/python -P -m pytest -q --durations=10 -c dbt-table-store/pyproject.toml dbt-table-store/tests $(ARGS)
 
 campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 --seed 2", see --help
-	@$(BIN)/python -m tests.campaign $(ARGS)
+	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign $(ARGS)
 
 demo: setup ## set everything up, then show it on real data through the stock spark-sql
 	@$(BIN)/python demo/run.py
