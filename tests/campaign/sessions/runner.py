@@ -232,5 +232,6 @@ def _stream(session: SparkSession, one: Statement, folder: Path) -> None:
     )
     writer = frame.writeStream.trigger(availableNow=True)
     writer = writer.option("checkpointLocation", f"{source}-checkpoint")
-    # In a new thread Spark looks for a plain name in its own catalog.
-    writer.toTable(f"{session.catalog.currentCatalog()}.default.{one.name}").awaitTermination()
+    # In a new thread Spark knows of no session: a plain name, and the current catalog, are its own.
+    catalog = session.conf.get("spark.sql.defaultCatalog")
+    writer.toTable(f"{catalog}.default.{one.name}").awaitTermination()
