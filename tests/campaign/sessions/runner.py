@@ -153,10 +153,14 @@ def run_at_once(
     together = threading.Barrier(len(plans))
 
     def work(number: int) -> None:
+        session = sessions[number]
+        # Spark knows of no session in a new thread, and of no catalog but its own.
+        SparkSession._get_j_spark_session_class(session._jvm).setActiveSession(
+            session._jsparkSession
+        )
         together.wait()
         try:
             for one in plans[number]:
-                session = sessions[number]
                 refusing = OTHERS_IN_THE_WAY
                 ended.append(run(session, one, folder, number=number + 1, refusing=refusing))
         except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
@@ -232,6 +236,5 @@ def _stream(session: SparkSession, one: Statement, folder: Path) -> None:
     )
     writer = frame.writeStream.trigger(availableNow=True)
     writer = writer.option("checkpointLocation", f"{source}-checkpoint")
-    # In a new thread Spark knows of no session: a plain name, and the current catalog, are its own.
-    catalog = session.conf.get("spark.sql.defaultCatalog")
-    writer.toTable(f"{catalog}.default.{one.name}").awaitTermination()
+    # In a new thread Spark looks for a plain name in its own catalog.
+    writer.toTable(f"{session.catalog.currentCatalog()}.default.{one.name}").awaitTermination()
