@@ -62,7 +62,7 @@ class Claim:
         if not self.file_io.write_new(path, content):
             return False
         numbers = self._numbers()
-        if max(numbers) != number:
+        if max(numbers, default=0) != number:
             self.file_io.delete(path)
             return False
         with suppress(FileAccessError):  # the next entry deletes them, too

@@ -129,7 +129,11 @@ class FileIO(Protocol):
         ...
 
     def list(self, path: str) -> tuple[FileStatus, ...]:
-        """Return the entries of one folder by name; a folder that is not there is empty."""
+        """Return the entries of one folder by name; a folder that is not there is empty.
+
+        They are those of one moment, so that of files of which each goes when the next is there
+        one is always seen. An entry that is deleted meanwhile is among them, as empty and new.
+        """
         ...
 
     def delete(self, path: str, *, recursive: bool = False) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -329,15 +330,19 @@ def _make_directories(folder: str) -> None:
 
 
 def _status(entry: os.DirEntry[str], folder: str) -> FileStatus | None:
+    is_dir = entry.is_dir()
     try:
         stat = entry.stat()
     except FileNotFoundError:
-        return None  # deleted while listing
-    is_dir = entry.is_dir()
+        if entry.is_symlink():
+            return None
+        size, modified_ns = 0, time.time_ns()
+    else:
+        size, modified_ns = stat.st_size, stat.st_mtime_ns
     return FileStatus(
         name=entry.name,
         path=f"{folder.rstrip('/')}/{entry.name}",
-        size=0 if is_dir else stat.st_size,
-        modified_ms=stat.st_mtime_ns // 1_000_000,
+        size=0 if is_dir else size,
+        modified_ms=modified_ns // 1_000_000,
         is_dir=is_dir,
     )

@@ -174,7 +174,7 @@ class OptionSet:
         """
         values: dict[str, Any] = {}
         for key, text in given.items():
-            if scope is OptionScope.TABLE and self._is_kept(key):
+            if scope is OptionScope.TABLE and self.is_private(key):
                 continue
             declared = self.find(key)
             if scope not in declared.scopes:
@@ -191,9 +191,6 @@ class OptionSet:
             if isinstance(declared, Option):
                 values[key] = declared.parse(text)
         return OptionValues(given, values)
-
-    def _is_kept(self, key: str) -> bool:
-        return key not in self._options and self.is_private(key)
 
     def parse_session(self, settings: Mapping[str, str]) -> OptionValues:
         """Return the options among a session's settings: those that start with `table-storage.`.
@@ -220,7 +217,7 @@ class OptionSet:
             InvalidOptionError: An option that is fixed at creation would change.
         """
         for key in before.keys() | after.keys():
-            if before.get(key) == after.get(key) or self._is_kept(key) or self.find(key).mutable:
+            if before.get(key) == after.get(key) or self.is_private(key) or self.find(key).mutable:
                 continue
             option = self.find(key)
             if isinstance(option, Option):

@@ -70,6 +70,8 @@ def _check_connector(values: OptionValues) -> None:
     connector = values.get(CONNECTOR)
     taken = () if connector is None else TAKEN[connector]
     for key, value in values.text.items():
+        if connector is None and TABLE_OPTIONS.is_private(key):
+            continue
         declared = TABLE_OPTIONS.find(key)
         if connector is not None and declared not in taken:
             raise InvalidOptionError(

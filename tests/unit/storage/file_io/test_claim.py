@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from threading import Barrier, Thread
+
+import pytest
 
 from table_store.storage.file_io.claim import Claim
 from table_store.storage.file_io.local_file_io import LocalFileIO
@@ -79,3 +82,24 @@ def test_one_of_many_at_once_succeeds(tmp_path: Path) -> None:
     latest = claim_in(tmp_path).latest()
     assert latest is not None
     assert [int(latest.content)] == won
+
+
+def test_a_later_entry_that_goes_while_it_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A taker creates a number that others have passed, and they go on while it looks around."""
+    claim = claim_in(tmp_path)
+    assert claim.add(1, b"a")
+    names = os.scandir
+
+    def passed(path: str) -> list[os.DirEntry[str]]:
+        monkeypatch.undo()
+        seen = list(names(path))
+        Path(path, "000000000004").write_bytes(b"later still")
+        Path(path, "000000000003").unlink()
+        return seen
+
+    Path(tmp_path, "claim", "000000000003").write_bytes(b"later")
+    monkeypatch.setattr(os, "scandir", passed)
+    assert not claim.add(2, b"b")
+    assert files_of(tmp_path) == ["000000000001", "000000000004"]
