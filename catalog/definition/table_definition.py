@@ -49,6 +49,8 @@ EXISTS_DEFAULT: Final = "EXISTS_DEFAULT"
 GENERATION_EXPRESSION: Final = "GENERATION_EXPRESSION"
 
 PROPERTY_COMMENT: Final = "comment"
+COLLATION: Final = "collation"
+"""The property of DEFAULT COLLATION; it is kept, and Spark gives it to the columns it makes."""
 WATERMARK_COLUMN: Final = "watermark.column"
 WATERMARK_EXPRESSION: Final = "watermark.expression"
 """Properties in which WATERMARK FOR reaches the catalog, because Spark does not know it."""
@@ -62,7 +64,6 @@ _REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
     "below another one, or name a format with USING",
     "external": "a managed table's files go with it; leave EXTERNAL out, or name a format with "
     "USING",
-    "collation": "a managed table has none for all its columns; say COLLATE at each column",
     "primary-key": "it is given by PRIMARY KEY (…) NOT ENFORCED among the columns",
     "provider": "a managed table has no provider; leave USING out",
     WATERMARK_COLUMN: "it is given by WATERMARK FOR in CREATE TABLE",

@@ -7,11 +7,14 @@ from typing import Final
 
 from table_store.catalog.definition.declared_type import declared_sql
 from table_store.catalog.definition.sql_literal import string_literal
+from table_store.catalog.definition.table_definition import COLLATION
 from table_store.catalog.names.identifier import quoted
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.secrets import asked_for, is_secret, reference
 from table_store.storage.options.kafka_source_options import METADATA
 
+_BINARY: Final = "UTF8_BINARY"
+_UNCOLLATED: Final = re.compile(r"\bSTRING\b(?! COLLATE|:)")
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -43,14 +46,16 @@ def create_statement(
     lines = [f"CREATE {kind} {shown} (\n  " + ",\n  ".join(elements) + ")"]
     if schema.comment is not None:
         lines.append(f"COMMENT {string_literal(schema.comment)}")
+    if COLLATION in schema.options:
+        lines.append(f"DEFAULT COLLATION {schema.options[COLLATION]}")
     if schema.partition_keys:
         lines.append(f"PARTITIONED BY ({_names(schema.partition_keys)})")
-    if schema.options:
-        pairs = (
-            f"{string_literal(key)} = {_shown(key, value)}"
-            for key, value in sorted(schema.options.items())
-            if not key.startswith(METADATA.prefix)
-        )
+    pairs = [
+        f"{string_literal(key)} = {_shown(key, value)}"
+        for key, value in sorted(schema.options.items())
+        if not key.startswith(METADATA.prefix) and key != COLLATION
+    ]
+    if pairs:
         clause = "WITH" if query is None else "TBLPROPERTIES"
         lines.append(f"{clause} (\n  " + ",\n  ".join(pairs) + ")")
     if query is not None:
@@ -71,7 +76,10 @@ def _column(field: Field, schema: TableSchema) -> str:
     comment = "" if field.comment is None else f" COMMENT {string_literal(field.comment)}"
     if field.generated is not None:
         return f"{_name(field.name)} AS {field.generated}{comment}"
-    words = [_name(field.name), declared_sql(field)]
+    declared = declared_sql(field)
+    if COLLATION in schema.options:  # which those without one of their own would get
+        declared = _UNCOLLATED.sub(f"STRING COLLATE {_BINARY}", declared)
+    words = [_name(field.name), declared]
     metadata = schema.options.get(METADATA.prefix + field.name)
     if metadata is not None:
         words.append(f"METADATA FROM {string_literal(metadata)} VIRTUAL")

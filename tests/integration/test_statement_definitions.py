@@ -81,6 +81,54 @@ def test_collated_columns_compare_as_they_say(shell: StockShell) -> None:
     assert shell.run("SELECT id FROM co WHERE s = 'ABC'").sorted() == [("1",), ("2",)]
 
 
+def test_a_default_collation_is_that_of_columns_without_one(shell: StockShell) -> None:
+    """Also of those that come later; the statement that is shown gives each column its own."""
+    columns = "s STRING, b STRING COLLATE UTF8_BINARY, u STRING COLLATE UNICODE, a ARRAY<STRING>"
+    shell.ok(f"CREATE TABLE dc ({columns}) DEFAULT COLLATION UTF8_LCASE")
+    shell.ok("INSERT INTO dc VALUES ('a', 'a', 'a', array('a')), ('A', 'A', 'A', array('A'))")
+    for condition, rows in (("s = 'A'", 2), ("b = 'A'", 1), ("a = array('A')", 2)):
+        assert len(shell.ok(f"SELECT * FROM dc WHERE {condition}")) == rows, condition
+    shell.ok("ALTER TABLE dc ADD COLUMN later STRING")
+    types = {row[0].strip(): row[1] for row in shell.ok("DESCRIBE dc")}
+    assert types["later"] == types["s"] == "string collate UTF8_LCASE"
+    shown = "\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE dc"))
+    shell.ok(shown.replace(".dc (", ".dc_again ("))
+    assert {row[0].strip(): row[1] for row in shell.ok("DESCRIBE dc_again")} == types
+
+
+def test_clauses_that_say_what_an_option_says(shell: StockShell) -> None:
+    columns = "(id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)"
+    shell.ok(f"CREATE TABLE clustered {columns} CLUSTERED BY (id) INTO 3 BUCKETS")
+    (statement,) = ("\n".join(row[0] for row in shell.ok("SHOW CREATE TABLE clustered")),)
+    assert "'bucket' = '3'" in statement
+    for refused in (
+        f"{columns} CLUSTERED BY (v) INTO 3 BUCKETS",
+        f"{columns} CLUSTERED BY (id) SORTED BY (v) INTO 3 BUCKETS",
+        f"{columns} CLUSTERED BY (id) INTO 3 BUCKETS WITH ('bucket' = '4')",
+        "(id INT) CLUSTERED BY (id) INTO 3 BUCKETS",
+    ):
+        assert "TABLE_STORE_INVALID" in shell.run(f"CREATE TABLE not_clustered {refused}").error
+
+
+def test_properties_of_others_are_kept(shell: StockShell) -> None:
+    """What could be an option that is mistyped is not."""
+    shell.ok("CREATE TABLE others (id INT) TBLPROPERTIES ('some.tool' = 'x', 'note' = 'y')")
+    shell.ok("ALTER TABLE others SET TBLPROPERTIES ('another.tool' = 'z')")
+    shell.ok("ALTER TABLE others UNSET TBLPROPERTIES ('note')")
+    kept = {row[0].strip(): row[1].strip() for row in shell.ok("SHOW TBLPROPERTIES others")}
+    assert kept == {"some.tool": "x", "another.tool": "z"}
+    said = shell.run("ALTER TABLE others SET TBLPROPERTIES ('log.retentiom' = '1 d')").error
+    assert "log.retention" in said
+
+
+def test_an_index_is_refused_without_a_trace(shell: StockShell) -> None:
+    shell.ok("CREATE TABLE unindexed (id INT)")
+    for statement in ("CREATE INDEX i ON unindexed (id)", "DROP INDEX i ON unindexed"):
+        said = shell.run(statement).error
+        assert "[UNSUPPORTED_FEATURE.TABLE_OPERATION]" in said
+        assert "\tat " not in said
+
+
 SHOWN = """CREATE TABLE table_store.{}.`sh``o'w` (
   id INT NOT NULL,
   ts TIMESTAMP COMMENT 'it\\'s \\\\',

@@ -21,7 +21,7 @@ import org.json4s._
 class ManagedTable(
     relation: Requests.RelationReference, definition: Answers.DescribedTable, barrier: Option[Long] = None)
     extends Table with SupportsRead with SupportsWrite with SupportsRowLevelOperations with SupportsMetadataColumns
-    with SupportsSchemaEvolution {
+    with SupportsSchemaEvolution with NoIndexes {
   val reference: Requests.TableReference = Requests.TableReference(relation, definition.handle)
 
   /** The same table with the same columns at another version, whatever its columns were called then. */

@@ -14,6 +14,7 @@ import org.apache.spark.sql.connector.catalog.{Column, TableChange}
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.v2ColumnsToStructType
 import org.apache.spark.sql.connector.catalog.constraints.{Check, Constraint, PrimaryKey}
 import org.apache.spark.sql.connector.expressions.{
+  BucketTransform,
   Expression,
   Expressions,
   FieldReference,
@@ -53,8 +54,13 @@ object Json {
 
   def struct(json: String): StructType = DataType.fromJson(json).asInstanceOf[StructType]
 
-  def transform(transform: Transform): Requests.PartitionTransform =
-    Requests.PartitionTransform(transform.name, transform.references.toSeq.map(_.fieldNames.toSeq))
+  def transform(transform: Transform): Requests.PartitionTransform = {
+    val columns = transform.references.toSeq.map(_.fieldNames.toSeq)
+    transform match {
+      case BucketTransform(count, _, _) => Requests.PartitionTransform(transform.name, columns, Some(count))
+      case _ => Requests.PartitionTransform(transform.name, columns)
+    }
+  }
 
   def identity(column: String): Transform = Expressions.identity(FieldReference.column(column).describe)
 

@@ -126,7 +126,7 @@ object Requests {
       relation: RelationReference, version: Option[String] = None, timestampUs: Option[Long] = None,
       privileges: Seq[String] = Nil) extends Request[Answers.LoadedTable]
   case class LoadRelation(relation: RelationReference) extends Request[Answers.LoadedRelation]
-  case class PartitionTransform(name: String, columns: Seq[Seq[String]]) extends Record
+  case class PartitionTransform(name: String, columns: Seq[Seq[String]], buckets: Option[Int] = None) extends Record
   case class DeclaredConstraint(
       kind: String, name: String, columns: Seq[Seq[String]] = Nil, condition: Option[String] = None) extends Record
   case class DeclaredTable(

@@ -21,9 +21,10 @@ from table_store.catalog.planner.protocol.tables import (
 )
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import TableSchema
-from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
 from table_store.storage.kernel.secrets import shown_value
 from table_store.storage.options.log_options import LOG_KAFKA_TOPIC
+from table_store.storage.options.table_options import BUCKET
 
 TEMPORARY: Final = shared_name("temporary-table")
 """Property by which CREATE TEMPORARY TABLE reaches the catalog."""
@@ -70,11 +71,18 @@ def definition_of(
     inherited = {key: value for key, value in source.items() if key not in _OF_THE_SOURCE}
     constraints = declared.constraints or (like.constraints if like else ())
     key = _primary_key(constraints)
+    primary_key = [".".join(path) for path in key.columns] if key else []
+    clustered = [t for t in declared.partitions if t.buckets is not None]
+    for transform in clustered:
+        count = _bucket_count(transform, primary_key)
+        if given.setdefault(BUCKET.key, count) != count:
+            reason = f"CLUSTERED BY says {count} buckets"
+            raise InvalidOptionError(key=BUCKET.key, value=given[BUCKET.key], reason=reason)
     return definition_from_spark(
         columns=declared.columns,
-        partition_columns=[_partition_key(t) for t in declared.partitions],
+        partition_columns=[_partition_key(t) for t in declared.partitions if t not in clustered],
         properties={**inherited, **given},
-        primary_key=[".".join(path) for path in key.columns] if key else (),
+        primary_key=primary_key,
         constraint_name=key.name if key else None,
         checks=_checks(constraints),
     )
@@ -107,6 +115,20 @@ def _checks(constraints: Sequence[DeclaredConstraint]) -> tuple[Check, ...]:
     return tuple(
         Check(name=c.name, condition=c.condition or "") for c in constraints if c.kind == "check"
     )
+
+
+def _bucket_count(transform: PartitionTransform, primary_key: Sequence[str]) -> str:
+    """Return what CLUSTERED BY (…) INTO n BUCKETS says with our option."""
+    columns = [".".join(path) for path in transform.columns]
+    named = [column.lower() for column in columns]
+    if transform.name != "bucket" or named != [column.lower() for column in primary_key]:
+        by = ", ".join(primary_key) or "the whole row, where there is none"
+        raise InvalidSchemaError(
+            reason=f"CLUSTERED BY ({', '.join(columns)}) is not supported: rows are spread by the "
+            f"primary key ({by}), and files are sorted by it; name the columns of the key without "
+            f"SORTED BY, or set the option '{BUCKET.key}' = '{transform.buckets}' alone"
+        )
+    return str(transform.buckets)
 
 
 def _partition_key(transform: PartitionTransform) -> str:

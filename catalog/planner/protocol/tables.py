@@ -120,10 +120,14 @@ class LoadRelation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionTransform:
-    """One entry of PARTITIONED BY: a function, and paths of the columns that it uses."""
+    """One entry of PARTITIONED BY, or CLUSTERED BY: a function, and paths of the columns it uses.
+
+    `buckets` is the number of those of `bucket` and `sorted_bucket`.
+    """
 
     name: str
     columns: tuple[tuple[str, ...], ...]
+    buckets: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

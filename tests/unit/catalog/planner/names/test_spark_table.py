@@ -43,7 +43,7 @@ def test_options_may_be_said_by_any_clause_of_spark() -> None:
     assert (definition.options, definition.comment) == ({"bucket": "2"}, "c")
 
 
-@pytest.mark.parametrize("key", ["location", "external", "collation"])
+@pytest.mark.parametrize("key", ["location", "external"])
 def test_what_a_managed_table_cannot_be_is_refused(key: str) -> None:
     with pytest.raises(InvalidOptionError, match=key):
         definition_of(declared({key: "true"}))
