@@ -1,10 +1,11 @@
-"""What the definition of a table `WITH ('connector' = 'kafka')` says."""
+"""What the definition of a table `WITH ('connector' = 'kafka')` or `'upsert-kafka'` says."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Final
 
 from table_store.catalog.connectors.kafka_connections import Brokers
 from table_store.catalog.connectors.message_formats import (
@@ -15,8 +16,10 @@ from table_store.catalog.connectors.message_formats import (
 )
 from table_store.catalog.connectors.message_rows import METADATA_TYPES, MetadataColumn
 from table_store.catalog.connectors.physical_columns import physical_columns
+from table_store.catalog.connectors.record_formats import KeyedRows, RecordFormat, ValueRows
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
+from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
 from table_store.storage.options.connector_options import CONNECTOR
 from table_store.storage.options.kafka_sink_options import (
     FIELDS_INCLUDE,
@@ -25,11 +28,7 @@ from table_store.storage.options.kafka_sink_options import (
     VALUE_FORMAT,
 )
 from table_store.storage.options.kafka_source_options import (
-    CSV_DELIMITER,
-    CSV_IGNORE_ERRORS,
-    CSV_NULL,
     FORMAT,
-    JSON_IGNORE_ERRORS,
     METADATA,
     PROPERTIES,
     STARTUP_MODE,
@@ -38,9 +37,17 @@ from table_store.storage.options.kafka_source_options import (
     TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
+from table_store.storage.options.message_format_options import (
+    CSV_DELIMITER,
+    CSV_IGNORE_ERRORS,
+    CSV_NULL,
+    JSON_IGNORE_ERRORS,
+)
 from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
+KAFKA: Final = "kafka"
+UPSERT: Final = "upsert-kafka"
 _SERVERS = "bootstrap.servers"
 _ISOLATION = "isolation.level"
 _LEVELS = ("read_committed", "read_uncommitted")
@@ -62,19 +69,21 @@ class KafkaDefinition:
     Attributes:
         brokers: where the topic is.
         topic: its name.
-        format: how values hold the columns.
+        format: how records hold the columns.
         metadata: the columns that hold something else of a record.
         startup: with which records the rows begin.
         startup_ms: for `TIMESTAMP`, ms since 1970.
         startup_offsets: for `OFFSETS`, by partition.
         is_bounded: whether they end with what the topic has when it is first read.
         is_committed: whether records of aborted transactions are left out.
-        skips_bad: whether values that are no rows are left out.
+        skips_bad: whether records that are no rows are left out.
+        gives_changes: whether records are changes of rows.
+        key: the primary key.
     """
 
     brokers: Brokers
     topic: str
-    format: MessageFormat
+    format: RecordFormat
     metadata: tuple[MetadataColumn, ...]
     startup: Startup
     startup_ms: int | None
@@ -82,6 +91,8 @@ class KafkaDefinition:
     is_bounded: bool
     is_committed: bool
     skips_bad: bool
+    gives_changes: bool
+    key: tuple[str, ...]
 
     @classmethod
     def of(cls, schema: TableSchema) -> KafkaDefinition:
@@ -105,18 +116,12 @@ class KafkaDefinition:
             key = PROPERTIES.prefix + _ISOLATION
             raise InvalidOptionError(key=key, value=level, reason=f"use {' or '.join(_LEVELS)}")
         metadata = _metadata(schema, options)
-        named = {column.name for column in metadata}
-        columns = tuple(
-            field
-            for field in physical_columns(schema)
-            if field.name not in named and field.name not in only_in_key(options)
-        )
         startup = _startup(options)
         _check_startup(options, startup)
         return cls(
             brokers=Brokers(servers, tuple(sorted(properties.items()))),
             topic=topic,
-            format=_format(options, columns),
+            format=_format(schema, options, {column.name for column in metadata}),
             metadata=metadata,
             startup=startup,
             startup_ms=options.get(STARTUP_TIMESTAMP),
@@ -124,20 +129,41 @@ class KafkaDefinition:
             is_bounded=options.get(SCAN_BOUNDED_MODE) != SCAN_BOUNDED_MODE.default,
             is_committed=level == _LEVELS[0],
             skips_bad=options.get(JSON_IGNORE_ERRORS) or options.get(CSV_IGNORE_ERRORS),
+            gives_changes=gives_changes(schema),
+            key=schema.primary_key,
         )
 
 
 def _missing(key: str) -> InvalidOptionError:
-    reason = "a table with the connector 'kafka' needs it"
+    reason = f"a table with the connector {KAFKA!r} needs it"
     return InvalidOptionError(key=key, value=None, reason=reason)
 
 
-def _format(options: OptionValues, columns: tuple[Field, ...]) -> MessageFormat:
+def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> RecordFormat:
+    if options.get(CONNECTOR) == UPSERT:
+        target = KafkaTarget.of(schema)
+        assert target.key is not None, "it was checked"
+        check_formats(options, target.value.format, target.key.format)
+        keys, values = (
+            tuple(schema.field_named(name) for name in part.columns)
+            for part in (target.key, target.value)
+        )
+        return KeyedRows(
+            message_format(
+                options, target.key.format, tuple(replace(field, nullable=False) for field in keys)
+            ),
+            message_format(options, target.value.format, values),
+        )
     name = options.get(FORMAT) or options.get(VALUE_FORMAT)
     if name is None:
         raise _missing(FORMAT.key)
     check_formats(options, name, options.get(KEY_FORMAT))
-    return message_format(options, name, columns)
+    columns = tuple(
+        field
+        for field in physical_columns(schema)
+        if field.name not in metadata and field.name not in only_in_key(options)
+    )
+    return ValueRows(message_format(options, name, columns))
 
 
 def check_formats(options: OptionValues, *names: str | None) -> None:
@@ -235,4 +261,18 @@ def _check_startup(options: OptionValues, startup: Startup) -> None:
 
 def is_kafka(schema: TableSchema) -> bool:
     """Return whether the rows of a table are the records of a topic."""
-    return schema.options.get(CONNECTOR.key, "").strip().lower() == "kafka"
+    return _connector(schema) in (KAFKA, UPSERT)
+
+
+def gives_changes(schema: TableSchema) -> bool:
+    """Return whether the records of a table's topic are changes of rows."""
+    return _connector(schema) == UPSERT
+
+
+def tells_only_keys(schema: TableSchema) -> bool:
+    """Return whether of a row that goes, or is replaced, no more than its key is known."""
+    return _connector(schema) == UPSERT
+
+
+def _connector(schema: TableSchema) -> str:
+    return schema.options.get(CONNECTOR.key, "").strip().lower()

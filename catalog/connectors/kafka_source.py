@@ -1,4 +1,4 @@
-"""`'connector' = 'kafka'`: the records of a topic as rows.
+"""`'connector' = 'kafka'` and `'upsert-kafka'`: the records of a topic as rows, or their changes.
 
 Options, defaults and meanings are those of Flink's connector of this name, but for records of open
 and aborted transactions: they are no rows unless 'properties.isolation.level' says so.
@@ -6,7 +6,7 @@ and aborted transactions: they are no rows unless 'properties.isolation.level' s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
@@ -19,6 +19,7 @@ from table_store.catalog.connectors.kafka_connections import connected
 from table_store.catalog.connectors.kafka_definition import KafkaDefinition, Startup
 from table_store.catalog.connectors.message_rows import MessageReader, OffsetRange
 from table_store.catalog.connectors.moment import Moment
+from table_store.catalog.connectors.newest_rows import StateReader
 from table_store.catalog.connectors.position import (
     CUTS_MAX,
     Cut,
@@ -89,13 +90,15 @@ class KafkaSource:
     def plan(self, asked: AskedRows, positions: PositionStore) -> SourceRead | None:
         """Return how to read rows; None if they have no end.
 
+        For a job, changes are read as such; else the rows that they leave.
+
         Raises:
             SourcePositionLostError: the position from which, or up to which, is not known.
             SourceTopicError, LogUnavailableError: see `following`.
         """
         if asked.last is not None:
             topic_id, start, end = self._between(asked, positions)
-        elif asked.is_bounded or self.definition.is_bounded or asked.limit is not None:
+        elif self._ends_here(asked):
             with self._cluster() as cluster:
                 facts = cluster.topics.facts(self.definition.topic)
                 start, end = self._start(cluster, facts), self._ends(cluster, facts)
@@ -107,11 +110,23 @@ class KafkaSource:
             for partition, offsets in enumerate(zip(start, end, strict=True))
             if offsets[0] < offsets[1]
         ]
+        reader: MessageReader | StateReader = self._reader(topic_id)
+        parts: Iterable[OffsetRange] = ranges
+        if self.definition.gives_changes and asked.last is None:
+            reader = StateReader(changes=self._reader(topic_id), key=self.definition.key)
+        else:
+            parts = _split(ranges, asked.parallelism)
         return SourceRead(
-            reader=self._reader(topic_id),
-            parts=tuple(part.to_bytes() for part in _split(ranges, asked.parallelism)),
+            reader=reader,
+            parts=tuple(part.to_bytes() for part in parts),
             rows=sum(found.end - found.start for found in ranges),
         )
+
+    def _ends_here(self, asked: AskedRows) -> bool:
+        """Whether a statement reads what there is now; so it always is with changes."""
+        definition = self.definition
+        is_bounded = asked.is_bounded or definition.is_bounded
+        return is_bounded or definition.gives_changes or asked.limit is not None
 
     def _reader(self, topic_id: str) -> MessageReader:
         definition = self.definition

@@ -5,9 +5,12 @@ from __future__ import annotations
 from table_store.catalog.connectors.connector_errors import ExternalTableError
 from table_store.catalog.connectors.kafka_definition import (
     check_formats,
+    is_kafka,
     message_format,
     only_in_key,
+    tells_only_keys,
 )
+from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.catalog.connectors.position import PositionStore
 from table_store.catalog.connectors.source import check_new as check_new_source
 from table_store.catalog.connectors.source import connector_of
@@ -72,35 +75,52 @@ def check_readable(schema: TableSchema, name: str) -> None:
             "Columns that are only in the key of a record are not read; read the topic by another "
             "table with 'value.fields-include' = 'ALL', or with a key column METADATA"
         )
+    elif (column := _never_null(schema)) is not None:
+        remedy = (
+            f"Of a row that goes only its key is known, and column {column!r} is NOT NULL; create "
+            "another table over the topic where it is not"
+        )
     else:
         return
     raise ExternalTableError(table=name, connector=connector, operation="SELECT", remedy=remedy)
 
 
+def _never_null(schema: TableSchema) -> str | None:
+    """Return a column that has to be known of a row that goes, and is not."""
+    if not tells_only_keys(schema):
+        return None
+    metadata = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE).with_prefix(METADATA)
+    known = {*schema.primary_key, *metadata}
+    columns = (field for field in physical_columns(schema) if field.name not in known)
+    return next((field.name for field in columns if not field.nullable), None)
+
+
 def check_written(
     table: FileStoreTable, schema: TableSchema, name: str, *, has_changes: bool
 ) -> None:
-    """Check that an INSERT, perhaps of changes, may write a table if that only takes new rows.
+    """Check that an INSERT, perhaps of changes, may write a table if that goes into a topic.
 
     Raises:
         ExternalTableError: it may not.
     """
-    if not is_append_only(schema):
+    connector = connector_of(schema)
+    if connector is None or not is_kafka(schema):
         return
+    takes_rows = is_append_only(schema)
     remedy = None
-    if schema.primary_key:
+    if takes_rows and schema.primary_key:
         remedy = (
             "It only takes new rows, and with a PRIMARY KEY they would be changes; create it "
             "without one, or with 'connector' = 'upsert-kafka'"
         )
     elif TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE).with_prefix(METADATA):
         remedy = "Records are written without METADATA columns; create another table without them"
-    elif has_changes:
+    elif takes_rows and has_changes:
         remedy = "It only takes new rows; create it with 'connector' = 'upsert-kafka'"
     elif PositionStore(table.file_io, table.path).last() is not None:
         remedy = "Jobs read it; create another table over the topic to write it"
     if remedy is not None:
-        raise ExternalTableError(table=name, connector="kafka", operation="INSERT", remedy=remedy)
+        raise ExternalTableError(table=name, connector=connector, operation="INSERT", remedy=remedy)
 
 
 def deliver(table: FileStoreTable, schema: TableSchema) -> None:

@@ -8,9 +8,6 @@ from typing import Any, Final
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS
 from table_store.storage.options.kafka_source_options import (
-    CSV_DELIMITER,
-    CSV_NULL,
-    JSON_TIMESTAMP_FORMAT,
     KAFKA_SOURCE_OPTIONS,
     METADATA,
     PROPERTIES,
@@ -18,6 +15,7 @@ from table_store.storage.options.kafka_source_options import (
     TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
+from table_store.storage.options.message_format_options import FORMAT_OPTIONS
 from table_store.storage.options.mysql_source_options import MYSQL_SOURCE_OPTIONS
 from table_store.storage.options.options import (
     FOR_TABLE,
@@ -88,11 +86,11 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
         "upsert-kafka": (
             CONNECTOR,
             TOPIC,
-            JSON_TIMESTAMP_FORMAT,
-            CSV_DELIMITER,
-            CSV_NULL,
+            *FORMAT_OPTIONS,
             *KAFKA_SINK_OPTIONS,
+            SCAN_BOUNDED_MODE,
             PROPERTIES,
+            METADATA,
         ),
         "print": (CONNECTOR, *PRINT_OPTIONS),
         "blackhole": (CONNECTOR,),
@@ -104,5 +102,5 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
 SINKS: Final = frozenset(("kafka", "upsert-kafka", "print", "blackhole"))
 """Connectors that take rows."""
 
-SOURCES: Final = frozenset(("datagen", "kafka", "mysql-cdc"))
+SOURCES: Final = frozenset(("datagen", "kafka", "upsert-kafka", "mysql-cdc"))
 """Connectors that make rows."""

@@ -169,6 +169,7 @@ def test_jobs_take_each_record_once(spark: SparkSession, kafka_broker: KafkaBrok
 
 def test_examples_of_the_documents(spark: SparkSession, kafka_broker: KafkaBroker) -> None:
     Topic(kafka_broker, "clicks")
+    Topic(kafka_broker, "customers")
     in_order = sorted((*examples("python"), *examples("sql")), key=lambda example: example.line)
     for example in (e for e in in_order if e.page == "kafka-source"):
         code = example.with_brokers(kafka_broker.bootstrap)

@@ -27,13 +27,15 @@ from table_store.storage.options.kafka_sink_options import (
     VALUE_FORMAT,
 )
 from table_store.storage.options.kafka_source_options import (
-    CSV_DELIMITER,
-    CSV_NULL,
     FORMAT,
-    JSON_TIMESTAMP_FORMAT,
     METADATA,
     PROPERTIES,
     TOPIC,
+)
+from table_store.storage.options.message_format_options import (
+    CSV_DELIMITER,
+    CSV_NULL,
+    JSON_TIMESTAMP_FORMAT,
 )
 from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS

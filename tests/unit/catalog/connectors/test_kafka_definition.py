@@ -6,6 +6,7 @@ import pytest
 
 from table_store.catalog.connectors.kafka_definition import KafkaDefinition, Startup
 from table_store.catalog.connectors.message_formats import CsvFormat
+from table_store.catalog.connectors.record_formats import ValueRows
 from table_store.catalog.connectors.source import check_new
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
@@ -36,9 +37,10 @@ def test_what_is_said() -> None:
         "properties.isolation.level": "read_uncommitted",
     }
     found = KafkaDefinition.of(schema(options))
-    assert isinstance(found.format, CsvFormat)
-    assert found.format.delimiter == "\t"
-    assert [column.name for column in found.format.columns] == ["a"]
+    assert isinstance(found.format, ValueRows)
+    assert isinstance(found.format.value, CsvFormat)
+    assert found.format.value.delimiter == "\t"
+    assert [column.name for column in found.format.value.columns] == ["a"]
     assert [(column.name, column.key) for column in found.metadata] == [("at", "timestamp")]
     assert found.startup is Startup.OFFSETS
     assert found.startup_offsets == ((0, 42), (1, 300))
