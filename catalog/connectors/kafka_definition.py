@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from table_store.catalog.connectors.envelope_rows import EnvelopeRows
 from table_store.catalog.connectors.kafka_connections import Brokers
 from table_store.catalog.connectors.message_formats import (
     CsvFormat,
@@ -19,7 +20,7 @@ from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.catalog.connectors.record_formats import KeyedRows, RecordFormat, ValueRows
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
-from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
+from table_store.storage.log_store.sinks.kafka_target import DEBEZIUM, KafkaTarget
 from table_store.storage.options.connector_options import CONNECTOR
 from table_store.storage.options.kafka_sink_options import (
     FIELDS_INCLUDE,
@@ -41,7 +42,10 @@ from table_store.storage.options.message_format_options import (
     CSV_DELIMITER,
     CSV_IGNORE_ERRORS,
     CSV_NULL,
+    DEBEZIUM_IGNORE_ERRORS,
+    DEBEZIUM_SCHEMA_INCLUDE,
     JSON_IGNORE_ERRORS,
+    JSON_MISSING_FIELD,
 )
 from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
@@ -50,6 +54,13 @@ KAFKA: Final = "kafka"
 UPSERT: Final = "upsert-kafka"
 _SERVERS = "bootstrap.servers"
 _ISOLATION = "isolation.level"
+_GROUP: Final = "group.id"
+_RESET: Final = "auto.offset.reset"
+_NO_RESET: Final = "none"
+RESETS: Final = ("earliest", "latest")
+"""Where a partition begins of which a group notes no offset."""
+
+_IGNORE_ERRORS: Final = (JSON_IGNORE_ERRORS, CSV_IGNORE_ERRORS, DEBEZIUM_IGNORE_ERRORS)
 _LEVELS = ("read_committed", "read_uncommitted")
 
 
@@ -58,6 +69,7 @@ class Startup(Enum):
 
     EARLIEST = "earliest-offset"
     LATEST = "latest-offset"
+    GROUP = "group-offsets"
     TIMESTAMP = "timestamp"
     OFFSETS = "specific-offsets"
 
@@ -74,6 +86,8 @@ class KafkaDefinition:
         startup: with which records the rows begin.
         startup_ms: for `TIMESTAMP`, ms since 1970.
         startup_offsets: for `OFFSETS`, by partition.
+        group: for `GROUP`, whose offsets they are.
+        reset: for `GROUP`, where partitions begin of which the group notes nothing; None: nowhere.
         is_bounded: whether they end with what the topic has when it is first read.
         is_committed: whether records of aborted transactions are left out.
         skips_bad: whether records that are no rows are left out.
@@ -88,6 +102,8 @@ class KafkaDefinition:
     startup: Startup
     startup_ms: int | None
     startup_offsets: tuple[tuple[int, int], ...]
+    group: str | None
+    reset: str | None
     is_bounded: bool
     is_committed: bool
     skips_bad: bool
@@ -117,7 +133,8 @@ class KafkaDefinition:
             raise InvalidOptionError(key=key, value=level, reason=f"use {' or '.join(_LEVELS)}")
         metadata = _metadata(schema, options)
         startup = _startup(options)
-        _check_startup(options, startup)
+        _check_startup(options, startup, properties)
+        _check_missing_field(options)
         return cls(
             brokers=Brokers(servers, tuple(sorted(properties.items()))),
             topic=topic,
@@ -126,9 +143,11 @@ class KafkaDefinition:
             startup=startup,
             startup_ms=options.get(STARTUP_TIMESTAMP),
             startup_offsets=tuple(sorted((options.get(STARTUP_OFFSETS) or {}).items())),
+            group=properties.get(_GROUP),
+            reset=_reset(properties),
             is_bounded=options.get(SCAN_BOUNDED_MODE) != SCAN_BOUNDED_MODE.default,
             is_committed=level == _LEVELS[0],
-            skips_bad=options.get(JSON_IGNORE_ERRORS) or options.get(CSV_IGNORE_ERRORS),
+            skips_bad=any(map(options.get, _IGNORE_ERRORS)),
             gives_changes=gives_changes(schema),
             key=schema.primary_key,
         )
@@ -163,6 +182,9 @@ def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> R
         for field in physical_columns(schema)
         if field.name not in metadata and field.name not in only_in_key(options)
     )
+    if name == DEBEZIUM:
+        _check_count(columns, name, is_right=bool(columns), wanted="a column")
+        return EnvelopeRows(columns, has_schema=options.get(DEBEZIUM_SCHEMA_INCLUDE))
     return ValueRows(message_format(options, name, columns))
 
 
@@ -174,7 +196,7 @@ def check_formats(options: OptionValues, *names: str | None) -> None:
     """
     for key in options.text:
         other = key.partition(".")[0]
-        if other in ("json", "csv") and other not in names:
+        if other in ("json", "csv", DEBEZIUM) and other not in names:
             reason = f"it is of the format {other!r}, and the table's is {names[0]!r}"
             raise InvalidOptionError(key=key, value=options.text[key], reason=reason)
 
@@ -186,8 +208,9 @@ def message_format(options: OptionValues, name: str, columns: tuple[Field, ...])
         InvalidSchemaError: the format has no such columns.
         UnsupportedTypeError: it has no values of a column's type.
     """
-    if name == "json":
-        return JsonFormat(columns)
+    if name in ("json", DEBEZIUM):
+        needs_fields = name == "json" and options.get(JSON_MISSING_FIELD)
+        return JsonFormat(columns, needs_fields)
     if name == "csv":
         _check_count(columns, name, is_right=bool(columns), wanted="a column")
         return CsvFormat(columns, options.get(CSV_DELIMITER), options.get(CSV_NULL))
@@ -242,7 +265,26 @@ def _startup(options: OptionValues) -> Startup:
         raise InvalidOptionError(key=STARTUP_MODE.key, value=name, reason=reason) from None
 
 
-def _check_startup(options: OptionValues, startup: Startup) -> None:
+def _reset(properties: Mapping[str, str]) -> str | None:
+    text = properties.get(_RESET, _NO_RESET)
+    found = text.strip().lower()
+    if found not in (*RESETS, _NO_RESET):
+        wanted = ", ".join(map(repr, (*RESETS, _NO_RESET)))
+        reason = f"use one of {wanted}"
+        raise InvalidOptionError(key=PROPERTIES.prefix + _RESET, value=text, reason=reason)
+    return None if found == _NO_RESET else found
+
+
+def _check_missing_field(options: OptionValues) -> None:
+    if options.get(JSON_MISSING_FIELD) and options.get(JSON_IGNORE_ERRORS):
+        reason = f"with {JSON_IGNORE_ERRORS.key!r} nothing fails"
+        raise InvalidOptionError(key=JSON_MISSING_FIELD.key, value="true", reason=reason)
+
+
+def _check_startup(options: OptionValues, startup: Startup, properties: Mapping[str, str]) -> None:
+    if startup is Startup.GROUP and _GROUP not in properties:
+        reason = f"{STARTUP_MODE.key!r} = {startup.value!r} needs it"
+        raise InvalidOptionError(key=PROPERTIES.prefix + _GROUP, value=None, reason=reason)
     needed: tuple[tuple[Option[int | None] | Option[dict[int, int] | None], Startup], ...] = (
         (STARTUP_TIMESTAMP, Startup.TIMESTAMP),
         (STARTUP_OFFSETS, Startup.OFFSETS),
@@ -266,7 +308,10 @@ def is_kafka(schema: TableSchema) -> bool:
 
 def gives_changes(schema: TableSchema) -> bool:
     """Return whether the records of a table's topic are changes of rows."""
-    return _connector(schema) == UPSERT
+    return tells_only_keys(schema) or (
+        _connector(schema) == KAFKA
+        and DEBEZIUM in (_text(schema, FORMAT.key), _text(schema, VALUE_FORMAT.key))
+    )
 
 
 def tells_only_keys(schema: TableSchema) -> bool:
@@ -275,4 +320,8 @@ def tells_only_keys(schema: TableSchema) -> bool:
 
 
 def _connector(schema: TableSchema) -> str:
-    return schema.options.get(CONNECTOR.key, "").strip().lower()
+    return _text(schema, CONNECTOR.key)
+
+
+def _text(schema: TableSchema, key: str) -> str:
+    return schema.options.get(key, "").strip().lower()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from table_store.catalog.connectors.connector_errors import ExternalTableError
 from table_store.catalog.connectors.kafka_definition import (
+    KAFKA,
     check_formats,
+    gives_changes,
     is_kafka,
     message_format,
     only_in_key,
@@ -20,6 +22,7 @@ from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
 from table_store.storage.options.connector_options import SINKS, SOURCES
 from table_store.storage.options.kafka_source_options import METADATA
+from table_store.storage.options.message_format_options import DEBEZIUM_SCHEMA_INCLUDE
 from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
@@ -31,7 +34,7 @@ def is_sink(schema: TableSchema) -> bool:
 
 def is_append_only(schema: TableSchema) -> bool:
     """Return whether a table is a sink that only takes new rows."""
-    return connector_of(schema) == "kafka"
+    return connector_of(schema) == KAFKA and not gives_changes(schema)
 
 
 def check_new(schema: TableSchema) -> None:
@@ -107,16 +110,22 @@ def check_written(
     if connector is None or not is_kafka(schema):
         return
     takes_rows = is_append_only(schema)
+    options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
     remedy = None
     if takes_rows and schema.primary_key:
         remedy = (
             "It only takes new rows, and with a PRIMARY KEY they would be changes; create it "
-            "without one, or with 'connector' = 'upsert-kafka'"
+            "without one, with 'connector' = 'upsert-kafka', or with 'format' = 'debezium-json'"
         )
-    elif TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE).with_prefix(METADATA):
+    elif options.get(DEBEZIUM_SCHEMA_INCLUDE):
+        remedy = "Records are written without a schema; create another table that includes none"
+    elif options.with_prefix(METADATA):
         remedy = "Records are written without METADATA columns; create another table without them"
     elif takes_rows and has_changes:
-        remedy = "It only takes new rows; create it with 'connector' = 'upsert-kafka'"
+        remedy = (
+            "It only takes new rows; create it with 'connector' = 'upsert-kafka', or with 'format' "
+            "= 'debezium-json'"
+        )
     elif PositionStore(table.file_io, table.path).last() is not None:
         remedy = "Jobs read it; create another table over the topic to write it"
     if remedy is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS
+from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS, PARTITIONER
 from table_store.storage.options.kafka_source_options import (
     KAFKA_SOURCE_OPTIONS,
     METADATA,
@@ -67,6 +67,7 @@ CONNECTOR_OPTIONS: Final = (
     NUMBER_OF_ROWS,
     *KAFKA_SOURCE_OPTIONS,
     *KAFKA_SINK_OPTIONS,
+    PARTITIONER,
     *PRINT_OPTIONS,
     *MYSQL_SOURCE_OPTIONS,
 )
@@ -79,6 +80,7 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
             CONNECTOR,
             *KAFKA_SOURCE_OPTIONS,
             *KAFKA_SINK_OPTIONS,
+            PARTITIONER,
             SCAN_BOUNDED_MODE,
             PROPERTIES,
             METADATA,

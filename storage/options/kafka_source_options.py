@@ -39,7 +39,7 @@ TOPIC: Option[str | None] = Option(
 )
 FORMAT: Option[str | None] = Option(
     key="format",
-    type=one_of("json", "csv", "raw"),
+    type=one_of("json", "csv", "raw", "debezium-json"),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
@@ -50,6 +50,7 @@ STARTUP_MODE: Option[str | None] = Option(
     type=one_of(
         "earliest-offset",
         "latest-offset",
+        "group-offsets",
         "timestamp",
         "specific-offsets",
         "initial",
@@ -59,8 +60,8 @@ STARTUP_MODE: Option[str | None] = Option(
     scopes=FOR_TABLE,
     mutable=False,
     derived_default="`earliest-offset` of `kafka`, `initial` of `mysql-cdc`",
-    doc="Of `kafka` and `mysql-cdc`: with what the rows begin. `timestamp` and `specific-offsets` "
-    "are of `kafka`, `initial` and `specific-offset` of `mysql-cdc`.",
+    doc="Of `kafka` and `mysql-cdc`: with what the rows begin. `group-offsets`, `timestamp` and "
+    "`specific-offsets` are of `kafka`, `initial` and `specific-offset` of `mysql-cdc`.",
 )
 STARTUP_TIMESTAMP: Option[int | None] = Option(
     key="scan.startup.timestamp-millis",

@@ -32,12 +32,13 @@ JSON_IGNORE_ERRORS = Option(
 )
 JSON_MISSING_FIELD = Option(
     key="json.fail-on-missing-field",
-    type=one_of("false"),
-    default="false",
+    type=BOOLEAN,
+    default=False,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` with `json`: a field that is missing is NULL; where that is not allowed, "
-    "declare the column NOT NULL.",
+    doc="Of `kafka` and `upsert-kafka` with `json`: whether a record is no row if a field of a "
+    "column is missing, also inside of a STRUCT. Else the field is NULL. `true` costs: each value "
+    "that has a NULL is parsed once more, by itself.",
 )
 JSON_TIMESTAMP_FORMAT = Option(
     key="json.timestamp-format.standard",
@@ -72,6 +73,32 @@ CSV_NULL: Option[str | None] = Option(
     derived_default="no text; an empty field that is no STRING is NULL",
     doc="Of `kafka` with `csv`: the text that stands for NULL.",
 )
+DEBEZIUM_SCHEMA_INCLUDE = Option(
+    key="debezium-json.schema-include",
+    type=BOOLEAN,
+    default=False,
+    scopes=FOR_TABLE,
+    mutable=False,
+    doc="Of `kafka` with `debezium-json`: whether the change is the field `payload` of a value "
+    "that has a `schema`, too. Such a table is only read.",
+)
+DEBEZIUM_IGNORE_ERRORS = Option(
+    key="debezium-json.ignore-parse-errors",
+    type=BOOLEAN,
+    default=False,
+    scopes=FOR_TABLE,
+    mutable=False,
+    doc="The same as `json.ignore-parse-errors` with `debezium-json`.",
+)
+DEBEZIUM_TIMESTAMP_FORMAT = Option(
+    key="debezium-json.timestamp-format.standard",
+    type=one_of("sql", "iso-8601"),
+    default="sql",
+    scopes=FOR_TABLE,
+    mutable=False,
+    doc="The same as `json.timestamp-format.standard` with `debezium-json`.",
+)
+
 FORMAT_OPTIONS: Final = (
     JSON_IGNORE_ERRORS,
     JSON_MISSING_FIELD,
@@ -79,4 +106,7 @@ FORMAT_OPTIONS: Final = (
     CSV_IGNORE_ERRORS,
     CSV_DELIMITER,
     CSV_NULL,
+    DEBEZIUM_SCHEMA_INCLUDE,
+    DEBEZIUM_IGNORE_ERRORS,
+    DEBEZIUM_TIMESTAMP_FORMAT,
 )

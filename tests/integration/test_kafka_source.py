@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from kafka import KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
@@ -170,6 +170,7 @@ def test_jobs_take_each_record_once(spark: SparkSession, kafka_broker: KafkaBrok
 def test_examples_of_the_documents(spark: SparkSession, kafka_broker: KafkaBroker) -> None:
     Topic(kafka_broker, "clicks")
     Topic(kafka_broker, "customers")
+    Topic(kafka_broker, "goods")
     in_order = sorted((*examples("python"), *examples("sql")), key=lambda example: example.line)
     for example in (e for e in in_order if e.page == "kafka-source"):
         code = example.with_brokers(kafka_broker.bootstrap)
@@ -199,6 +200,11 @@ def test_where_the_rows_begin(spark: SparkSession, kafka_broker: KafkaBroker) ->
             "timestamp_ms": 1_000_000 + number,
         }
         topic.write(record, partition=number % 2)
+    group = KafkaConsumer(bootstrap_servers=kafka_broker.bootstrap, group_id="begun")
+    parts = [TopicPartition(topic.name, partition) for partition in range(2)]
+    group.assign(parts)
+    group.commit({parts[1]: OffsetAndMetadata(1, "", -1)})
+    group.close(autocommit=False)
     modes = {
         "earliest": ({}, [0, 1, 2, 3]),
         "latest": ({"scan__startup__mode": "latest-offset"}, []),
@@ -213,7 +219,19 @@ def test_where_the_rows_begin(spark: SparkSession, kafka_broker: KafkaBroker) ->
             },
             [1, 2, 3],
         ),
+        "group": (
+            {
+                "scan__startup__mode": "group-offsets",
+                "properties__group__id": "begun",
+                "properties__auto__offset__reset": "earliest",
+            },
+            [0, 2, 3],
+        ),
     }
+    alone = {key: text for key, text in modes["group"][0].items() if "reset" not in key}
+    spark.sql(f"CREATE TABLE from_group_alone (id BIGINT) {topic.options(**alone)}")
+    error = refused(spark, "SELECT * FROM (SELECT * FROM from_group_alone LIMIT 3)")
+    assert "group 'begun' notes no offset of partition 0" in error
     for name, (options, expected) in modes.items():
         spark.sql(f"CREATE TABLE from_{name} (id BIGINT) {topic.options(**options)}")
         bounded = f"SELECT id FROM from_{name} WITH ('scan.bounded.mode' = 'latest')"

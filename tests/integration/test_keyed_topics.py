@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
@@ -90,27 +91,33 @@ class KeyedTopic:
         columns = "id BIGINT, name STRING, n INT, PRIMARY KEY (id) NOT ENFORCED"
         return f"({columns}) {self.options(**more)}"
 
-    def replayed(self) -> dict[bytes, bytes]:
-        """The last values of its keys, by a plain consumer."""
+    def records(self) -> list[Any]:
+        """All committed records, each partition in order, by a plain consumer."""
         consumer = KafkaConsumer(
             bootstrap_servers=self.broker.bootstrap,
             isolation_level="read_committed",
             enable_auto_commit=False,
             auto_offset_reset="earliest",
         )
-        found: dict[bytes, bytes] = {}
+        found: list[Any] = []
         try:
             parts = [TopicPartition(self.name, p) for p in range(self.partitions)]
             consumer.assign(parts)
             ends = consumer.end_offsets(parts)
             while any(consumer.position(part) < ends[part] for part in parts):
                 for records in consumer.poll(timeout_ms=100).values():
-                    for record in records:
-                        found.pop(record.key, None)
-                        if record.value is not None:
-                            found[record.key] = record.value
+                    found += records
         finally:
             consumer.close()
+        return found
+
+    def replayed(self) -> dict[bytes, bytes]:
+        """The last values of its keys."""
+        found: dict[bytes, bytes] = {}
+        for record in self.records():
+            found.pop(record.key, None)
+            if record.value is not None:
+                found[record.key] = record.value
         return found
 
 
@@ -157,6 +164,83 @@ def test_a_keyed_topic_is_a_table(spark: SparkSession, kafka_broker: KafkaBroker
     replayed = {json.loads(k)["id"]: json.loads(v) for k, v in out.replayed().items()}
     assert replayed == expected
     assert state(spark, "SELECT * FROM keyed_out").keys() == expected.keys()
+
+
+def test_a_topic_of_debezium_is_a_table(spark: SparkSession, kafka_broker: KafkaBroker) -> None:
+    """Conditions read any column, for the row from before a change is known."""
+    topic = KeyedTopic(kafka_broker, "envelopes", 2)
+    out = KeyedTopic(kafka_broker, "envelopes-out", 2)
+
+    def write(
+        *changes: tuple[str, tuple[int, str, int] | None, tuple[int, str, int] | None],
+    ) -> None:
+        producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap)
+        for op, before, after in changes:
+            rows = [
+                row and dict(zip(("id", "name", "n"), row, strict=True)) for row in (before, after)
+            ]
+            number = (after or before or (0,))[0]
+            value = json.dumps({"before": rows[0], "after": rows[1], "op": op, "ts_ms": 1}).encode()
+            producer.send(topic.name, key=b"%d" % number, value=value)
+            if op == "d":
+                producer.send(topic.name, key=b"%d" % number, value=None)
+                del topic.state[number]
+            elif after is not None:
+                topic.state[number] = after[1:]
+        producer.close()
+
+    of_kafka = {"connector": "kafka", "format": "debezium-json"}
+    clause = topic.options(**of_kafka).replace(
+        "'key.format' = 'json', 'value.format' = 'json', ", ""
+    )
+    spark.sql(f"CREATE TABLE no_key (id BIGINT, name STRING, n INT) {clause}")
+    columns = "id BIGINT, name STRING, n INT, PRIMARY KEY (id) NOT ENFORCED"
+    spark.sql(f"CREATE TABLE envelopes ({columns}) {clause}")
+    to = out.options(**of_kafka, key__fields="id").replace("'value.format' = 'json', ", "")
+    spark.sql(f"CREATE TABLE envelopes_out ({columns}) {to}")
+    spark.sql(f"CREATE TABLE large ({columns})")
+    assert "PRIMARY KEY" in refused(spark, "SELECT * FROM no_key")
+    write(
+        ("r", None, (1, "a", 1)),
+        ("c", None, (2, "b", 20)),
+        ("c", None, (3, "c", 30)),
+        ("u", (1, "a", 1), (1, "a", 10)),
+        ("d", (3, "c", 30), None),
+    )
+    assert state(spark, "SELECT * FROM envelopes") == topic.state
+    with streaming(spark, "200 ms"):
+        spark.sql("INSERT INTO large SELECT * FROM no_key WHERE n >= 10")
+        spark.sql("INSERT INTO envelopes_out SELECT * FROM large")
+    flush(spark)
+    large = {number: row for number, row in topic.state.items() if (row[1] or 0) >= 10}
+    assert state(spark, "SELECT * FROM large") == large == {1: ("a", 10), 2: ("b", 20)}
+    write(
+        ("u", (1, "a", 10), (1, "a", 2)),
+        ("u", (2, "b", 20), (2, "z", 21)),
+        ("c", None, (4, "d", 40)),
+        ("c", None, (5, "e", 5)),
+    )
+    flush(spark)
+    assert state(spark, "SELECT * FROM envelopes") == topic.state
+    large = {number: row for number, row in topic.state.items() if (row[1] or 0) >= 10}
+    assert state(spark, "SELECT * FROM large") == large == {2: ("z", 21), 4: ("d", 40)}
+    written: dict[int, dict[str, object]] = {}
+    operations = []
+    for record in out.records():
+        item = json.loads(record.value)
+        row = item["before"] if item["op"] == "d" else item["after"]
+        assert item[{"d": "after", "c": "before"}[item["op"]]] is None
+        assert json.loads(record.key) == {"id": row["id"]}
+        operations.append(item["op"])
+        if item["op"] == "d":
+            assert written.pop(row["id"]) == row
+        else:
+            written[row["id"]] = row
+    assert written == {
+        number: {"id": number, "name": name, "n": n} for number, (name, n) in large.items()
+    }
+    assert sorted(operations) == ["c"] * 4 + ["d"] * 2
+    assert state(spark, "SELECT * FROM envelopes_out") == large
 
 
 def test_what_keys_alone_do_not_tell_is_refused(

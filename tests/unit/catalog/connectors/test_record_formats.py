@@ -13,6 +13,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from table_store.catalog.connectors.envelope_rows import EnvelopeRows
 from table_store.catalog.connectors.message_formats import JsonFormat
 from table_store.catalog.connectors.newest_rows import newest_rows
 from table_store.catalog.connectors.record_formats import (
@@ -121,3 +122,81 @@ def test_the_newest_rows_are_those_of_a_dictionary(
         ]
         assert len(found) == len(expected)
         assert {row["id"]: row["name"] for row in found} == expected
+
+
+def envelope(before: object, after: object, op: object, **more: object) -> bytes:
+    return json.dumps({"before": before, "after": after, "op": op, **more}).encode()
+
+
+PLAIN, WRAPPED = EnvelopeRows((ID, NAME), False), EnvelopeRows((ID, NAME), True)
+
+
+def test_envelopes_are_changes() -> None:
+    a, b = {"id": 1, "name": "a", "other": [{}]}, {"id": 1, "name": "b"}
+    values = [
+        envelope(None, a, "c", source={"ts_ms": 5}),
+        envelope(a, b, "u"),
+        None,
+        envelope(b, None, "d"),
+        envelope(None, {"id": 2}, "r"),
+    ]
+    expected = [
+        (22, 1, "a"),
+        (-27, 1, "a"),
+        (28, 1, "b"),
+        (-39, 1, "b"),
+        (46, 2, None),
+    ]
+    assert changes(PLAIN, records(*((None, value) for value in values))) == (expected, {})
+    wrapped = [
+        value and b'{"schema": {"type": "struct"}, "payload": %s}' % value for value in values
+    ]
+    assert changes(WRAPPED, records(*((b"k", value) for value in wrapped))) == (expected, {})
+    (found,) = PLAIN.rows(records((None, values[0])), [])
+    assert not isinstance(found, BadRecord)
+    assert len(found.records) == 1
+
+
+def test_what_is_no_change_is_named() -> None:
+    row = {"id": 1, "name": "a"}
+    given = records(
+        (None, envelope(None, row, "c")),
+        (None, envelope(None, row, "u")),
+        (None, envelope(row, None, "c")),
+        (None, envelope(row, row, "t")),
+        (None, envelope(row, row, None)),
+        (None, b'{"id": 1, "name": "a"}'),
+        (None, b"[1]"),
+        (None, envelope(None, {"name": "a"}, "c")),
+        (None, envelope(None, {"id": "x"}, "c")),
+        (None, envelope(row, None, "d")),
+    )
+    rows, bad = changes(PLAIN, given)
+    assert rows == [(22, 1, "a"), (-75, 1, "a")]
+    assert sorted(bad) == [13, 16, 19, 22, 25, 28, 31, 34]
+    assert bad[13] == "it has no 'before', which its op needs"
+    assert bad[16] == "it has no 'after', which its op needs"
+    assert {bad[19], bad[22], bad[25]} == {"its op is none of c, r, u and d"}
+    assert bad[31] == "column id of 'after' is NOT NULL, and has no value"
+
+
+ROWS = st.dictionaries(st.sampled_from("xyz"), st.none() | st.integers(0, 3), max_size=3)
+
+
+@given(st.lists(st.tuples(ROWS, ROWS, st.sampled_from("cru dt"))))
+def test_envelopes_are_those_of_a_loop(written: list[tuple[object, object, str]]) -> None:
+    """Whatever they hold, and however many of them are bad."""
+    fields = tuple(Field(id=n, name=name, type=LONG) for n, name in enumerate("xyz"))
+    values = [envelope(before or None, after or None, op) for before, after, op in written]
+    expected: list[tuple[object, ...]] = []
+    for place, value in enumerate(values):
+        item, order = json.loads(value), 2 * (place * 3 + 10)
+        before, after, op = item["before"], item["after"], item["op"]
+        if op not in "crud" or (op in "ud" and not before) or (op in "cru" and not after):
+            continue
+        if op in "ud":
+            expected.append((-order - 1, *map(before.get, "xyz")))
+        if op in "cru":
+            expected.append((order + 2, *map(after.get, "xyz")))
+    given = records(*((None, value) for value in values))
+    assert changes(EnvelopeRows(fields, False), given, "xyz")[0] == expected
