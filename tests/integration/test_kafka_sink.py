@@ -323,6 +323,38 @@ def test_what_is_refused(spark: SparkSession, kafka_broker: KafkaBroker) -> None
     assert topic.records() == []
 
 
+def test_brokers_that_do_not_answer_are_waited_for(
+    spark: SparkSession, kafka_broker: KafkaBroker
+) -> None:
+    """Such epochs suspend nobody, DESCRIBE JOB counts them, and the rows go out afterwards."""
+    topic = Topic(kafka_broker, "patient")
+    spark.sql("CREATE TABLE orders (id INT)")
+    spark.sql("INSERT INTO orders VALUES (1)")
+    spark.sql(f"CREATE TABLE patient (id INT) {topic.options(format='json')}")
+    with streaming(spark, "200 ms"):
+        (started,) = spark.sql("INSERT INTO patient SELECT id FROM orders").collect()
+    flush(spark)
+
+    def details() -> dict[str, Any]:
+        found = spark.sql(f"DESCRIBE JOB '{started.job}'").collect()
+        return {row.info_name: row.info_value for row in found}
+
+    end = time.monotonic() + 120
+    with kafka_broker.frozen():
+        spark.sql("INSERT INTO orders VALUES (2)")
+        while int((told := details())["waits"]) == 0:
+            assert time.monotonic() < end, told
+            time.sleep(0.2)
+    assert told["state"] == "RUNNING"
+    assert told["waits"] == told["failures"]
+    assert "[TABLE_STORE_LOG_UNAVAILABLE]" in told["error"]
+    while (told := details())["error"] is not None or len(topic.records()) < 2:
+        assert time.monotonic() < end, told
+        time.sleep(0.2)
+    assert int(told["waits"]) == 0
+    assert {value["id"] for value in topic.values()} == {1, 2}
+
+
 ROWS = 12_000
 SCRIPT = """
 CREATE TABLE IF NOT EXISTS numbers (id BIGINT) WITH ('connector' = 'datagen',
