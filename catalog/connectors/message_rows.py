@@ -14,6 +14,7 @@ from table_store.catalog.connectors.connector_errors import SourceTopicError
 from table_store.catalog.connectors.kafka_connections import Brokers, connected
 from table_store.catalog.connectors.record_formats import BadRecord, RecordFormat
 from table_store.catalog.connectors.source_read import CHANGE_ORDER, PartReader
+from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.types import (
     BINARY,
     INTEGER,
@@ -37,6 +38,9 @@ METADATA_TYPES: Final[Mapping[str, tuple[DataType, ...]]] = {
     HEADERS: (MapType(key=STRING, value=BINARY),),
 }
 """What a column can hold of a record besides its value, and in which types."""
+
+SKIPPED: Final = Counter("records_skipped")
+"""Records that are no rows and were left out, by all readers of this process."""
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 16 << 20
@@ -122,6 +126,7 @@ class MessageReader(PartReader):
                     arrays[column.name] = self._metadata(column, found.records, wanted.partition)
                 yield _batch([(name, arrays[name]) for name in columns], len(found.records))
         if skipped:
+            SKIPPED.add(skipped)
             _log.warning(
                 "%d records of topic '%s', partition %d, offsets %d to %d, were left out, for they "
                 "are no rows",

@@ -45,6 +45,7 @@ class JobStatus:
         rows_read: about how many rows these epochs have read.
         rows_changed: rows inserted into and deleted from the sink since the start.
         rows_absent: deletes that found no row in the sink since the start; others had taken it.
+        records_skipped: of external sources, which are no rows, in good epochs since the start.
         diverged: how the sink may differ from the query's result; None if it does not.
         busy_ms: how long these epochs took.
         failures: failed epochs since the last good one.
@@ -70,6 +71,7 @@ class JobStatus:
     rows_read: int = 0
     rows_changed: int = 0
     rows_absent: int = 0
+    records_skipped: int = 0
     diverged: str | None = None
     busy_ms: int = 0
     failures: int = 0

@@ -43,7 +43,7 @@ FORMAT: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka`: how the value of a record holds a row: see [connectors](connectors.md#kafka).",
+    doc="Of `kafka`: how the value of a record holds a row: see [the page on it](kafka-source.md).",
 )
 STARTUP_MODE: Option[str | None] = Option(
     key="scan.startup.mode",

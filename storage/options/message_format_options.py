@@ -27,8 +27,8 @@ JSON_IGNORE_ERRORS = Option(
     default=False,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` with `json`: records that are no rows are left out and counted in the log, "
-    "instead of failing what reads them.",
+    doc="Of `kafka` and `upsert-kafka` with `json`: records that are no rows are left out and "
+    "counted, in the log and by DESCRIBE JOB, instead of failing what reads them.",
 )
 JSON_MISSING_FIELD = Option(
     key="json.fail-on-missing-field",
@@ -46,7 +46,8 @@ JSON_TIMESTAMP_FORMAT = Option(
     default="sql",
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` with `json`: both forms of a time are read, whichever is named.",
+    doc="Of `kafka` and `upsert-kafka` with `json`: how times are written. Both forms are read, "
+    "whichever is named.",
 )
 CSV_IGNORE_ERRORS = Option(
     key="csv.ignore-parse-errors",
@@ -54,7 +55,7 @@ CSV_IGNORE_ERRORS = Option(
     default=False,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="The same with `csv`.",
+    doc="The same as `json.ignore-parse-errors` with `csv`.",
 )
 CSV_DELIMITER = Option(
     key="csv.field-delimiter",

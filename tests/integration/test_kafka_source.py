@@ -301,6 +301,42 @@ def test_other_formats_and_bad_records(spark: SparkSession, kafka_broker: KafkaB
     assert [row.id for row in rows(spark, "SELECT id FROM wellformed")] == [1]
 
 
+def test_records_that_are_left_out_are_counted(
+    spark: SparkSession, kafka_broker: KafkaBroker
+) -> None:
+    """By DESCRIBE JOB, whether workers have read them, which they do if they are many, or not."""
+    topic = Topic(kafka_broker, "counted", 2)
+    for partition in range(2):
+        topic.write(
+            *(
+                b"%d" % n if n % 5_000 == 7 else b'{"id": %d}' % n
+                for n in range(partition, 24_000, 2)
+            ),
+            partition=partition,
+        )
+    options = topic.options(json__ignore_parse_errors="true")
+    spark.sql(f"CREATE TABLE counted (id BIGINT) {options}")
+    spark.sql("CREATE TABLE counting (id BIGINT)")
+    job = insert(spark, "INSERT INTO counting SELECT id FROM counted")
+
+    def skipped() -> str:
+        found = spark.sql(f"DESCRIBE JOB '{job}'").collect()
+        return str({row.info_name: row.info_value for row in found}["records_skipped"])
+
+    jobs.flush(spark)
+    assert skipped() == "5"
+    assert spark.table("counting").count() == 24_000 - 5
+    topic.write(b"x", b'{"id": 1}', b"[]")
+    jobs.flush(spark)
+    assert skipped() == "7"
+    # Who only looks counts for no job.
+    bounded = spark.sql("SELECT count(*) FROM counted WITH ('scan.bounded.mode' = 'latest')")
+    assert bounded.collect()[0][0] == 24_000 - 4
+    topic.write(b"y")
+    jobs.flush(spark)
+    assert skipped() == "8"
+
+
 def suspended(spark: SparkSession, job: str, timeout_s: float = 90) -> Row:
     """The job once it has failed too often."""
     end = time.monotonic() + timeout_s

@@ -243,6 +243,53 @@ def test_a_topic_of_debezium_is_a_table(spark: SparkSession, kafka_broker: Kafka
     assert state(spark, "SELECT * FROM envelopes_out") == large
 
 
+def test_other_formats_and_metadata(spark: SparkSession, kafka_broker: KafkaBroker) -> None:
+    """And changes of a table without key, which `debezium-json` takes, too."""
+    topic = KeyedTopic(kafka_broker, "raw-keys")
+    options = topic.options(
+        key__format="raw", value__format="csv", value__fields_include="EXCEPT_KEY"
+    )
+    spark.sql(
+        "CREATE TABLE raw_keys (name STRING, n INT, `offset` BIGINT METADATA, id STRING, "
+        f"double AS n * 2, PRIMARY KEY (id) NOT ENFORCED) {options}"
+    )
+    producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap)
+    for key, value in ((b"x", b"a,1"), (b"y", b"b,2"), (b"x", b"c,"), (b"y", None), (b"z", b",3")):
+        producer.send(topic.name, key=key, value=value)
+    producer.close()
+    found = spark.sql("SELECT id, name, n, double, `offset` FROM raw_keys ORDER BY id").collect()
+    assert list(map(tuple, found)) == [("x", "c", None, None, 2), ("z", "", 3, 6, 4)]
+    error = refused(spark, "INSERT INTO raw_keys (name, n, id) VALUES ('a', 1, 'v')")
+    assert "[TABLE_STORE_EXTERNAL_TABLE]" in error
+    assert "METADATA" in error
+
+    out = KeyedTopic(kafka_broker, "bag-out", 2)
+    spark.sql("CREATE TABLE bag_of_rows (id INT, price DECIMAL(4, 2), at TIMESTAMP_NTZ)")
+    debezium = {"connector": "kafka", "value__format": "debezium-json"}
+    clause = out.options(
+        **debezium, **{"debezium-json__timestamp-format__standard": "ISO-8601"}
+    ).replace("'key.format' = 'json', ", "")
+    spark.sql(f"CREATE TABLE bag_out (id INT, price DECIMAL(4, 2), at TIMESTAMP_NTZ) {clause}")
+    at = "TIMESTAMP_NTZ '2026-01-02 03:04:05'"
+    spark.sql(f"INSERT INTO bag_of_rows VALUES (1, 1.50, {at}), (2, NULL, NULL), (2, NULL, NULL)")
+    with streaming(spark, "200 ms"):
+        spark.sql("INSERT INTO bag_out SELECT * FROM bag_of_rows")
+    flush(spark)
+    spark.sql("DELETE FROM bag_of_rows WHERE id = 1")
+    flush(spark)
+    one = {"id": 1, "price": 1.5, "at": "2026-01-02T03:04:05"}
+    two = {"id": 2, "price": None, "at": None}
+    written = [json.loads(record.value) for record in out.records()]
+    assert {record.partition for record in out.records()} == {0}
+    assert written[-1] == {"before": one, "after": None, "op": "d"}
+    assert sorted((change["after"]["id"], change["op"]) for change in written[:-1]) == [
+        (1, "c"),
+        (2, "c"),
+        (2, "c"),
+    ]
+    assert [c["after"] for c in written[:-1] if c["after"]["id"] == 2] == [two, two]
+
+
 def test_what_keys_alone_do_not_tell_is_refused(
     spark: SparkSession, kafka_broker: KafkaBroker
 ) -> None:

@@ -328,7 +328,9 @@ def _followed(
         query = insert_query(session, job.insert, target, pins)
         if query.sources.keys() != (status.sources or {}).keys():
             register_job(session, job, query.sources, status.state)
+        session.bridge.SkippedRecords.begin(job.id)
         done = advance(session, sink, query, is_full=is_full, barrier=epoch.barrier)
+        skipped = int(session.bridge.SkippedRecords.take(job.id))
         record(done)
     status = replace(
         status,
@@ -338,6 +340,7 @@ def _followed(
         snapshot=done.snapshot,
         diverged=done.diverged,
         noted_ms=0,
+        records_skipped=status.records_skipped + skipped,
     )
     if is_exhausted(query):
         # Its last rows are in, and none will come.
