@@ -46,6 +46,9 @@ from table_store.storage.options.message_format_options import (
     DEBEZIUM_SCHEMA_INCLUDE,
     JSON_IGNORE_ERRORS,
     JSON_MISSING_FIELD,
+    KEY_PART,
+    VALUE_PART,
+    format_value,
 )
 from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
@@ -61,6 +64,7 @@ RESETS: Final = ("earliest", "latest")
 """Where a partition begins of which a group notes no offset."""
 
 _IGNORE_ERRORS: Final = (JSON_IGNORE_ERRORS, CSV_IGNORE_ERRORS, DEBEZIUM_IGNORE_ERRORS)
+_PARTS: Final = (KEY_PART, VALUE_PART)
 _LEVELS = ("read_committed", "read_uncommitted")
 
 
@@ -147,7 +151,9 @@ class KafkaDefinition:
             reset=_reset(properties),
             is_bounded=options.get(SCAN_BOUNDED_MODE) != SCAN_BOUNDED_MODE.default,
             is_committed=level == _LEVELS[0],
-            skips_bad=any(map(options.get, _IGNORE_ERRORS)),
+            skips_bad=any(
+                format_value(options, option, part) for option in _IGNORE_ERRORS for part in _PARTS
+            ),
             gives_changes=gives_changes(schema),
             key=schema.primary_key,
         )
@@ -167,10 +173,9 @@ def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> R
             tuple(schema.field_named(name) for name in part.columns)
             for part in (target.key, target.value)
         )
+        never_null = tuple(replace(field, nullable=False) for field in keys)
         return KeyedRows(
-            message_format(
-                options, target.key.format, tuple(replace(field, nullable=False) for field in keys)
-            ),
+            message_format(options, target.key.format, never_null, KEY_PART),
             message_format(options, target.value.format, values),
         )
     name = options.get(FORMAT) or options.get(VALUE_FORMAT)
@@ -184,36 +189,45 @@ def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> R
     )
     if name == DEBEZIUM:
         _check_count(columns, name, is_right=bool(columns), wanted="a column")
-        return EnvelopeRows(columns, has_schema=options.get(DEBEZIUM_SCHEMA_INCLUDE))
+        return EnvelopeRows(
+            columns, has_schema=format_value(options, DEBEZIUM_SCHEMA_INCLUDE, VALUE_PART)
+        )
     return ValueRows(message_format(options, name, columns))
 
 
-def check_formats(options: OptionValues, *names: str | None) -> None:
-    """Check that the options of formats are those of the table's.
+def check_formats(options: OptionValues, value: str, key: str | None) -> None:
+    """Check that the options of formats are those of the formats of a record's parts.
 
     Raises:
         InvalidOptionError: one is of another format.
     """
-    for key in options.text:
-        other = key.partition(".")[0]
+    of_parts: Mapping[str, tuple[str | None, ...]] = {KEY_PART: (key,), VALUE_PART: (value,)}
+    for option in options.text:
+        part, _, rest = option.partition(".")
+        names = of_parts.get(part, (value, key))
+        other = (rest if part in of_parts else option).partition(".")[0]
         if other in ("json", "csv", DEBEZIUM) and other not in names:
-            reason = f"it is of the format {other!r}, and the table's is {names[0]!r}"
-            raise InvalidOptionError(key=key, value=options.text[key], reason=reason)
+            own = " has none there" if names[0] is None else f"'s is {names[0]!r}"
+            reason = f"it is of the format {other!r}, and the table{own}"
+            raise InvalidOptionError(key=option, value=options.text[option], reason=reason)
 
 
-def message_format(options: OptionValues, name: str, columns: tuple[Field, ...]) -> MessageFormat:
-    """Return the format of a name for columns.
+def message_format(
+    options: OptionValues, name: str, columns: tuple[Field, ...], part: str = VALUE_PART
+) -> MessageFormat:
+    """Return the format of a name for columns of the key or the value of a record.
 
     Raises:
         InvalidSchemaError: the format has no such columns.
         UnsupportedTypeError: it has no values of a column's type.
     """
     if name in ("json", DEBEZIUM):
-        needs_fields = name == "json" and options.get(JSON_MISSING_FIELD)
+        needs_fields = name == "json" and format_value(options, JSON_MISSING_FIELD, part)
         return JsonFormat(columns, needs_fields)
     if name == "csv":
         _check_count(columns, name, is_right=bool(columns), wanted="a column")
-        return CsvFormat(columns, options.get(CSV_DELIMITER), options.get(CSV_NULL))
+        delimiter = format_value(options, CSV_DELIMITER, part)
+        return CsvFormat(columns, delimiter, format_value(options, CSV_NULL, part))
     _check_count(columns, name, is_right=len(columns) == 1, wanted="exactly one column")
     return RawFormat(columns)
 
@@ -276,9 +290,11 @@ def _reset(properties: Mapping[str, str]) -> str | None:
 
 
 def _check_missing_field(options: OptionValues) -> None:
-    if options.get(JSON_MISSING_FIELD) and options.get(JSON_IGNORE_ERRORS):
-        reason = f"with {JSON_IGNORE_ERRORS.key!r} nothing fails"
-        raise InvalidOptionError(key=JSON_MISSING_FIELD.key, value="true", reason=reason)
+    for part in _PARTS:
+        is_lenient = format_value(options, JSON_IGNORE_ERRORS, part)
+        if is_lenient and format_value(options, JSON_MISSING_FIELD, part):
+            reason = f"with {JSON_IGNORE_ERRORS.key!r} nothing fails"
+            raise InvalidOptionError(key=JSON_MISSING_FIELD.key, value="true", reason=reason)
 
 
 def _check_startup(options: OptionValues, startup: Startup, properties: Mapping[str, str]) -> None:

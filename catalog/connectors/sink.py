@@ -22,7 +22,12 @@ from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
 from table_store.storage.options.connector_options import SINKS, SOURCES
 from table_store.storage.options.kafka_source_options import METADATA
-from table_store.storage.options.message_format_options import DEBEZIUM_SCHEMA_INCLUDE
+from table_store.storage.options.message_format_options import (
+    DEBEZIUM_SCHEMA_INCLUDE,
+    KEY_PART,
+    VALUE_PART,
+    format_value,
+)
 from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
@@ -50,10 +55,10 @@ def check_new(schema: TableSchema) -> None:
         return
     target = KafkaTarget.of(schema)
     options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
-    for part in (target.value, target.key):
+    for name, part in ((VALUE_PART, target.value), (KEY_PART, target.key)):
         if part is not None:
-            columns = tuple(schema.field_named(name) for name in part.columns)
-            message_format(options, part.format, columns)
+            columns = tuple(schema.field_named(column) for column in part.columns)
+            message_format(options, part.format, columns, name)
     key_format = None if target.key is None else target.key.format
     check_formats(options, target.value.format, key_format)
     target.cluster().close()
@@ -117,7 +122,7 @@ def check_written(
             "It only takes new rows, and with a PRIMARY KEY they would be changes; create it "
             "without one, with 'connector' = 'upsert-kafka', or with 'format' = 'debezium-json'"
         )
-    elif options.get(DEBEZIUM_SCHEMA_INCLUDE):
+    elif format_value(options, DEBEZIUM_SCHEMA_INCLUDE, VALUE_PART):
         remedy = "Records are written without a schema; create another table that includes none"
     elif options.with_prefix(METADATA):
         remedy = "Records are written without METADATA columns; create another table without them"

@@ -15,7 +15,7 @@ from table_store.storage.options.kafka_source_options import (
     TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
-from table_store.storage.options.message_format_options import FORMAT_OPTIONS
+from table_store.storage.options.message_format_options import FORMAT_OPTIONS, PART_OPTIONS
 from table_store.storage.options.mysql_source_options import MYSQL_SOURCE_OPTIONS
 from table_store.storage.options.options import (
     FOR_TABLE,
@@ -61,7 +61,7 @@ FIELDS: Final = OptionPrefix(
     "[connectors](connectors.md#datagen).",
 )
 
-CONNECTOR_OPTIONS: Final = (
+CONNECTOR_OPTIONS: Final[tuple[Option[Any], ...]] = (
     CONNECTOR,
     ROWS_PER_SECOND,
     NUMBER_OF_ROWS,
@@ -73,27 +73,31 @@ CONNECTOR_OPTIONS: Final = (
 )
 CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
 
+_KAFKA: Final[tuple[Option[Any] | OptionPrefix, ...]] = (
+    CONNECTOR,
+    *KAFKA_SOURCE_OPTIONS,
+    *KAFKA_SINK_OPTIONS,
+    PARTITIONER,
+    SCAN_BOUNDED_MODE,
+    PROPERTIES,
+    METADATA,
+)
+_UPSERT_KAFKA: Final[tuple[Option[Any] | OptionPrefix, ...]] = (
+    CONNECTOR,
+    TOPIC,
+    *FORMAT_OPTIONS,
+    *PART_OPTIONS,
+    *KAFKA_SINK_OPTIONS,
+    SCAN_BOUNDED_MODE,
+    PROPERTIES,
+    METADATA,
+)
+
 TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
     {
         "datagen": (CONNECTOR, ROWS_PER_SECOND, NUMBER_OF_ROWS, FIELDS),
-        "kafka": (
-            CONNECTOR,
-            *KAFKA_SOURCE_OPTIONS,
-            *KAFKA_SINK_OPTIONS,
-            PARTITIONER,
-            SCAN_BOUNDED_MODE,
-            PROPERTIES,
-            METADATA,
-        ),
-        "upsert-kafka": (
-            CONNECTOR,
-            TOPIC,
-            *FORMAT_OPTIONS,
-            *KAFKA_SINK_OPTIONS,
-            SCAN_BOUNDED_MODE,
-            PROPERTIES,
-            METADATA,
-        ),
+        "kafka": _KAFKA,
+        "upsert-kafka": _UPSERT_KAFKA,
         "print": (CONNECTOR, *PRINT_OPTIONS),
         "blackhole": (CONNECTOR,),
         "mysql-cdc": (CONNECTOR, STARTUP_MODE, *MYSQL_SOURCE_OPTIONS),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
-from table_store.storage.options.message_format_options import FORMAT_OPTIONS
+from table_store.storage.options.message_format_options import FORMAT_OPTIONS, PART_OPTIONS
 from table_store.storage.options.options import (
     FOR_TABLE,
     TEXT,
@@ -96,11 +96,12 @@ METADATA: Final = OptionPrefix(
     "FROM` behind the column writes it.",
 )
 
-KAFKA_SOURCE_OPTIONS: Final = (
+KAFKA_SOURCE_OPTIONS: Final[tuple[Option[Any], ...]] = (
     TOPIC,
     FORMAT,
     STARTUP_MODE,
     STARTUP_TIMESTAMP,
     STARTUP_OFFSETS,
     *FORMAT_OPTIONS,
+    *PART_OPTIONS,
 )

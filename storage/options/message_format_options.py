@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from table_store.storage.options.options import (
     BOOLEAN,
@@ -10,8 +10,14 @@ from table_store.storage.options.options import (
     TEXT,
     Option,
     OptionType,
+    OptionValues,
     one_of,
 )
+
+T = TypeVar("T")
+
+KEY_PART: Final = "key"
+VALUE_PART: Final = "value"
 
 
 def _delimiter(text: str) -> str:
@@ -100,7 +106,7 @@ DEBEZIUM_TIMESTAMP_FORMAT = Option(
     doc="The same as `json.timestamp-format.standard` with `debezium-json`.",
 )
 
-FORMAT_OPTIONS: Final = (
+FORMAT_OPTIONS: Final[tuple[Option[Any], ...]] = (
     JSON_IGNORE_ERRORS,
     JSON_MISSING_FIELD,
     JSON_TIMESTAMP_FORMAT,
@@ -111,3 +117,32 @@ FORMAT_OPTIONS: Final = (
     DEBEZIUM_IGNORE_ERRORS,
     DEBEZIUM_TIMESTAMP_FORMAT,
 )
+
+
+def _of_part(option: Option[T], part: str) -> Option[T | None]:
+    return Option(
+        key=f"{part}.{option.key}",
+        type=option.type,
+        default=None,
+        scopes=option.scopes,
+        mutable=option.mutable,
+        doc=f"The same as `{option.key}`, for the {part} of a record alone.",
+        derived_default=f"that of `{option.key}`",
+    )
+
+
+def _part_options() -> tuple[Option[Any], ...]:
+    in_key = [option for option in FORMAT_OPTIONS if not option.key.startswith("debezium")]
+    return (
+        *(_of_part(option, KEY_PART) for option in in_key),
+        *(_of_part(option, VALUE_PART) for option in FORMAT_OPTIONS),
+    )
+
+
+PART_OPTIONS: Final[tuple[Option[Any], ...]] = _part_options()
+
+
+def format_value(options: OptionValues, option: Option[T], part: str) -> T:
+    """Return the value of one of `FORMAT_OPTIONS` for the key or the value of a record."""
+    found = options.get(_of_part(option, part))
+    return options.get(option) if found is None else found

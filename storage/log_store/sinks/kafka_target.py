@@ -38,6 +38,9 @@ from table_store.storage.options.message_format_options import (
     CSV_NULL,
     DEBEZIUM_TIMESTAMP_FORMAT,
     JSON_TIMESTAMP_FORMAT,
+    KEY_PART,
+    VALUE_PART,
+    format_value,
 )
 from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
@@ -107,13 +110,13 @@ class KafkaTarget:
         physical = [f.name for f in schema.fields if f.generated is None]
         metadata = options.with_prefix(METADATA)
         values = tuple(n for n in physical if n not in metadata and n not in taken)
-        key = _part(options, _given(options, KEY_FORMAT), keys) if keys else None
+        key = _part(options, _given(options, KEY_FORMAT), keys, KEY_PART) if keys else None
         return cls(
             brokers=servers,
             properties=properties,
             topic=_given(options, TOPIC),
             key=key,
-            value=_part(options, _value_format(options, is_upsert=is_upsert), values),
+            value=_part(options, _value_format(options, is_upsert=is_upsert), values, VALUE_PART),
             is_upsert=is_upsert,
             is_exactly_once=options.get(DELIVERY_GUARANTEE) == "exactly-once",
             is_fixed=options.get(PARTITIONER) == "fixed",
@@ -185,7 +188,7 @@ def _value_format(options: OptionValues, *, is_upsert: bool) -> str:
     return other or _given(options, FORMAT)
 
 
-def _part(options: OptionValues, name: str, columns: Sequence[str]) -> Part:
+def _part(options: OptionValues, name: str, columns: Sequence[str], part: str) -> Part:
     if (name == "csv" and not columns) or (name == "raw" and len(columns) != 1):
         wanted = "exactly one column" if name == "raw" else "a column"
         raise InvalidSchemaError(
@@ -194,11 +197,13 @@ def _part(options: OptionValues, name: str, columns: Sequence[str]) -> Part:
     encoder: RowEncoder = RawEncoder()
     if name in ("json", DEBEZIUM):
         standard = JSON_TIMESTAMP_FORMAT if name == "json" else DEBEZIUM_TIMESTAMP_FORMAT
-        is_iso = options.get(standard) == "iso-8601"
+        is_iso = format_value(options, standard, part) == "iso-8601"
         style = replace(FLINK, separator="T") if is_iso else FLINK
         encoder = JsonEncoder(tuple(columns), style)
     elif name == "csv":
-        encoder = CsvEncoder(options.get(CSV_DELIMITER), options.get(CSV_NULL) or "")
+        encoder = CsvEncoder(
+            format_value(options, CSV_DELIMITER, part), format_value(options, CSV_NULL, part) or ""
+        )
     return Part(format=name, columns=tuple(columns), encoder=encoder)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from table_store.catalog.connectors.kafka_definition import KafkaDefinition, Startup
 from table_store.catalog.connectors.message_formats import CsvFormat
-from table_store.catalog.connectors.record_formats import ValueRows
+from table_store.catalog.connectors.record_formats import KeyedRows, ValueRows
 from table_store.catalog.connectors.source import check_new
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
@@ -73,6 +75,12 @@ def test_what_is_said() -> None:
             "with 'json.ignore-parse-errors' nothing fails",
         ),
         ({"sink.partitioner": "hash"}, "use one of 'default', 'fixed', 'round-robin'"),
+        (
+            {"value.csv.field-delimiter": ";"},
+            "it is of the format 'csv', and the table's is 'json'",
+        ),
+        ({"key.json.ignore-parse-errors": "true"}, "and the table has none there"),
+        ({"value.json.ignore-parse-errors": "x"}, "'value.json.ignore-parse-errors' = 'x' is not"),
         ({"debezium-json.schema-include": "true"}, "it is of the format 'debezium-json'"),
         ({"csv.field-delimiter": ";"}, "it is of the format 'csv', and the table's is 'json'"),
         ({"metadata.b": "offset"}, "there is no such column"),
@@ -118,3 +126,29 @@ def test_columns_that_are_refused(options: dict[str, str], reason: str) -> None:
     with pytest.raises(InvalidSchemaError) as error:
         check_new(schema(options, a=STRING, at=TIMESTAMP))
     assert reason in str(error.value)
+
+
+def test_options_of_a_part_come_first() -> None:
+    options = {
+        "connector": "upsert-kafka",
+        "key.format": "csv",
+        "value.format": "csv",
+        "csv.field-delimiter": ";",
+        "key.csv.field-delimiter": "|",
+        "value.csv.ignore-parse-errors": "true",
+    }
+    found = KafkaDefinition.of(keyed(options))
+    assert isinstance(found.format, KeyedRows)
+    key, value = found.format.key, found.format.value
+    assert isinstance(key, CsvFormat)
+    assert isinstance(value, CsvFormat)
+    assert (key.delimiter, value.delimiter, found.skips_bad) == ("|", ";", True)
+    assert (found.key, found.gives_changes) == (("a",), True)
+
+
+def keyed(options: dict[str, str]) -> TableSchema:
+    """A table with the key `a`, which has no option `format`."""
+    plain = schema(options, a=LONG, b=LONG)
+    given = {key: text for key, text in plain.options.items() if key != "format"}
+    fields = (replace(plain.fields[0], nullable=False), *plain.fields[1:])
+    return replace(plain, fields=fields, options=given, primary_key=("a",))
