@@ -63,7 +63,11 @@ _NO_RESET: Final = "none"
 RESETS: Final = ("earliest", "latest")
 """Where a partition begins of which a group notes no offset."""
 
-_IGNORE_ERRORS: Final = (JSON_IGNORE_ERRORS, CSV_IGNORE_ERRORS, DEBEZIUM_IGNORE_ERRORS)
+_IGNORE_ERRORS: Final = {
+    "json": JSON_IGNORE_ERRORS,
+    "csv": CSV_IGNORE_ERRORS,
+    DEBEZIUM: DEBEZIUM_IGNORE_ERRORS,
+}
 _PARTS: Final = (KEY_PART, VALUE_PART)
 _LEVELS = ("read_committed", "read_uncommitted")
 
@@ -94,7 +98,8 @@ class KafkaDefinition:
         reset: for `GROUP`, where partitions begin of which the group notes nothing; None: nowhere.
         is_bounded: whether they end with what the topic has when it is first read.
         is_committed: whether records of aborted transactions are left out.
-        skips_bad: whether records that are no rows are left out.
+        skips_bad: whether records whose values are no rows are left out.
+        skips_bad_keys: the same of keys.
         gives_changes: whether records are changes of rows.
         key: the primary key.
     """
@@ -111,6 +116,7 @@ class KafkaDefinition:
     is_bounded: bool
     is_committed: bool
     skips_bad: bool
+    skips_bad_keys: bool
     gives_changes: bool
     key: tuple[str, ...]
 
@@ -151,9 +157,8 @@ class KafkaDefinition:
             reset=_reset(properties),
             is_bounded=options.get(SCAN_BOUNDED_MODE) != SCAN_BOUNDED_MODE.default,
             is_committed=level == _LEVELS[0],
-            skips_bad=any(
-                format_value(options, option, part) for option in _IGNORE_ERRORS for part in _PARTS
-            ),
+            skips_bad=_skips(options, options.get(FORMAT) or options.get(VALUE_FORMAT), VALUE_PART),
+            skips_bad_keys=_skips(options, options.get(KEY_FORMAT), KEY_PART),
             gives_changes=gives_changes(schema),
             key=schema.primary_key,
         )
@@ -287,6 +292,12 @@ def _reset(properties: Mapping[str, str]) -> str | None:
         reason = f"use one of {wanted}"
         raise InvalidOptionError(key=PROPERTIES.prefix + _RESET, value=text, reason=reason)
     return None if found == _NO_RESET else found
+
+
+def _skips(options: OptionValues, name: str | None, part: str) -> bool:
+    """Return whether the key or the value of a record, in a format, may be bad."""
+    option = _IGNORE_ERRORS.get(name or "")
+    return option is not None and format_value(options, option, part)
 
 
 def _check_missing_field(options: OptionValues) -> None:

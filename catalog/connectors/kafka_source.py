@@ -151,6 +151,7 @@ class KafkaSource:
             metadata=definition.metadata,
             is_committed=definition.is_committed,
             skips_bad=definition.skips_bad,
+            skips_bad_keys=definition.skips_bad_keys,
         )
 
     def _cluster(self) -> AbstractContextManager[KafkaCluster]:

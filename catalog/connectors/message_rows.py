@@ -87,7 +87,8 @@ class MessageReader(PartReader):
         format: how a record holds its row.
         metadata: columns that hold something else.
         is_committed: whether records of aborted transactions are left out.
-        skips_bad: whether records that are no rows are left out.
+        skips_bad: whether records whose values are no rows are left out.
+        skips_bad_keys: the same of keys.
     """
 
     brokers: Brokers
@@ -97,6 +98,7 @@ class MessageReader(PartReader):
     metadata: tuple[MetadataColumn, ...]
     is_committed: bool
     skips_bad: bool
+    skips_bad_keys: bool
 
     def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of an `OffsetRange`, the same each time.
@@ -162,7 +164,7 @@ class MessageReader(PartReader):
                 yield Records.joined(held)
 
     def _check_skipped(self, partition: int, bad: BadRecord) -> None:
-        if not self.skips_bad:
+        if not (self.skips_bad_keys if bad.is_key else self.skips_bad):
             raise UnreadableRecordError(
                 topic=self.topic, partition=partition, offset=bad.offset, reason=bad.reason
             )

@@ -18,10 +18,11 @@ from table_store.storage.log_store.kafka.record_decoding import Records
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """The record at an offset is no row."""
+    """The record at an offset is no row, because of its value or of its key."""
 
     offset: int
     reason: str
+    is_key: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +88,15 @@ class KeyedRows(RecordFormat):
         """See `RecordFormat`."""
         has_key = _is_valid(records.keys)
         for place in np.flatnonzero(~has_key):
-            yield BadRecord(int(records.offsets[place]), "it has no key")
+            yield BadRecord(int(records.offsets[place]), "it has no key", is_key=True)
         kept = records if has_key.all() else records.taken(np.flatnonzero(has_key))
         in_key = [field.name for field in self.key.columns]
         in_value = [name for name in names if name not in in_key]
         for found in self.key.parsed(kept.keys, in_key):
             if isinstance(found, BadValue):
-                yield BadRecord(int(kept.offsets[found.place]), f"its key: {found.reason}")
+                yield BadRecord(
+                    int(kept.offsets[found.place]), f"its key: {found.reason}", is_key=True
+                )
                 continue
             columns = dict(zip(in_key, found.columns, strict=True))
             part = kept.slice(found.first, found.count)

@@ -325,6 +325,9 @@ def test_what_keys_alone_do_not_tell_is_refused(
     error = refused(spark, "SELECT * FROM told")
     assert "[TABLE_STORE_UNREADABLE_RECORD]" in error
     assert "it has no key" in error
+    lenient = topic.table(key__json__ignore_parse_errors="true")
+    spark.sql(f"CREATE TABLE lenient {lenient}")
+    assert state(spark, "SELECT * FROM lenient") == {}
 
 
 SCRIPT = """

@@ -328,9 +328,13 @@ def _followed(
         query = insert_query(session, job.insert, target, pins)
         if query.sources.keys() != (status.sources or {}).keys():
             register_job(session, job, query.sources, status.state)
-        session.bridge.SkippedRecords.begin(job.id)
+        skipped = session.bridge.SkippedRecords if query.external else None
+        if skipped is not None:
+            skipped.begin(job.id)
         done = advance(session, sink, query, is_full=is_full, barrier=epoch.barrier)
-        skipped = int(session.bridge.SkippedRecords.take(job.id))
+        if skipped is not None:
+            count = status.records_skipped + int(skipped.take(job.id))
+            status = replace(status, records_skipped=count)
         record(done)
     status = replace(
         status,
@@ -340,7 +344,6 @@ def _followed(
         snapshot=done.snapshot,
         diverged=done.diverged,
         noted_ms=0,
-        records_skipped=status.records_skipped + skipped,
     )
     if is_exhausted(query):
         # Its last rows are in, and none will come.

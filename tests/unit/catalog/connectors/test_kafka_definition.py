@@ -142,7 +142,8 @@ def test_options_of_a_part_come_first() -> None:
     key, value = found.format.key, found.format.value
     assert isinstance(key, CsvFormat)
     assert isinstance(value, CsvFormat)
-    assert (key.delimiter, value.delimiter, found.skips_bad) == ("|", ";", True)
+    assert (key.delimiter, value.delimiter) == ("|", ";")
+    assert (found.skips_bad, found.skips_bad_keys) == (True, False)
     assert (found.key, found.gives_changes) == (("a",), True)
 
 
