@@ -1,11 +1,13 @@
-"""What the definition of a table `WITH ('connector' = 'kafka')` says."""
+"""What the definition of a table `WITH ('connector' = 'kafka')` or `'upsert-kafka'` says."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Final
 
+from table_store.catalog.connectors.envelope_rows import EnvelopeRows
 from table_store.catalog.connectors.kafka_connections import Brokers
 from table_store.catalog.connectors.message_formats import (
     CsvFormat,
@@ -15,8 +17,10 @@ from table_store.catalog.connectors.message_formats import (
 )
 from table_store.catalog.connectors.message_rows import METADATA_TYPES, MetadataColumn
 from table_store.catalog.connectors.physical_columns import physical_columns
+from table_store.catalog.connectors.record_formats import KeyedRows, RecordFormat, ValueRows
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
+from table_store.storage.log_store.sinks.kafka_target import DEBEZIUM, KafkaTarget
 from table_store.storage.options.connector_options import CONNECTOR
 from table_store.storage.options.kafka_sink_options import (
     FIELDS_INCLUDE,
@@ -25,11 +29,7 @@ from table_store.storage.options.kafka_sink_options import (
     VALUE_FORMAT,
 )
 from table_store.storage.options.kafka_source_options import (
-    CSV_DELIMITER,
-    CSV_IGNORE_ERRORS,
-    CSV_NULL,
     FORMAT,
-    JSON_IGNORE_ERRORS,
     METADATA,
     PROPERTIES,
     STARTUP_MODE,
@@ -38,11 +38,37 @@ from table_store.storage.options.kafka_source_options import (
     TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
+from table_store.storage.options.message_format_options import (
+    CSV_DELIMITER,
+    CSV_IGNORE_ERRORS,
+    CSV_NULL,
+    DEBEZIUM_IGNORE_ERRORS,
+    DEBEZIUM_SCHEMA_INCLUDE,
+    JSON_IGNORE_ERRORS,
+    JSON_MISSING_FIELD,
+    KEY_PART,
+    VALUE_PART,
+    format_value,
+)
 from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
+KAFKA: Final = "kafka"
+UPSERT: Final = "upsert-kafka"
 _SERVERS = "bootstrap.servers"
 _ISOLATION = "isolation.level"
+_GROUP: Final = "group.id"
+_RESET: Final = "auto.offset.reset"
+_NO_RESET: Final = "none"
+RESETS: Final = ("earliest", "latest")
+"""Where a partition begins of which a group notes no offset."""
+
+_IGNORE_ERRORS: Final = {
+    "json": JSON_IGNORE_ERRORS,
+    "csv": CSV_IGNORE_ERRORS,
+    DEBEZIUM: DEBEZIUM_IGNORE_ERRORS,
+}
+_PARTS: Final = (KEY_PART, VALUE_PART)
 _LEVELS = ("read_committed", "read_uncommitted")
 
 
@@ -51,6 +77,7 @@ class Startup(Enum):
 
     EARLIEST = "earliest-offset"
     LATEST = "latest-offset"
+    GROUP = "group-offsets"
     TIMESTAMP = "timestamp"
     OFFSETS = "specific-offsets"
 
@@ -62,26 +89,36 @@ class KafkaDefinition:
     Attributes:
         brokers: where the topic is.
         topic: its name.
-        format: how values hold the columns.
+        format: how records hold the columns.
         metadata: the columns that hold something else of a record.
         startup: with which records the rows begin.
         startup_ms: for `TIMESTAMP`, ms since 1970.
         startup_offsets: for `OFFSETS`, by partition.
+        group: for `GROUP`, whose offsets they are.
+        reset: for `GROUP`, where partitions begin of which the group notes nothing; None: nowhere.
         is_bounded: whether they end with what the topic has when it is first read.
         is_committed: whether records of aborted transactions are left out.
-        skips_bad: whether values that are no rows are left out.
+        skips_bad: whether records whose values are no rows are left out.
+        skips_bad_keys: the same of keys.
+        gives_changes: whether records are changes of rows.
+        key: the primary key.
     """
 
     brokers: Brokers
     topic: str
-    format: MessageFormat
+    format: RecordFormat
     metadata: tuple[MetadataColumn, ...]
     startup: Startup
     startup_ms: int | None
     startup_offsets: tuple[tuple[int, int], ...]
+    group: str | None
+    reset: str | None
     is_bounded: bool
     is_committed: bool
     skips_bad: bool
+    skips_bad_keys: bool
+    gives_changes: bool
+    key: tuple[str, ...]
 
     @classmethod
     def of(cls, schema: TableSchema) -> KafkaDefinition:
@@ -105,66 +142,97 @@ class KafkaDefinition:
             key = PROPERTIES.prefix + _ISOLATION
             raise InvalidOptionError(key=key, value=level, reason=f"use {' or '.join(_LEVELS)}")
         metadata = _metadata(schema, options)
-        named = {column.name for column in metadata}
-        columns = tuple(
-            field
-            for field in physical_columns(schema)
-            if field.name not in named and field.name not in only_in_key(options)
-        )
         startup = _startup(options)
-        _check_startup(options, startup)
+        _check_startup(options, startup, properties)
+        _check_missing_field(options)
         return cls(
             brokers=Brokers(servers, tuple(sorted(properties.items()))),
             topic=topic,
-            format=_format(options, columns),
+            format=_format(schema, options, {column.name for column in metadata}),
             metadata=metadata,
             startup=startup,
             startup_ms=options.get(STARTUP_TIMESTAMP),
             startup_offsets=tuple(sorted((options.get(STARTUP_OFFSETS) or {}).items())),
+            group=properties.get(_GROUP),
+            reset=_reset(properties),
             is_bounded=options.get(SCAN_BOUNDED_MODE) != SCAN_BOUNDED_MODE.default,
             is_committed=level == _LEVELS[0],
-            skips_bad=options.get(JSON_IGNORE_ERRORS) or options.get(CSV_IGNORE_ERRORS),
+            skips_bad=_skips(options, options.get(FORMAT) or options.get(VALUE_FORMAT), VALUE_PART),
+            skips_bad_keys=_skips(options, options.get(KEY_FORMAT), KEY_PART),
+            gives_changes=gives_changes(schema),
+            key=schema.primary_key,
         )
 
 
 def _missing(key: str) -> InvalidOptionError:
-    reason = "a table with the connector 'kafka' needs it"
+    reason = f"a table with the connector {KAFKA!r} needs it"
     return InvalidOptionError(key=key, value=None, reason=reason)
 
 
-def _format(options: OptionValues, columns: tuple[Field, ...]) -> MessageFormat:
+def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> RecordFormat:
+    if options.get(CONNECTOR) == UPSERT:
+        target = KafkaTarget.of(schema)
+        assert target.key is not None, "it was checked"
+        check_formats(options, target.value.format, target.key.format)
+        keys, values = (
+            tuple(schema.field_named(name) for name in part.columns)
+            for part in (target.key, target.value)
+        )
+        never_null = tuple(replace(field, nullable=False) for field in keys)
+        return KeyedRows(
+            message_format(options, target.key.format, never_null, KEY_PART),
+            message_format(options, target.value.format, values),
+        )
     name = options.get(FORMAT) or options.get(VALUE_FORMAT)
     if name is None:
         raise _missing(FORMAT.key)
     check_formats(options, name, options.get(KEY_FORMAT))
-    return message_format(options, name, columns)
+    columns = tuple(
+        field
+        for field in physical_columns(schema)
+        if field.name not in metadata and field.name not in only_in_key(options)
+    )
+    if name == DEBEZIUM:
+        _check_count(columns, name, is_right=bool(columns), wanted="a column")
+        return EnvelopeRows(
+            columns, has_schema=format_value(options, DEBEZIUM_SCHEMA_INCLUDE, VALUE_PART)
+        )
+    return ValueRows(message_format(options, name, columns))
 
 
-def check_formats(options: OptionValues, *names: str | None) -> None:
-    """Check that the options of formats are those of the table's.
+def check_formats(options: OptionValues, value: str, key: str | None) -> None:
+    """Check that the options of formats are those of the formats of a record's parts.
 
     Raises:
         InvalidOptionError: one is of another format.
     """
-    for key in options.text:
-        other = key.partition(".")[0]
-        if other in ("json", "csv") and other not in names:
-            reason = f"it is of the format {other!r}, and the table's is {names[0]!r}"
-            raise InvalidOptionError(key=key, value=options.text[key], reason=reason)
+    of_parts: Mapping[str, tuple[str | None, ...]] = {KEY_PART: (key,), VALUE_PART: (value,)}
+    for option in options.text:
+        part, _, rest = option.partition(".")
+        names = of_parts.get(part, (value, key))
+        other = (rest if part in of_parts else option).partition(".")[0]
+        if other in ("json", "csv", DEBEZIUM) and other not in names:
+            own = " has none there" if names[0] is None else f"'s is {names[0]!r}"
+            reason = f"it is of the format {other!r}, and the table{own}"
+            raise InvalidOptionError(key=option, value=options.text[option], reason=reason)
 
 
-def message_format(options: OptionValues, name: str, columns: tuple[Field, ...]) -> MessageFormat:
-    """Return the format of a name for columns.
+def message_format(
+    options: OptionValues, name: str, columns: tuple[Field, ...], part: str = VALUE_PART
+) -> MessageFormat:
+    """Return the format of a name for columns of the key or the value of a record.
 
     Raises:
         InvalidSchemaError: the format has no such columns.
         UnsupportedTypeError: it has no values of a column's type.
     """
-    if name == "json":
-        return JsonFormat(columns)
+    if name in ("json", DEBEZIUM):
+        needs_fields = name == "json" and format_value(options, JSON_MISSING_FIELD, part)
+        return JsonFormat(columns, needs_fields)
     if name == "csv":
         _check_count(columns, name, is_right=bool(columns), wanted="a column")
-        return CsvFormat(columns, options.get(CSV_DELIMITER), options.get(CSV_NULL))
+        delimiter = format_value(options, CSV_DELIMITER, part)
+        return CsvFormat(columns, delimiter, format_value(options, CSV_NULL, part))
     _check_count(columns, name, is_right=len(columns) == 1, wanted="exactly one column")
     return RawFormat(columns)
 
@@ -216,7 +284,34 @@ def _startup(options: OptionValues) -> Startup:
         raise InvalidOptionError(key=STARTUP_MODE.key, value=name, reason=reason) from None
 
 
-def _check_startup(options: OptionValues, startup: Startup) -> None:
+def _reset(properties: Mapping[str, str]) -> str | None:
+    text = properties.get(_RESET, _NO_RESET)
+    found = text.strip().lower()
+    if found not in (*RESETS, _NO_RESET):
+        wanted = ", ".join(map(repr, (*RESETS, _NO_RESET)))
+        reason = f"use one of {wanted}"
+        raise InvalidOptionError(key=PROPERTIES.prefix + _RESET, value=text, reason=reason)
+    return None if found == _NO_RESET else found
+
+
+def _skips(options: OptionValues, name: str | None, part: str) -> bool:
+    """Return whether the key or the value of a record, in a format, may be bad."""
+    option = _IGNORE_ERRORS.get(name or "")
+    return option is not None and format_value(options, option, part)
+
+
+def _check_missing_field(options: OptionValues) -> None:
+    for part in _PARTS:
+        is_lenient = format_value(options, JSON_IGNORE_ERRORS, part)
+        if is_lenient and format_value(options, JSON_MISSING_FIELD, part):
+            reason = f"with {JSON_IGNORE_ERRORS.key!r} nothing fails"
+            raise InvalidOptionError(key=JSON_MISSING_FIELD.key, value="true", reason=reason)
+
+
+def _check_startup(options: OptionValues, startup: Startup, properties: Mapping[str, str]) -> None:
+    if startup is Startup.GROUP and _GROUP not in properties:
+        reason = f"{STARTUP_MODE.key!r} = {startup.value!r} needs it"
+        raise InvalidOptionError(key=PROPERTIES.prefix + _GROUP, value=None, reason=reason)
     needed: tuple[tuple[Option[int | None] | Option[dict[int, int] | None], Startup], ...] = (
         (STARTUP_TIMESTAMP, Startup.TIMESTAMP),
         (STARTUP_OFFSETS, Startup.OFFSETS),
@@ -235,4 +330,25 @@ def _check_startup(options: OptionValues, startup: Startup) -> None:
 
 def is_kafka(schema: TableSchema) -> bool:
     """Return whether the rows of a table are the records of a topic."""
-    return schema.options.get(CONNECTOR.key, "").strip().lower() == "kafka"
+    return _connector(schema) in (KAFKA, UPSERT)
+
+
+def gives_changes(schema: TableSchema) -> bool:
+    """Return whether the records of a table's topic are changes of rows."""
+    return tells_only_keys(schema) or (
+        _connector(schema) == KAFKA
+        and DEBEZIUM in (_text(schema, FORMAT.key), _text(schema, VALUE_FORMAT.key))
+    )
+
+
+def tells_only_keys(schema: TableSchema) -> bool:
+    """Return whether of a row that goes, or is replaced, no more than its key is known."""
+    return _connector(schema) == UPSERT
+
+
+def _connector(schema: TableSchema) -> str:
+    return _text(schema, CONNECTOR.key)
+
+
+def _text(schema: TableSchema, key: str) -> str:
+    return schema.options.get(key, "").strip().lower()

@@ -1,4 +1,4 @@
-"""`'connector' = 'kafka'`: the records of a topic as rows.
+"""`'connector' = 'kafka'` and `'upsert-kafka'`: the records of a topic as rows, or their changes.
 
 Options, defaults and meanings are those of Flink's connector of this name, but for records of open
 and aborted transactions: they are no rows unless 'properties.isolation.level' says so.
@@ -6,19 +6,21 @@ and aborted transactions: they are no rows unless 'properties.isolation.level' s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
 from table_store.catalog.connectors.connector_errors import (
+    ExternalTableError,
     SourcePositionLostError,
     SourceTopicError,
 )
 from table_store.catalog.connectors.kafka_connections import connected
-from table_store.catalog.connectors.kafka_definition import KafkaDefinition, Startup
+from table_store.catalog.connectors.kafka_definition import KAFKA, RESETS, KafkaDefinition, Startup
 from table_store.catalog.connectors.message_rows import MessageReader, OffsetRange
 from table_store.catalog.connectors.moment import Moment
+from table_store.catalog.connectors.newest_rows import StateReader
 from table_store.catalog.connectors.position import (
     CUTS_MAX,
     Cut,
@@ -27,8 +29,10 @@ from table_store.catalog.connectors.position import (
     TopicCuts,
 )
 from table_store.catalog.connectors.source_read import AskedRows, SourceRead
+from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
 from table_store.storage.log_store.kafka.kafka_topics import TopicFacts
+from table_store.storage.options.kafka_source_options import STARTUP_MODE
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
 
 _SPLIT_ROWS_MIN: Final = 50_000
@@ -89,13 +93,25 @@ class KafkaSource:
     def plan(self, asked: AskedRows, positions: PositionStore) -> SourceRead | None:
         """Return how to read rows; None if they have no end.
 
+        For a job, changes are read as such; else the rows that they leave.
+
         Raises:
+            ExternalTableError: nothing tells which changes are of one row.
             SourcePositionLostError: the position from which, or up to which, is not known.
             SourceTopicError, LogUnavailableError: see `following`.
         """
+        reads_state = self.definition.gives_changes and asked.last is None
+        if reads_state and not self.definition.key:
+            raise ExternalTableError(
+                table=asked.table,
+                connector=KAFKA,
+                operation="SELECT",
+                remedy="Its records are changes of rows; create it with a PRIMARY KEY … NOT "
+                "ENFORCED that tells which ones are of the same row",
+            )
         if asked.last is not None:
             topic_id, start, end = self._between(asked, positions)
-        elif asked.is_bounded or self.definition.is_bounded or asked.limit is not None:
+        elif self._ends_here(asked):
             with self._cluster() as cluster:
                 facts = cluster.topics.facts(self.definition.topic)
                 start, end = self._start(cluster, facts), self._ends(cluster, facts)
@@ -107,11 +123,23 @@ class KafkaSource:
             for partition, offsets in enumerate(zip(start, end, strict=True))
             if offsets[0] < offsets[1]
         ]
+        reader: MessageReader | StateReader = self._reader(topic_id)
+        parts: Iterable[OffsetRange] = ranges
+        if reads_state:
+            reader = StateReader(changes=self._reader(topic_id), key=self.definition.key)
+        else:
+            parts = _split(ranges, asked.parallelism)
         return SourceRead(
-            reader=self._reader(topic_id),
-            parts=tuple(part.to_bytes() for part in _split(ranges, asked.parallelism)),
+            reader=reader,
+            parts=tuple(part.to_bytes() for part in parts),
             rows=sum(found.end - found.start for found in ranges),
         )
+
+    def _ends_here(self, asked: AskedRows) -> bool:
+        """Whether a statement reads what there is now; so it always is with changes."""
+        definition = self.definition
+        is_bounded = asked.is_bounded or definition.is_bounded
+        return is_bounded or definition.gives_changes or asked.limit is not None
 
     def _reader(self, topic_id: str) -> MessageReader:
         definition = self.definition
@@ -123,6 +151,7 @@ class KafkaSource:
             metadata=definition.metadata,
             is_committed=definition.is_committed,
             skips_bad=definition.skips_bad,
+            skips_bad_keys=definition.skips_bad_keys,
         )
 
     def _cluster(self) -> AbstractContextManager[KafkaCluster]:
@@ -148,11 +177,36 @@ class KafkaSource:
             case Startup.TIMESTAMP:
                 assert definition.startup_ms is not None, "it was checked"
                 found = topics.offsets_since(topic, count, definition.startup_ms)
+            case Startup.GROUP:
+                found = self._group_offsets(cluster, facts)
             case Startup.OFFSETS:
                 found = topics.earliest_offsets(topic, count) | dict(definition.startup_offsets)
             case _:
                 found = topics.earliest_offsets(topic, count)
         return tuple(found[partition] for partition in range(count))
+
+    def _group_offsets(self, cluster: KafkaCluster, facts: TopicFacts) -> dict[int, int]:
+        """Return where the group has come to; where it has not, or that is gone, the reset."""
+        definition, count = self.definition, facts.partitions
+        assert definition.group is not None, "it was checked"
+        found = cluster.positions.offsets(definition.group, definition.topic, count)
+        earliest = cluster.topics.earliest_offsets(definition.topic, count)
+        ends = self._ends(cluster, facts)
+        for partition, offset in found.items():
+            if earliest[partition] <= offset <= ends[partition]:
+                continue
+            if definition.reset is None:
+                reason = (
+                    f"group {definition.group!r} notes no offset of partition {partition} that "
+                    f"topic {definition.topic!r} has; with 'properties.auto.offset.reset' = "
+                    f"'{RESETS[0]}' or '{RESETS[1]}' such partitions begin there"
+                )
+                raise InvalidOptionError(
+                    key=STARTUP_MODE.key, value=definition.startup.value, reason=reason
+                )
+            is_first = definition.reset == RESETS[0]
+            found[partition] = earliest[partition] if is_first else ends[partition]
+        return found
 
     def _ends(self, cluster: KafkaCluster, facts: TopicFacts) -> tuple[int, ...]:
         definition = self.definition

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.json
 
+from table_store.catalog.connectors.missing_fields import check_fields
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.errors import UnsupportedTypeError
 from table_store.storage.kernel.nested_array import recast
@@ -105,7 +106,13 @@ class MessageFormat(ABC):
 
 @dataclass(frozen=True, slots=True)
 class JsonFormat(MessageFormat):
-    """Each value is an object, whose fields have the names of columns; others are ignored."""
+    """Each value is an object, whose fields have the names of columns; others are ignored.
+
+    Attributes:
+        needs_fields: whether it has to have a field for each column, be it null.
+    """
+
+    needs_fields: bool = False
 
     def __post_init__(self) -> None:
         for field in self.columns:
@@ -118,7 +125,8 @@ class JsonFormat(MessageFormat):
         for end in ("\n", "\r"):  # between its parts, as there is none within a JSON text
             text = pc.replace_substring(text, end, " ")
         lines = _lines(text)
-        schema = pa.schema([(field.name, _in_json(field.type)) for field in fields])
+        parsed = self.columns if self.needs_fields else fields
+        schema = pa.schema([(field.name, _in_json(field.type)) for field in parsed])
         found = pa.json.read_json(
             pa.BufferReader(lines),
             pa.json.ReadOptions(use_threads=False, block_size=lines.size + 1),
@@ -126,6 +134,8 @@ class JsonFormat(MessageFormat):
         )
         if found.num_rows != len(values):
             raise pa.ArrowInvalid("it is more than one JSON object")
+        if self.needs_fields:
+            check_fields(text, found, self.columns)
         return _conformed(found, fields)
 
 

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_store.catalog.connectors.connector_errors import SourceTopicError
 from table_store.catalog.connectors.kafka_connections import Brokers, connected
-from table_store.catalog.connectors.message_formats import BadValue, MessageFormat
-from table_store.catalog.connectors.source_read import PartReader
+from table_store.catalog.connectors.record_formats import BadRecord, RecordFormat
+from table_store.catalog.connectors.source_read import CHANGE_ORDER, PartReader
+from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.types import (
     BINARY,
     INTEGER,
@@ -39,6 +38,9 @@ METADATA_TYPES: Final[Mapping[str, tuple[DataType, ...]]] = {
     HEADERS: (MapType(key=STRING, value=BINARY),),
 }
 """What a column can hold of a record besides its value, and in which types."""
+
+SKIPPED: Final = Counter("records_skipped")
+"""Records that are no rows and were left out, by all readers of this process."""
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 16 << 20
@@ -82,46 +84,51 @@ class MessageReader(PartReader):
         brokers: where the topic is.
         topic: its name.
         topic_id: the topic that is meant, should it be created anew.
-        format: of values.
+        format: how a record holds its row.
         metadata: columns that hold something else.
         is_committed: whether records of aborted transactions are left out.
-        skips_bad: whether values that are no rows are left out.
+        skips_bad: whether records whose values are no rows are left out.
+        skips_bad_keys: the same of keys.
     """
 
     brokers: Brokers
     topic: str
     topic_id: str
-    format: MessageFormat
+    format: RecordFormat
     metadata: tuple[MetadataColumn, ...]
     is_committed: bool
     skips_bad: bool
+    skips_bad_keys: bool
 
     def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of an `OffsetRange`, the same each time; records without value have none.
+        """Yield the rows of an `OffsetRange`, the same each time.
+
+        Of changes there may also be `CHANGE_ORDER`, by the records' offsets.
 
         Raises:
             SourceTopicError, SourceTopicNotFoundError: it is another topic by now, or gone.
             RecordsGoneError: the topic has deleted a part of them.
-            UnreadableRecordError: a value is no row, and these are not left out.
+            UnreadableRecordError: a record is no row, and these are not left out.
         """
         wanted = OffsetRange.from_bytes(part)
         by_name = {column.name: column for column in self.metadata}
         others = [by_name[name] for name in columns if name in by_name]
-        names = [name for name in columns if name not in by_name]
+        names = [name for name in columns if name not in by_name and name != CHANGE_ORDER]
         skipped = 0
         for records in self._records(wanted, any(column.key == HEADERS for column in others)):
-            kept = _with_values(records)
-            for found in self.format.parsed(kept.values, names):
-                if isinstance(found, BadValue):
-                    self._check_skipped(wanted.partition, int(kept.offsets[found.place]), found)
+            for found in self.format.rows(records, names):
+                if isinstance(found, BadRecord):
+                    self._check_skipped(wanted.partition, found)
                     skipped += 1
                     continue
-                rows = kept.slice(found.first, found.count)
-                arrays = dict(zip(names, found.columns, strict=True))
+                arrays = dict(found.columns)
+                if found.orders is not None:
+                    arrays[CHANGE_ORDER] = pa.array(found.orders)
                 for column in others:
-                    arrays[column.name] = self._metadata(column, rows, wanted.partition)
-                yield _batch([(name, arrays[name]) for name in columns], found.count)
+                    arrays[column.name] = self._metadata(column, found.records, wanted.partition)
+                yield _batch([(name, arrays[name]) for name in columns], len(found.records))
         if skipped:
+            SKIPPED.add(skipped)
             _log.warning(
                 "%d records of topic '%s', partition %d, offsets %d to %d, were left out, for they "
                 "are no rows",
@@ -156,10 +163,10 @@ class MessageReader(PartReader):
             if held:
                 yield Records.joined(held)
 
-    def _check_skipped(self, partition: int, offset: int, bad: BadValue) -> None:
-        if not self.skips_bad:
+    def _check_skipped(self, partition: int, bad: BadRecord) -> None:
+        if not (self.skips_bad_keys if bad.is_key else self.skips_bad):
             raise UnreadableRecordError(
-                topic=self.topic, partition=partition, offset=offset, reason=bad.reason
+                topic=self.topic, partition=partition, offset=bad.offset, reason=bad.reason
             )
 
     def _metadata(self, column: MetadataColumn, records: Records, partition: int) -> pa.Array:
@@ -190,13 +197,6 @@ class MessageReader(PartReader):
                 offset=offset,
                 reason="the key of it, or of one behind it, is no UTF-8; declare the column BINARY",
             ) from error
-
-
-def _with_values(records: Records) -> Records:
-    if not records.values.null_count:
-        return records
-    has_value = pc.is_valid(records.values)
-    return records.taken(np.flatnonzero(has_value.to_numpy(zero_copy_only=False)))
 
 
 def _batch(columns: Sequence[tuple[str, pa.Array]], count: int) -> pa.RecordBatch:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from table_store.catalog.connectors.connector_errors import ExternalTableError
 from table_store.catalog.connectors.kafka_definition import (
+    KAFKA,
     check_formats,
+    gives_changes,
+    is_kafka,
     message_format,
     only_in_key,
+    tells_only_keys,
 )
+from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.catalog.connectors.position import PositionStore
 from table_store.catalog.connectors.source import check_new as check_new_source
 from table_store.catalog.connectors.source import connector_of
@@ -17,6 +22,12 @@ from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
 from table_store.storage.options.connector_options import SINKS, SOURCES
 from table_store.storage.options.kafka_source_options import METADATA
+from table_store.storage.options.message_format_options import (
+    DEBEZIUM_SCHEMA_INCLUDE,
+    KEY_PART,
+    VALUE_PART,
+    format_value,
+)
 from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
@@ -28,7 +39,7 @@ def is_sink(schema: TableSchema) -> bool:
 
 def is_append_only(schema: TableSchema) -> bool:
     """Return whether a table is a sink that only takes new rows."""
-    return connector_of(schema) == "kafka"
+    return connector_of(schema) == KAFKA and not gives_changes(schema)
 
 
 def check_new(schema: TableSchema) -> None:
@@ -44,10 +55,10 @@ def check_new(schema: TableSchema) -> None:
         return
     target = KafkaTarget.of(schema)
     options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
-    for part in (target.value, target.key):
+    for name, part in ((VALUE_PART, target.value), (KEY_PART, target.key)):
         if part is not None:
-            columns = tuple(schema.field_named(name) for name in part.columns)
-            message_format(options, part.format, columns)
+            columns = tuple(schema.field_named(column) for column in part.columns)
+            message_format(options, part.format, columns, name)
     key_format = None if target.key is None else target.key.format
     check_formats(options, target.value.format, key_format)
     target.cluster().close()
@@ -72,35 +83,58 @@ def check_readable(schema: TableSchema, name: str) -> None:
             "Columns that are only in the key of a record are not read; read the topic by another "
             "table with 'value.fields-include' = 'ALL', or with a key column METADATA"
         )
+    elif (column := _never_null(schema)) is not None:
+        remedy = (
+            f"Of a row that goes only its key is known, and column {column!r} is NOT NULL; create "
+            "another table over the topic where it is not"
+        )
     else:
         return
     raise ExternalTableError(table=name, connector=connector, operation="SELECT", remedy=remedy)
 
 
+def _never_null(schema: TableSchema) -> str | None:
+    """Return a column that has to be known of a row that goes, and is not."""
+    if not tells_only_keys(schema):
+        return None
+    metadata = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE).with_prefix(METADATA)
+    known = {*schema.primary_key, *metadata}
+    columns = (field for field in physical_columns(schema) if field.name not in known)
+    return next((field.name for field in columns if not field.nullable), None)
+
+
 def check_written(
     table: FileStoreTable, schema: TableSchema, name: str, *, has_changes: bool
 ) -> None:
-    """Check that an INSERT, perhaps of changes, may write a table if that only takes new rows.
+    """Check that an INSERT, perhaps of changes, may write a table if that goes into a topic.
 
     Raises:
         ExternalTableError: it may not.
     """
-    if not is_append_only(schema):
+    connector = connector_of(schema)
+    if connector is None or not is_kafka(schema):
         return
+    takes_rows = is_append_only(schema)
+    options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
     remedy = None
-    if schema.primary_key:
+    if takes_rows and schema.primary_key:
         remedy = (
             "It only takes new rows, and with a PRIMARY KEY they would be changes; create it "
-            "without one, or with 'connector' = 'upsert-kafka'"
+            "without one, with 'connector' = 'upsert-kafka', or with 'format' = 'debezium-json'"
         )
-    elif TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE).with_prefix(METADATA):
+    elif format_value(options, DEBEZIUM_SCHEMA_INCLUDE, VALUE_PART):
+        remedy = "Records are written without a schema; create another table that includes none"
+    elif options.with_prefix(METADATA):
         remedy = "Records are written without METADATA columns; create another table without them"
-    elif has_changes:
-        remedy = "It only takes new rows; create it with 'connector' = 'upsert-kafka'"
+    elif takes_rows and has_changes:
+        remedy = (
+            "It only takes new rows; create it with 'connector' = 'upsert-kafka', or with 'format' "
+            "= 'debezium-json'"
+        )
     elif PositionStore(table.file_io, table.path).last() is not None:
         remedy = "Jobs read it; create another table over the topic to write it"
     if remedy is not None:
-        raise ExternalTableError(table=name, connector="kafka", operation="INSERT", remedy=remedy)
+        raise ExternalTableError(table=name, connector=connector, operation="INSERT", remedy=remedy)
 
 
 def deliver(table: FileStoreTable, schema: TableSchema) -> None:

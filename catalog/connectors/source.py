@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from table_store.catalog.connectors.datagen import Datagen
 from table_store.catalog.connectors.kafka_definition import KafkaDefinition, is_kafka
+from table_store.catalog.connectors.kafka_definition import gives_changes as has_changed_records
 from table_store.catalog.connectors.kafka_source import KafkaSource
 from table_store.catalog.connectors.moment import Moment
 from table_store.catalog.connectors.mysql_definition import MysqlDefinition, is_mysql
@@ -108,12 +109,14 @@ def is_repeatable(schema: TableSchema) -> bool:
 
 def gives_changes(schema: TableSchema) -> bool:
     """Return whether rows of a source also go: its later rows have a `CHANGE_ORDER`."""
-    return is_mysql(schema)
+    return is_mysql(schema) or has_changed_records(schema)
 
 
 def begins_with_changes(schema: TableSchema) -> bool:
     """Return whether its first rows have one, too."""
-    return is_mysql(schema) and MysqlDefinition.of(schema).begins_with_changes
+    if is_mysql(schema):
+        return MysqlDefinition.of(schema).begins_with_changes
+    return has_changed_records(schema)
 
 
 def check_new(schema: TableSchema) -> None:

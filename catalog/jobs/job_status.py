@@ -10,7 +10,10 @@ from typing import Final
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 FAILURES_MAX: Final = 5
-"""After so many failed epochs in a row a job is suspended."""
+"""After so many failed epochs in a row a job is suspended, without those that waited."""
+
+_REST_MS_MAX: Final = 60_000
+"""No longer than this a job rests before it tries again what it waits for."""
 
 _PACE_MAX: Final = 20
 
@@ -42,9 +45,11 @@ class JobStatus:
         rows_read: about how many rows these epochs have read.
         rows_changed: rows inserted into and deleted from the sink since the start.
         rows_absent: deletes that found no row in the sink since the start; others had taken it.
+        records_skipped: of external sources, which are no rows, in good epochs since the start.
         diverged: how the sink may differ from the query's result; None if it does not.
         busy_ms: how long these epochs took.
         failures: failed epochs since the last good one.
+        waits: those of them that failed because what takes the rows, or has them, did not answer.
         error: of the last epoch, if it failed.
         last_error: of the last epoch that failed, also if good ones have followed.
         sources: the snapshots that the sink has followed, by the directories of the sources.
@@ -66,9 +71,11 @@ class JobStatus:
     rows_read: int = 0
     rows_changed: int = 0
     rows_absent: int = 0
+    records_skipped: int = 0
     diverged: str | None = None
     busy_ms: int = 0
     failures: int = 0
+    waits: int = 0
     error: str | None = None
     last_error: str | None = None
     sources: Mapping[str, int] | None = None
@@ -91,9 +98,10 @@ class JobStatus:
         """Whether a time that is a multiple of the interval has passed since the last barrier.
 
         So jobs whose intervals are multiples of one another are due together. The interval is
-        doubled so often before.
+        doubled so often before. After epochs that waited it is longer, up to a minute.
         """
-        every_ms = interval_ms << doublings
+        rest_ms = min(interval_ms << min(self.waits, _PACE_MAX), _REST_MS_MAX)
+        every_ms = max(interval_ms << doublings, rest_ms if self.waits else 0)
         return now_ms // every_ms > self.taken_ms // every_ms
 
     def paced(self, took_ms: int, interval_ms: int) -> JobStatus:
@@ -108,7 +116,7 @@ class JobStatus:
 
     def followed(self, cut_ms: int) -> JobStatus:
         """Return the status of a sink that has what its sources had at a time."""
-        return replace(self, reached_ms=cut_ms, failures=0, error=None)
+        return replace(self, reached_ms=cut_ms, failures=0, waits=0, error=None)
 
     def worked(
         self,
@@ -134,11 +142,13 @@ class JobStatus:
             busy_ms=self.busy_ms + milliseconds,
         )
 
-    def failed(self, error: str) -> JobStatus:
-        """Return the status after an epoch that failed."""
-        failures = self.failures + 1
-        state = JobState.SUSPENDED if failures >= FAILURES_MAX else self.state
-        return replace(self, failures=failures, error=error, last_error=error, state=state)
+    def failed(self, error: str, *, waits: bool = False) -> JobStatus:
+        """Return the status after an epoch that failed; if it `waits`, that passes by itself."""
+        failures, waited = self.failures + 1, self.waits + waits
+        state = JobState.SUSPENDED if failures - waited >= FAILURES_MAX else self.state
+        return replace(
+            self, failures=failures, waits=waited, error=error, last_error=error, state=state
+        )
 
     def ended(self, state: JobState) -> JobStatus:
         """Return the status of a job that has no more epochs."""

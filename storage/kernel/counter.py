@@ -12,6 +12,7 @@ class Counter:
 
     def __init__(self, name: str) -> None:
         self._value = 0
+        self._of_thread = threading.local()
         self._lock = threading.Lock()
         _KNOWN[name] = self
 
@@ -19,11 +20,17 @@ class Counter:
         """Raise it; costs less than a microsecond."""
         with self._lock:
             self._value += amount
+        self._of_thread.value = self.of_thread + amount
 
     @property
     def value(self) -> int:
         """The sum so far."""
         return self._value
+
+    @property
+    def of_thread(self) -> int:
+        """What this thread has added to it so far."""
+        return getattr(self._of_thread, "value", 0)
 
 
 _KNOWN: Final[dict[str, Counter]] = {}

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS
+from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS, PARTITIONER
 from table_store.storage.options.kafka_source_options import (
-    CSV_DELIMITER,
-    CSV_NULL,
-    JSON_TIMESTAMP_FORMAT,
     KAFKA_SOURCE_OPTIONS,
     METADATA,
     PROPERTIES,
@@ -18,6 +15,7 @@ from table_store.storage.options.kafka_source_options import (
     TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
+from table_store.storage.options.message_format_options import FORMAT_OPTIONS, PART_OPTIONS
 from table_store.storage.options.mysql_source_options import MYSQL_SOURCE_OPTIONS
 from table_store.storage.options.options import (
     FOR_TABLE,
@@ -63,37 +61,43 @@ FIELDS: Final = OptionPrefix(
     "[connectors](connectors.md#datagen).",
 )
 
-CONNECTOR_OPTIONS: Final = (
+CONNECTOR_OPTIONS: Final[tuple[Option[Any], ...]] = (
     CONNECTOR,
     ROWS_PER_SECOND,
     NUMBER_OF_ROWS,
     *KAFKA_SOURCE_OPTIONS,
     *KAFKA_SINK_OPTIONS,
+    PARTITIONER,
     *PRINT_OPTIONS,
     *MYSQL_SOURCE_OPTIONS,
 )
 CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
 
+_KAFKA: Final[tuple[Option[Any] | OptionPrefix, ...]] = (
+    CONNECTOR,
+    *KAFKA_SOURCE_OPTIONS,
+    *KAFKA_SINK_OPTIONS,
+    PARTITIONER,
+    SCAN_BOUNDED_MODE,
+    PROPERTIES,
+    METADATA,
+)
+_UPSERT_KAFKA: Final[tuple[Option[Any] | OptionPrefix, ...]] = (
+    CONNECTOR,
+    TOPIC,
+    *FORMAT_OPTIONS,
+    *PART_OPTIONS,
+    *KAFKA_SINK_OPTIONS,
+    SCAN_BOUNDED_MODE,
+    PROPERTIES,
+    METADATA,
+)
+
 TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
     {
         "datagen": (CONNECTOR, ROWS_PER_SECOND, NUMBER_OF_ROWS, FIELDS),
-        "kafka": (
-            CONNECTOR,
-            *KAFKA_SOURCE_OPTIONS,
-            *KAFKA_SINK_OPTIONS,
-            SCAN_BOUNDED_MODE,
-            PROPERTIES,
-            METADATA,
-        ),
-        "upsert-kafka": (
-            CONNECTOR,
-            TOPIC,
-            JSON_TIMESTAMP_FORMAT,
-            CSV_DELIMITER,
-            CSV_NULL,
-            *KAFKA_SINK_OPTIONS,
-            PROPERTIES,
-        ),
+        "kafka": _KAFKA,
+        "upsert-kafka": _UPSERT_KAFKA,
         "print": (CONNECTOR, *PRINT_OPTIONS),
         "blackhole": (CONNECTOR,),
         "mysql-cdc": (CONNECTOR, STARTUP_MODE, *MYSQL_SOURCE_OPTIONS),
@@ -104,5 +108,5 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
 SINKS: Final = frozenset(("kafka", "upsert-kafka", "print", "blackhole"))
 """Connectors that take rows."""
 
-SOURCES: Final = frozenset(("datagen", "kafka", "mysql-cdc"))
+SOURCES: Final = frozenset(("datagen", "kafka", "upsert-kafka", "mysql-cdc"))
 """Connectors that make rows."""

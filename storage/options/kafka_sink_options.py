@@ -41,7 +41,7 @@ KEY_FIELDS: Option[tuple[str, ...] | None] = Option(
 )
 VALUE_FORMAT: Option[str | None] = Option(
     key="value.format",
-    type=one_of(*_FORMATS),
+    type=one_of(*_FORMATS, "debezium-json"),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
@@ -74,6 +74,16 @@ TRANSACTIONAL_ID_PREFIX: Option[str | None] = Option(
     derived_default="`table-store`",
     doc="Of `kafka` and `upsert-kafka`: with what the transactional id begins, which is also that "
     "of the consumer group that notes what is written. The name of the table's directory follows.",
+)
+
+PARTITIONER = Option(
+    key="sink.partitioner",
+    type=one_of("default", "fixed", "round-robin"),
+    default="default",
+    scopes=FOR_TABLE,
+    mutable=False,
+    doc="Of `kafka`: where records go: `default`: by their key, and without one as with "
+    "`round-robin`, to one partition after the other; `fixed`: all to the first one.",
 )
 
 KAFKA_SINK_OPTIONS: Final = (

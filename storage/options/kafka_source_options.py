@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
+from table_store.storage.options.message_format_options import FORMAT_OPTIONS, PART_OPTIONS
 from table_store.storage.options.options import (
-    BOOLEAN,
     FOR_TABLE,
     TEXT,
     Option,
@@ -29,13 +29,6 @@ def _offsets(text: str) -> dict[int, int]:
     return found
 
 
-def _delimiter(text: str) -> str:
-    found = {"\\t": "\t"}.get(text, text)
-    if len(found) != 1 or ord(found) > 127 or found in '"\r\n':
-        raise ValueError("one character of ASCII, such as ';' or '\\t'")
-    return found
-
-
 TOPIC: Option[str | None] = Option(
     key="topic",
     type=TEXT,
@@ -46,17 +39,18 @@ TOPIC: Option[str | None] = Option(
 )
 FORMAT: Option[str | None] = Option(
     key="format",
-    type=one_of("json", "csv", "raw"),
+    type=one_of("json", "csv", "raw", "debezium-json"),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka`: how the value of a record holds a row: see [connectors](connectors.md#kafka).",
+    doc="Of `kafka`: how the value of a record holds a row: see [the page on it](kafka-source.md).",
 )
 STARTUP_MODE: Option[str | None] = Option(
     key="scan.startup.mode",
     type=one_of(
         "earliest-offset",
         "latest-offset",
+        "group-offsets",
         "timestamp",
         "specific-offsets",
         "initial",
@@ -66,8 +60,8 @@ STARTUP_MODE: Option[str | None] = Option(
     scopes=FOR_TABLE,
     mutable=False,
     derived_default="`earliest-offset` of `kafka`, `initial` of `mysql-cdc`",
-    doc="Of `kafka` and `mysql-cdc`: with what the rows begin. `timestamp` and `specific-offsets` "
-    "are of `kafka`, `initial` and `specific-offset` of `mysql-cdc`.",
+    doc="Of `kafka` and `mysql-cdc`: with what the rows begin. `group-offsets`, `timestamp` and "
+    "`specific-offsets` are of `kafka`, `initial` and `specific-offset` of `mysql-cdc`.",
 )
 STARTUP_TIMESTAMP: Option[int | None] = Option(
     key="scan.startup.timestamp-millis",
@@ -86,57 +80,6 @@ STARTUP_OFFSETS: Option[dict[int, int] | None] = Option(
     doc="Of `kafka`, for `specific-offsets`: `partition:0,offset:42;partition:1,offset:300`; other "
     "partitions are read from their first record on.",
 )
-JSON_IGNORE_ERRORS = Option(
-    key="json.ignore-parse-errors",
-    type=BOOLEAN,
-    default=False,
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `kafka` with `json`: records that are no rows are left out and counted in the log, "
-    "instead of failing what reads them.",
-)
-JSON_MISSING_FIELD = Option(
-    key="json.fail-on-missing-field",
-    type=one_of("false"),
-    default="false",
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `kafka` with `json`: a field that is missing is NULL; where that is not allowed, "
-    "declare the column NOT NULL.",
-)
-JSON_TIMESTAMP_FORMAT = Option(
-    key="json.timestamp-format.standard",
-    type=one_of("sql", "iso-8601"),
-    default="sql",
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `kafka` with `json`: both forms of a time are read, whichever is named.",
-)
-CSV_IGNORE_ERRORS = Option(
-    key="csv.ignore-parse-errors",
-    type=BOOLEAN,
-    default=False,
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="The same with `csv`.",
-)
-CSV_DELIMITER = Option(
-    key="csv.field-delimiter",
-    type=OptionType("String", _delimiter),
-    default=",",
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `kafka` with `csv`: what stands between two fields.",
-)
-CSV_NULL: Option[str | None] = Option(
-    key="csv.null-literal",
-    type=TEXT,
-    default=None,
-    scopes=FOR_TABLE,
-    mutable=False,
-    derived_default="no text; an empty field that is no STRING is NULL",
-    doc="Of `kafka` with `csv`: the text that stands for NULL.",
-)
 PROPERTIES: Final = OptionPrefix(
     prefix="properties.",
     scopes=FOR_TABLE,
@@ -153,16 +96,12 @@ METADATA: Final = OptionPrefix(
     "FROM` behind the column writes it.",
 )
 
-KAFKA_SOURCE_OPTIONS: Final = (
+KAFKA_SOURCE_OPTIONS: Final[tuple[Option[Any], ...]] = (
     TOPIC,
     FORMAT,
     STARTUP_MODE,
     STARTUP_TIMESTAMP,
     STARTUP_OFFSETS,
-    JSON_IGNORE_ERRORS,
-    JSON_MISSING_FIELD,
-    JSON_TIMESTAMP_FORMAT,
-    CSV_IGNORE_ERRORS,
-    CSV_DELIMITER,
-    CSV_NULL,
+    *FORMAT_OPTIONS,
+    *PART_OPTIONS,
 )

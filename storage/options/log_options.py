@@ -94,8 +94,8 @@ SCAN_BOUNDED_MODE = Option(
     scopes=FOR_TABLE_AND_READ,
     mutable=False,
     doc="Where a table that is read in streaming mode ends: `latest`: with what it has when the "
-    "statement runs, so that a SELECT has an end and an INSERT runs once. Of a table `kafka`: "
-    "`latest-offset`: with what its topic has when it is first read.",
+    "statement runs, so that a SELECT has an end and an INSERT runs once. Of a table `kafka` or "
+    "`upsert-kafka`: `latest-offset`: with what its topic has when it is first read.",
 )
 UNTRACKED_CHANGES = Option(
     key="untracked-changes",

@@ -186,6 +186,20 @@ def test_other_formats(spark: SparkSession, kafka_broker: KafkaBroker) -> None:
     assert "[TABLE_STORE_EXTERNAL_TABLE] SELECT does not work on" in error
 
 
+def test_all_records_are_in_one_partition(spark: SparkSession, kafka_broker: KafkaBroker) -> None:
+    topic = Topic(kafka_broker, "fixed", 3)
+    options = {"format": "json", "sink__partitioner": "fixed"}
+    spark.sql(f"CREATE TABLE fixed (id INT) {topic.options(**options)}")
+    keyed = topic.options(**options, key__format="json", key__fields="id")
+    spark.sql(f"CREATE TABLE fixed_keyed (id INT) {keyed}")
+    for number in range(3):
+        spark.sql(f"INSERT INTO fixed VALUES ({number})")
+    spark.sql("INSERT INTO fixed_keyed SELECT CAST(id AS INT) FROM range(3, 20)")
+    records = topic.records()
+    assert {record.partition for record in records} == {0}
+    assert sorted(json.loads(record.value)["id"] for record in records) == list(range(20))
+
+
 def test_changes_are_records_by_key(spark: SparkSession, kafka_broker: KafkaBroker) -> None:
     topic = Topic(kafka_broker, "changes", 3)
     spark.sql("CREATE TABLE sold (item STRING, amount INT)")
@@ -277,6 +291,21 @@ def test_what_is_refused(spark: SparkSession, kafka_broker: KafkaBroker) -> None
         ("id INT", {"format": "json", "key__format": "raw", "key__fields": "x"}, "no column 'x'"),
         ("id INT", {"format": "json", "key__format": "raw", "key__fields": "id"}, "INT"),
         ("id INT", {"format": "json", "value__format": "json"}, "leave one out"),
+        (
+            "id INT",
+            {
+                "format": "json",
+                "key__format": "json",
+                "key__fields": "id",
+                "sink__partitioner": "round-robin",
+            },
+            "it does not go with 'key.fields'",
+        ),
+        (
+            "id INT",
+            {"format": "debezium-json", "sink__partitioner": "round-robin"},
+            "would lose their order",
+        ),
         ("id INT", {"format": "json", "sink__delivery_guarantees": "x"}, "sink.delivery-guarantee"),
         ("id INT", {"format": "json", "sink__delivery_guarantee": "none"}, "exactly-once"),
     ):
@@ -292,6 +321,38 @@ def test_what_is_refused(spark: SparkSession, kafka_broker: KafkaBroker) -> None
     error = refused(spark, "INSERT INTO nowhere VALUES (1)")
     assert "[TABLE_STORE_SINK_TOPIC_NOT_FOUND]" in error
     assert topic.records() == []
+
+
+def test_brokers_that_do_not_answer_are_waited_for(
+    spark: SparkSession, kafka_broker: KafkaBroker
+) -> None:
+    """Such epochs suspend nobody, DESCRIBE JOB counts them, and the rows go out afterwards."""
+    topic = Topic(kafka_broker, "patient")
+    spark.sql("CREATE TABLE orders (id INT)")
+    spark.sql("INSERT INTO orders VALUES (1)")
+    spark.sql(f"CREATE TABLE patient (id INT) {topic.options(format='json')}")
+    with streaming(spark, "200 ms"):
+        (started,) = spark.sql("INSERT INTO patient SELECT id FROM orders").collect()
+    flush(spark)
+
+    def details() -> dict[str, Any]:
+        found = spark.sql(f"DESCRIBE JOB '{started.job}'").collect()
+        return {row.info_name: row.info_value for row in found}
+
+    end = time.monotonic() + 120
+    with kafka_broker.frozen():
+        spark.sql("INSERT INTO orders VALUES (2)")
+        while int((told := details())["waits"]) == 0:
+            assert time.monotonic() < end, told
+            time.sleep(0.2)
+    assert told["state"] == "RUNNING"
+    assert told["waits"] == told["failures"]
+    assert "[TABLE_STORE_LOG_UNAVAILABLE]" in told["error"]
+    while (told := details())["error"] is not None or len(topic.records()) < 2:
+        assert time.monotonic() < end, told
+        time.sleep(0.2)
+    assert int(told["waits"]) == 0
+    assert {value["id"] for value in topic.values()} == {1, 2}
 
 
 ROWS = 12_000

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from kafka import KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
@@ -169,6 +169,8 @@ def test_jobs_take_each_record_once(spark: SparkSession, kafka_broker: KafkaBrok
 
 def test_examples_of_the_documents(spark: SparkSession, kafka_broker: KafkaBroker) -> None:
     Topic(kafka_broker, "clicks")
+    Topic(kafka_broker, "customers")
+    Topic(kafka_broker, "goods")
     in_order = sorted((*examples("python"), *examples("sql")), key=lambda example: example.line)
     for example in (e for e in in_order if e.page == "kafka-source"):
         code = example.with_brokers(kafka_broker.bootstrap)
@@ -198,6 +200,11 @@ def test_where_the_rows_begin(spark: SparkSession, kafka_broker: KafkaBroker) ->
             "timestamp_ms": 1_000_000 + number,
         }
         topic.write(record, partition=number % 2)
+    group = KafkaConsumer(bootstrap_servers=kafka_broker.bootstrap, group_id="begun")
+    parts = [TopicPartition(topic.name, partition) for partition in range(2)]
+    group.assign(parts)
+    group.commit({parts[1]: OffsetAndMetadata(1, "", -1)})
+    group.close(autocommit=False)
     modes = {
         "earliest": ({}, [0, 1, 2, 3]),
         "latest": ({"scan__startup__mode": "latest-offset"}, []),
@@ -212,7 +219,19 @@ def test_where_the_rows_begin(spark: SparkSession, kafka_broker: KafkaBroker) ->
             },
             [1, 2, 3],
         ),
+        "group": (
+            {
+                "scan__startup__mode": "group-offsets",
+                "properties__group__id": "begun",
+                "properties__auto__offset__reset": "earliest",
+            },
+            [0, 2, 3],
+        ),
     }
+    alone = {key: text for key, text in modes["group"][0].items() if "reset" not in key}
+    spark.sql(f"CREATE TABLE from_group_alone (id BIGINT) {topic.options(**alone)}")
+    error = refused(spark, "SELECT * FROM (SELECT * FROM from_group_alone LIMIT 3)")
+    assert "group 'begun' notes no offset of partition 0" in error
     for name, (options, expected) in modes.items():
         spark.sql(f"CREATE TABLE from_{name} (id BIGINT) {topic.options(**options)}")
         bounded = f"SELECT id FROM from_{name} WITH ('scan.bounded.mode' = 'latest')"
@@ -280,6 +299,42 @@ def test_other_formats_and_bad_records(spark: SparkSession, kafka_broker: KafkaB
     assert "topic 'malformed', partition 0, offset 2 is not a row of the table" in found.error
     assert "Column(/id) changed from number to string" in found.error
     assert [row.id for row in rows(spark, "SELECT id FROM wellformed")] == [1]
+
+
+def test_records_that_are_left_out_are_counted(
+    spark: SparkSession, kafka_broker: KafkaBroker
+) -> None:
+    """By DESCRIBE JOB, whether workers have read them, which they do if they are many, or not."""
+    topic = Topic(kafka_broker, "counted", 2)
+    for partition in range(2):
+        topic.write(
+            *(
+                b"%d" % n if n % 5_000 == 7 else b'{"id": %d}' % n
+                for n in range(partition, 24_000, 2)
+            ),
+            partition=partition,
+        )
+    options = topic.options(json__ignore_parse_errors="true")
+    spark.sql(f"CREATE TABLE counted (id BIGINT) {options}")
+    spark.sql("CREATE TABLE counting (id BIGINT)")
+    job = insert(spark, "INSERT INTO counting SELECT id FROM counted")
+
+    def skipped() -> str:
+        found = spark.sql(f"DESCRIBE JOB '{job}'").collect()
+        return str({row.info_name: row.info_value for row in found}["records_skipped"])
+
+    jobs.flush(spark)
+    assert skipped() == "5"
+    assert spark.table("counting").count() == 24_000 - 5
+    topic.write(b"x", b'{"id": 1}', b"[]")
+    jobs.flush(spark)
+    assert skipped() == "7"
+    # Who only looks counts for no job.
+    bounded = spark.sql("SELECT count(*) FROM counted WITH ('scan.bounded.mode' = 'latest')")
+    assert bounded.collect()[0][0] == 24_000 - 4
+    topic.write(b"y")
+    jobs.flush(spark)
+    assert skipped() == "8"
 
 
 def suspended(spark: SparkSession, job: str, timeout_s: float = 90) -> Row:

@@ -37,6 +37,7 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
     }
     val inAll = analysed.collectWithSubqueries { case JobTables.Managed(table) => table.reference -> table.schema() }
     val others = inAll.filterNot { case (table, _) => inPlan.contains(table) }
+    val origins = new ColumnOrigins(plan)
     val leaves = analysed.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
     compact(Requests.QueryFacts(
         schema = analysed.schema.asNullable.json,
@@ -48,6 +49,8 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
         isDeterministic = expressions.forall(_.deterministic),
         nodes = nodes.described,
         keptKeys = JobPlan.keptKeys(plan),
+        origins = origins.results,
+        conditions = origins.conditions,
         plan = JobPlan.fingerprint(plan),
         isLasting = LastingQueries.isLasting(analysed)
       ).toJson)

@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.python.{ArrowPythonRunner, PythonSQLMetrics}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.util.LongAccumulator
 
 /** A task that the planner describes and Python workers run; all scans, writes and compactions in workers use this. */
 case class PythonTask(function: SimplePythonFunction, settings: PythonTask.Settings) {
@@ -22,7 +23,8 @@ case class PythonTask(function: SimplePythonFunction, settings: PythonTask.Setti
   def run(batches: Iterator[Iterator[InternalRow]], schema: StructType, isWriter: Boolean): Iterator[ColumnarBatch] = {
     val task = TaskContext.get()
     val runner = new ArrowPythonRunner(
-      Seq((ChainedPythonFunctions(Seq(function.copy(accumulator = new WorkerCounts(task, isWriter)))), 0L)),
+      Seq((ChainedPythonFunctions(Seq(function.copy(accumulator = new WorkerCounts(task, isWriter, settings.skipped)))),
+          0L)),
       PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
       Array(Array(0)),
       new StructType().add("rows", schema),
@@ -38,7 +40,8 @@ case class PythonTask(function: SimplePythonFunction, settings: PythonTask.Setti
 }
 
 object PythonTask {
-  case class Settings(configuration: Map[String, String], metrics: Map[String, SQLMetric])
+  case class Settings(
+      configuration: Map[String, String], metrics: Map[String, SQLMetric], skipped: Option[LongAccumulator])
 
   def settings(session: SparkSession): Settings = {
     val context = session.sparkContext
@@ -47,7 +50,8 @@ object PythonTask {
       ArrowPythonRunner.getPythonRunnerConfMap(session.sessionState.conf),
       descriptions.pythonSizeMetricsDesc.map { case (k, v) => k -> SQLMetrics.createSizeMetric(context, v) } ++
         descriptions.pythonTimingMetricsDesc.map { case (k, v) => k -> SQLMetrics.createTimingMetric(context, v) } ++
-        descriptions.pythonOtherMetricsDesc.map { case (k, v) => k -> SQLMetrics.createMetric(context, v) }
+        descriptions.pythonOtherMetricsDesc.map { case (k, v) => k -> SQLMetrics.createMetric(context, v) },
+      SkippedRecords.ofThread(context)
     )
   }
 

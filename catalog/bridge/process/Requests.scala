@@ -183,13 +183,16 @@ object Requests {
       kind: String, parent: Int, source: Option[Int], keys: Int, rounded: Option[String], state: Option[String])
       extends Record
 
+  /** A column of a table in a plan, by the table's number. */
+  case class ColumnOrigin(source: Int, column: String) extends Record
+
   /** What the planner asks of an analysed query; `sources` are managed tables, of which it uses `columns`. */
   case class QueryFacts(
       schema: String, sources: Seq[TableReference], columns: Seq[Seq[String]],
       options: Seq[Map[String, String]], others: Seq[String],
       functions: Seq[String],
       isDeterministic: Boolean, nodes: Seq[QueryNode], keptKeys: Seq[Int],
-      plan: String, isLasting: Boolean) extends Record
+      origins: Seq[Seq[ColumnOrigin]], conditions: Seq[ColumnOrigin], plan: String, isLasting: Boolean) extends Record
 
   // Jobs
 

@@ -8,11 +8,12 @@ import scala.jdk.CollectionConverters._
 import net.razorvine.pickle.Unpickler
 import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.TaskContext
-import org.apache.spark.util.CollectionAccumulator
+import org.apache.spark.util.{CollectionAccumulator, LongAccumulator}
 
 /** Adds to a Spark task's metrics what its Python worker says at its end that it has read and written: Spark sees only
   * what passes between both. It exists within one task and is never merged with others. */
-class WorkerCounts(task: TaskContext, isWriter: Boolean) extends CollectionAccumulator[Array[Byte]] {
+class WorkerCounts(
+    task: TaskContext, isWriter: Boolean, skipped: Option[LongAccumulator]) extends CollectionAccumulator[Array[Byte]] {
   override def add(pickled: Array[Byte]): Unit =
     new Unpickler().loads(pickled) match {
       case Array(number: Number, values: JavaMap[_, _]) if number.intValue == WorkerCounts.number =>
@@ -23,6 +24,7 @@ class WorkerCounts(task: TaskContext, isWriter: Boolean) extends CollectionAccum
 
   private def report(count: String => Long): Unit = {
     val metrics = task.taskMetrics()
+    skipped.foreach(_.add(count("records_skipped")))
     metrics.incDiskBytesSpilled(count("spilled_bytes"))
     if (isWriter) {
       metrics.inputMetrics.incBytesRead(count("bytes_read"))

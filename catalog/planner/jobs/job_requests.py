@@ -71,6 +71,7 @@ from table_store.catalog.planner.protocol.jobs import (
 )
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import NotFoundError, TableStoreError
+from table_store.storage.log_store.log_errors import LogUnavailableError
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
@@ -79,6 +80,8 @@ _ERROR_LENGTH_MAX = 2_000
 _NOTE_MS = 60_000
 _CLOCK = SystemClock()
 _SOURCE_GONE = "TABLE_OR_VIEW_NOT_FOUND"
+_AWAY = f"[{LogUnavailableError.condition}]"
+_ENDING = (JobCommand.DRAIN, JobCommand.STOP)
 
 
 def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
@@ -220,14 +223,12 @@ def advance_job(session: PlannerSession, request: AdvanceJob) -> AdvancedJob:
     if request.command is JobCommand.LEAVE:
         status = status.ended(JobState.SUBMITTED)
     elif request.command is JobCommand.STOP:
-        status = replace(status, failures=0, error=None).ended(JobState.STOPPED)
+        status = replace(status, failures=0, waits=0, error=None).ended(JobState.STOPPED)
     elif not status.is_over:
         if request.epoch is not None:
-            is_full = request.command is JobCommand.REFRESH
             below = [ListedJob.of(text) for text in request.below]
-            status = _advanced(
-                session, job, status, Epoch.of(request.epoch), below, is_full=is_full
-            )
+            epoch = Epoch.of(request.epoch)
+            status = _advanced(session, job, status, epoch, below, request.command)
         if request.command is JobCommand.DRAIN and not status.failures and not status.is_over:
             status = status.ended(JobState.FINISHED)
     if status.is_over:
@@ -275,9 +276,9 @@ def _advanced(
     status: JobStatus,
     epoch: Epoch,
     below: Sequence[ListedJob],
-    *,
-    is_full: bool,
+    command: JobCommand,
 ) -> JobStatus:
+    is_full = command is JobCommand.REFRESH
     try:
         sink = opened_sink(session, job)
         if sink is None:
@@ -295,7 +296,9 @@ def _advanced(
     except (NotFoundError, WrongRelationKindError) as error:
         return status.failed(str(error)).ended(JobState.FAILED)
     except (TableStoreError, CapturedException, Py4JJavaError) as error:
-        failed = status.failed(error_text(error))
+        text = error_text(error)
+        # Who is to end does not wait for what may never come.
+        failed = status.failed(text, waits=text.startswith(_AWAY) and command not in _ENDING)
         is_gone = isinstance(error, CapturedException) and error.getCondition() == _SOURCE_GONE
         return failed.ended(JobState.SUSPENDED) if is_gone else failed
 
@@ -325,7 +328,13 @@ def _followed(
         query = insert_query(session, job.insert, target, pins)
         if query.sources.keys() != (status.sources or {}).keys():
             register_job(session, job, query.sources, status.state)
+        skipped = session.bridge.SkippedRecords if query.external else None
+        if skipped is not None:
+            skipped.begin(job.id)
         done = advance(session, sink, query, is_full=is_full, barrier=epoch.barrier)
+        if skipped is not None:
+            count = status.records_skipped + int(skipped.take(job.id))
+            status = replace(status, records_skipped=count)
         record(done)
     status = replace(
         status,

@@ -63,6 +63,8 @@ def job_details(listed: ListedJob) -> list[dict[str, Any]]:
         "started": started.isoformat(timespec="milliseconds"),
         "interval_ms": job.interval_ms,
         "rows_absent": status.rows_absent,
+        "records_skipped": status.records_skipped,
+        "waits": status.waits,
         "statement": job.insert.text,
         "catalog": job.insert.current_catalog,
         "namespace": ".".join(job.insert.current_namespace),

@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
+from table_store.catalog.connectors.kafka_definition import tells_only_keys
 from table_store.catalog.connectors.moment import Moment
 from table_store.catalog.connectors.sink import check_readable
 from table_store.catalog.connectors.source import gives_changes, is_repeatable, source_of
+from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.jobs.job_errors import (
     JobExistsError,
     StreamingInsertError,
@@ -21,6 +23,7 @@ from table_store.catalog.planner.epochs.lasting_queries import Target, analysed
 from table_store.catalog.planner.jobs.refresh import analysed_query
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import ListedJob
+from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
 from table_store.storage.log_store.logged_table import open_logged
@@ -180,18 +183,50 @@ def _check_root(query: JobQuery) -> None:
 
 
 def _check_key(query: JobQuery, target: Target) -> None:
-    """Check that rows which may come once more find the ones that they replace."""
-    if open_logged(target.path).schema_store.get(target.schema_id).primary_key:
-        return
-    for source in query.facts.sources:
-        path = source.table_handle.path
-        if path in query.external and gives_changes(open_logged(path).schema):
-            name = source.relation.text
+    """Check that changes of rows find the rows in the table that they change.
+
+    Rows may come once more; and of one that goes, or is replaced, some sources tell only the key.
+    """
+    schema = open_logged(target.path).schema_store.get(target.schema_id)
+    external = query.external
+    for number, source in enumerate(query.facts.sources):
+        path, name = source.table_handle.path, source.relation.text
+        if path not in external:
+            continue
+        read = open_logged(path).schema
+        if gives_changes(read) and not schema.primary_key:
             raise StreamingInsertError(
                 reason=f"{name} gives changes of rows, some of them more than once, and the table "
                 "has no primary key by which they find the row",
                 remedy="Create the table with a PRIMARY KEY, such as that of the source",
             )
+        if tells_only_keys(read):
+            _check_only_keys(query, number, read.primary_key, schema)
+
+
+def _check_only_keys(
+    query: JobQuery, number: int, known: Sequence[str], schema: TableSchema
+) -> None:
+    """Check that the columns `known` of a source tell which row of the table is changed."""
+    facts = query.facts
+    name = facts.sources[number].relation.text
+    reason = f"of a row that goes from {name}, or is replaced, only the primary key is known, and "
+    remedy = f"Load it into a table first with INSERT INTO t SELECT * FROM {name}, and read it"
+    unknown = [o.column for o in facts.conditions if o.source == number and o.column not in known]
+    if unknown:
+        reason += f"a condition of the query reads column {unknown[0]!r}"
+        raise StreamingInsertError(reason=reason, remedy=remedy)
+    told: set[str] = set()
+    for column, origins in zip(columns_from_spark(facts.schema), facts.origins, strict=True):
+        if column.name in schema.primary_key:
+            found = {origin.column for origin in origins if origin.source == number}
+            if not found.issubset(known):
+                reason += f"column {column.name!r} of the table's key needs more"
+                raise StreamingInsertError(reason=reason, remedy=remedy)
+            told |= found
+    if not told.issuperset(known):
+        reason += f"the table's key has nothing of column {min(set(known) - told)!r} of it"
+        raise StreamingInsertError(reason=reason, remedy=remedy)
 
 
 def check_no_cycle(

@@ -47,6 +47,14 @@ class ExplainedQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnOrigin:
+    """A column of a table that a plan reads, by the table's number."""
+
+    source: int
+    column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFacts:
     """An analysed query.
 
@@ -60,6 +68,8 @@ class QueryFacts:
         is_deterministic: whether none of its expressions is random.
         nodes: of the normalised plan; the first of `sources` are theirs.
         kept_keys: positions in the result of the keys of `QueryPlan.top`, none if one is missing.
+        origins: of each column of the result the columns of `sources` of which its values are made.
+        conditions: the columns of `sources` that decide how many rows the result has.
         plan: a fingerprint of the normalised plan, of which views are a part, without the names of
             tables and columns.
         is_lasting: whether it means the same for as long as its names stand for the same managed
@@ -75,5 +85,7 @@ class QueryFacts:
     is_deterministic: bool
     nodes: tuple[QueryNode, ...]
     kept_keys: tuple[int, ...]
+    origins: tuple[tuple[ColumnOrigin, ...], ...]
+    conditions: tuple[ColumnOrigin, ...]
     plan: str
     is_lasting: bool

@@ -75,7 +75,9 @@ def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | Arrow
     opened = opened_table(asked.table)
     check_readable(opened.schema, opened.name)
     source = source_of(opened.table, opened.schema)
-    return _table_rows(opened, asked) if source is None else plan_source(source, opened, asked)
+    if source is None:
+        return _table_rows(opened, asked)
+    return plan_source(session, source, opened, asked)
 
 
 def _table_rows(opened: OpenedTable, asked: AskedScan) -> PlannedScan | ArrowRows:

@@ -9,11 +9,13 @@ from typing import Final
 import pyarrow as pa
 
 from table_store.catalog.connectors.connector_errors import UnboundedSourceError
+from table_store.catalog.connectors.message_rows import SKIPPED
 from table_store.catalog.connectors.source import Source
 from table_store.catalog.connectors.source_read import AskedRows
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.planner.names.opened_table import OpenedTable
 from table_store.catalog.planner.process.python_task import python_task
+from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.rows import ArrowRows
 from table_store.catalog.planner.protocol.scans import AskedScan, PlannedScan, WorkerSplit
 from table_store.catalog.planner.read.arrow_answer import arrow_answer
@@ -25,8 +27,12 @@ from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
 _VALUE_BYTES: Final = 8
 
 
-def plan_source(source: Source, opened: OpenedTable, asked: AskedScan) -> PlannedScan | ArrowRows:
+def plan_source(
+    session: PlannerSession, source: Source, opened: OpenedTable, asked: AskedScan
+) -> PlannedScan | ArrowRows:
     """The parts that Python workers read; few rows themselves if these are asked for.
+
+    Records that are left out of these are counted where workers count theirs.
 
     Raises:
         UnboundedSourceError: nothing says where the rows end.
@@ -49,7 +55,10 @@ def plan_source(source: Source, opened: OpenedTable, asked: AskedScan) -> Planne
     # Without such a wish the rows are no answer, even if there are none.
     if asked.answered_rows and asked.columns and found.rows <= asked.answered_rows:
         read = (found.reader.read(part, asked.columns) for part in found.parts)
+        before = SKIPPED.of_thread
         batches = list(chain.from_iterable(read))
+        if SKIPPED.of_thread > before:
+            session.bridge.SkippedRecords.add(SKIPPED.of_thread - before)
         if not batches:
             return arrow_answer(jvm_schema(columns).empty_table())
         return arrow_answer(jvm_rows(pa.Table.from_batches(batches), columns))

@@ -72,7 +72,24 @@ def encode_changes(changes: pa.Table, schema: TableSchema) -> LogMessages:
         kept = pa.array(~is_preimage)
         before, after, operations = (c.filter(kept) for c in (before, after, operations))
         keys = None if keys is None else keys.filter(kept)
-    values = concat_text(
+    return LogMessages(
+        keys=None if keys is None else keys.cast(pa.large_binary()),
+        values=_envelopes(before, after, operations),
+    )
+
+
+def changed_values(rows: pa.LargeBinaryArray, gone: pa.BooleanArray) -> pa.LargeBinaryArray:
+    """Return one value for each row that comes or goes, as Flink's `debezium-json` writes them.
+
+    An update is two values there: `d` of the row from before, `c` of the one after it.
+    """
+    null, text = pa.scalar(NULL, TEXT), rows.cast(TEXT)
+    before, after = pc.if_else(gone, text, null), pc.if_else(gone, null, text)
+    return _envelopes(before, after, _OPERATIONS.take(gone.cast(pa.int8())))
+
+
+def _envelopes(before: pa.Array, after: pa.Array, operations: pa.Array) -> pa.LargeBinaryArray:
+    return concat_text(
         pa.scalar('{"before":', TEXT),
         before,
         pa.scalar(',"after":', TEXT),
@@ -80,11 +97,7 @@ def encode_changes(changes: pa.Table, schema: TableSchema) -> LogMessages:
         pa.scalar(',"op":"', TEXT),
         operations,
         pa.scalar('"}', TEXT),
-    )
-    return LogMessages(
-        keys=None if keys is None else keys.cast(pa.large_binary()),
-        values=values.cast(pa.large_binary()),
-    )
+    ).cast(pa.large_binary())
 
 
 def _keys(columns: dict[str, pa.Array], schema: TableSchema) -> pa.LargeStringArray | None:

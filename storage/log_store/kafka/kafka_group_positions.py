@@ -27,7 +27,15 @@ class KafkaGroupPositions:
 
     def read(self, group: str, topic: str) -> int:
         """Return the number of a group, when no transaction is open that changes it; 0 for none."""
-        asked = OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=[0])
+        return max(0, *self.offsets(group, topic, 1).values())
+
+    def offsets(self, group: str, topic: str, partitions: int) -> dict[int, int]:
+        """Return what a group notes of the first partitions of a topic; -1 where it notes nothing.
+
+        It waits for open transactions that change it.
+        """
+        indexes = list(range(partitions))
+        asked = OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=indexes)
         request = OffsetFetchRequest(
             group_id=group,
             topics=[asked],
@@ -38,8 +46,11 @@ class KafkaGroupPositions:
         answer = self._connection.ask_coordinator(
             f"read what group {group!r} notes", group, request, topic, is_group=True
         )
-        offsets = [part.committed_offset for at in answer.topics for part in at.partitions]
-        return max(0, *map(int, offsets))
+        return dict.fromkeys(indexes, -1) | {
+            int(part.partition_index): int(part.committed_offset)
+            for at in answer.topics
+            for part in at.partitions
+        }
 
     def commit(
         self, group: str, topic: str, number: int, transactional_id: str, producer: ProducerState

@@ -23,7 +23,7 @@ from table_store.storage.file_store.changes.change_rows import ChangeKind
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.log_store.encoding.debezium_json import LogMessages
+from table_store.storage.log_store.encoding.debezium_json import LogMessages, changed_values
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
 from table_store.storage.log_store.kafka.kafka_log_writer import TRANSACTION_MS
 from table_store.storage.log_store.kafka.kafka_transactions import SentBatch, checksum
@@ -53,7 +53,7 @@ class KafkaSink:
     @property
     def forgets(self) -> bool:
         """See `Sink`: rows that are only added need none of the former ones."""
-        return not self.target.is_upsert
+        return not self.target.takes_changes
 
     def check_ready(self) -> None:
         """See `Sink`: asks the brokers for the topic."""
@@ -132,16 +132,25 @@ class _Writer:
 
     def _messages(self, changes: pa.RecordBatch, place: int) -> Iterator[tuple[int, LogMessages]]:
         """Yield messages with their partitions; records without a key are those of `place`."""
-        changes = changes.filter(pc.not_equal(changes[CHANGE_TYPE], _PREIMAGE))
-        target = self.target
+        target, kinds = self.target, changes[CHANGE_TYPE]
+        is_envelope = target.takes_changes and not target.is_upsert
+        if not is_envelope:
+            changes = changes.filter(pc.not_equal(kinds, _PREIMAGE))
+            kinds = changes[CHANGE_TYPE]
         values = target.value.encoder.encoded([changes[name] for name in target.value.columns])
         if target.is_upsert:
-            is_gone = pc.equal(changes[CHANGE_TYPE], _DELETE)
-            values = pc.if_else(is_gone, pa.scalar(None, values.type), values)
+            values = pc.if_else(pc.equal(kinds, _DELETE), pa.scalar(None, values.type), values)
+        elif is_envelope:
+            values = changed_values(values, pc.is_in(kinds, pa.array([_DELETE, _PREIMAGE])))
         if target.key is None:
-            yield place % self.partitions, LogMessages(keys=None, values=values)
+            # Changes would lose their order in several partitions.
+            partition = 0 if is_envelope or target.is_fixed else place % self.partitions
+            yield partition, LogMessages(keys=None, values=values)
             return
         keys = target.key.encoder.encoded([changes[name] for name in target.key.columns])
+        if target.is_fixed:
+            yield 0, LogMessages(keys=keys, values=values)
+            return
         found = key_partitions(pc.fill_null(keys, b""), self.partitions)
         for partition in np.unique(found).tolist():
             is_there = pa.array(found == partition)

@@ -23,17 +23,24 @@ from table_store.storage.options.kafka_sink_options import (
     FIELDS_INCLUDE,
     KEY_FIELDS,
     KEY_FORMAT,
+    PARTITIONER,
     TRANSACTIONAL_ID_PREFIX,
     VALUE_FORMAT,
 )
 from table_store.storage.options.kafka_source_options import (
-    CSV_DELIMITER,
-    CSV_NULL,
     FORMAT,
-    JSON_TIMESTAMP_FORMAT,
     METADATA,
     PROPERTIES,
     TOPIC,
+)
+from table_store.storage.options.message_format_options import (
+    CSV_DELIMITER,
+    CSV_NULL,
+    DEBEZIUM_TIMESTAMP_FORMAT,
+    JSON_TIMESTAMP_FORMAT,
+    KEY_PART,
+    VALUE_PART,
+    format_value,
 )
 from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
@@ -41,6 +48,7 @@ from table_store.storage.options.table_options import TABLE_OPTIONS
 _SERVERS: Final = "bootstrap.servers"
 _ISOLATION: Final = "isolation.level"
 _PREFIX: Final = "table-store"
+DEBEZIUM: Final = "debezium-json"
 TIMEOUT_MS: Final = 10_000
 """For each call of the brokers."""
 
@@ -67,6 +75,7 @@ class KafkaTarget:
         is_upsert: whether a record replaces those with the same key, and one without a value is a
             delete.
         is_exactly_once: whether each commit is one transaction.
+        is_fixed: whether all records go to the first partition.
         id_prefix: of the transactional id.
     """
 
@@ -77,6 +86,7 @@ class KafkaTarget:
     value: Part
     is_upsert: bool
     is_exactly_once: bool
+    is_fixed: bool
     id_prefix: str
 
     @classmethod
@@ -95,21 +105,28 @@ class KafkaTarget:
             raise _missing(PROPERTIES.prefix + _SERVERS, options)
         is_upsert = options.get(CONNECTOR) == "upsert-kafka"
         keys = _keys(schema, options)
+        _check_partitioner(options, keys)
         taken = keys if options.get(FIELDS_INCLUDE) == "except_key" else ()
         physical = [f.name for f in schema.fields if f.generated is None]
         metadata = options.with_prefix(METADATA)
         values = tuple(n for n in physical if n not in metadata and n not in taken)
-        key = _part(options, _given(options, KEY_FORMAT), keys) if keys else None
+        key = _part(options, _given(options, KEY_FORMAT), keys, KEY_PART) if keys else None
         return cls(
             brokers=servers,
             properties=properties,
             topic=_given(options, TOPIC),
             key=key,
-            value=_part(options, _value_format(options, is_upsert=is_upsert), values),
+            value=_part(options, _value_format(options, is_upsert=is_upsert), values, VALUE_PART),
             is_upsert=is_upsert,
             is_exactly_once=options.get(DELIVERY_GUARANTEE) == "exactly-once",
+            is_fixed=options.get(PARTITIONER) == "fixed",
             id_prefix=options.get(TRANSACTIONAL_ID_PREFIX) or _PREFIX,
         )
+
+    @property
+    def takes_changes(self) -> bool:
+        """Whether rows may also go."""
+        return self.is_upsert or self.value.format == DEBEZIUM
 
     def cluster(self) -> KafkaCluster:
         """Return a connection to the brokers; the caller closes it.
@@ -147,30 +164,46 @@ def _keys(schema: TableSchema, options: OptionValues) -> tuple[str, ...]:
     return given or ()
 
 
+def _check_partitioner(options: OptionValues, keys: Sequence[str]) -> None:
+    if options.get(PARTITIONER) != "round-robin":
+        return
+    if keys:
+        raise _refused(options, PARTITIONER, f"it does not go with {KEY_FIELDS.key!r}")
+    if DEBEZIUM in (options.get(FORMAT), options.get(VALUE_FORMAT)):
+        reason = f"changes in the format {DEBEZIUM!r} would lose their order"
+        raise _refused(options, PARTITIONER, reason)
+
+
 def _value_format(options: OptionValues, *, is_upsert: bool) -> str:
     name, other = options.get(FORMAT), options.get(VALUE_FORMAT)
     if is_upsert:
         if name is not None:
             raise _refused(options, FORMAT, f"use {KEY_FORMAT.key!r} and {VALUE_FORMAT.key!r}")
+        if other == DEBEZIUM:
+            reason = "it says itself what a change is; use it with the connector 'kafka'"
+            raise _refused(options, VALUE_FORMAT, reason)
         return _given(options, VALUE_FORMAT)
     if name is not None and other is not None:
         raise _refused(options, VALUE_FORMAT, f"it says the same as {FORMAT.key!r}; leave one out")
     return other or _given(options, FORMAT)
 
 
-def _part(options: OptionValues, name: str, columns: Sequence[str]) -> Part:
+def _part(options: OptionValues, name: str, columns: Sequence[str], part: str) -> Part:
     if (name == "csv" and not columns) or (name == "raw" and len(columns) != 1):
         wanted = "exactly one column" if name == "raw" else "a column"
         raise InvalidSchemaError(
             reason=f"the format {name!r} has {wanted} for a part of a record, not {len(columns)}"
         )
     encoder: RowEncoder = RawEncoder()
-    if name == "json":
-        is_iso = options.get(JSON_TIMESTAMP_FORMAT) == "iso-8601"
+    if name in ("json", DEBEZIUM):
+        standard = JSON_TIMESTAMP_FORMAT if name == "json" else DEBEZIUM_TIMESTAMP_FORMAT
+        is_iso = format_value(options, standard, part) == "iso-8601"
         style = replace(FLINK, separator="T") if is_iso else FLINK
         encoder = JsonEncoder(tuple(columns), style)
     elif name == "csv":
-        encoder = CsvEncoder(options.get(CSV_DELIMITER), options.get(CSV_NULL) or "")
+        encoder = CsvEncoder(
+            format_value(options, CSV_DELIMITER, part), format_value(options, CSV_NULL, part) or ""
+        )
     return Part(format=name, columns=tuple(columns), encoder=encoder)
 
 

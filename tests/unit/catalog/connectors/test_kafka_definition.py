@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from table_store.catalog.connectors.kafka_definition import KafkaDefinition, Startup
 from table_store.catalog.connectors.message_formats import CsvFormat
+from table_store.catalog.connectors.record_formats import KeyedRows, ValueRows
 from table_store.catalog.connectors.source import check_new
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
@@ -36,9 +39,10 @@ def test_what_is_said() -> None:
         "properties.isolation.level": "read_uncommitted",
     }
     found = KafkaDefinition.of(schema(options))
-    assert isinstance(found.format, CsvFormat)
-    assert found.format.delimiter == "\t"
-    assert [column.name for column in found.format.columns] == ["a"]
+    assert isinstance(found.format, ValueRows)
+    assert isinstance(found.format.value, CsvFormat)
+    assert found.format.value.delimiter == "\t"
+    assert [column.name for column in found.format.value.columns] == ["a"]
     assert [(column.name, column.key) for column in found.metadata] == [("at", "timestamp")]
     assert found.startup is Startup.OFFSETS
     assert found.startup_offsets == ((0, 42), (1, 300))
@@ -63,7 +67,21 @@ def test_what_is_said() -> None:
         ({"topic": ""}, "a text without control characters"),
         ({"scan.startup.mode": "timestamp"}, "'scan.startup.timestamp-millis' is not valid"),
         ({"scan.startup.timestamp-millis": "5"}, "it needs 'scan.startup.mode' = 'timestamp'"),
-        ({"scan.startup.mode": "group-offsets"}, "use one of 'earliest-offset'"),
+        ({"scan.startup.mode": "group-offset"}, "use one of 'earliest-offset'"),
+        ({"scan.startup.mode": "group-offsets"}, "'properties.group.id' is not valid"),
+        ({"properties.auto.offset.reset": "x"}, "use one of 'earliest', 'latest', 'none'"),
+        (
+            {"json.fail-on-missing-field": "true", "json.ignore-parse-errors": "true"},
+            "with 'json.ignore-parse-errors' nothing fails",
+        ),
+        ({"sink.partitioner": "hash"}, "use one of 'default', 'fixed', 'round-robin'"),
+        (
+            {"value.csv.field-delimiter": ";"},
+            "it is of the format 'csv', and the table's is 'json'",
+        ),
+        ({"key.json.ignore-parse-errors": "true"}, "and the table has none there"),
+        ({"value.json.ignore-parse-errors": "x"}, "'value.json.ignore-parse-errors' = 'x' is not"),
+        ({"debezium-json.schema-include": "true"}, "it is of the format 'debezium-json'"),
         ({"csv.field-delimiter": ";"}, "it is of the format 'csv', and the table's is 'json'"),
         ({"metadata.b": "offset"}, "there is no such column"),
         ({"properties.isolation.level": "x"}, "use read_committed or read_uncommitted"),
@@ -108,3 +126,30 @@ def test_columns_that_are_refused(options: dict[str, str], reason: str) -> None:
     with pytest.raises(InvalidSchemaError) as error:
         check_new(schema(options, a=STRING, at=TIMESTAMP))
     assert reason in str(error.value)
+
+
+def test_options_of_a_part_come_first() -> None:
+    options = {
+        "connector": "upsert-kafka",
+        "key.format": "csv",
+        "value.format": "csv",
+        "csv.field-delimiter": ";",
+        "key.csv.field-delimiter": "|",
+        "value.csv.ignore-parse-errors": "true",
+    }
+    found = KafkaDefinition.of(keyed(options))
+    assert isinstance(found.format, KeyedRows)
+    key, value = found.format.key, found.format.value
+    assert isinstance(key, CsvFormat)
+    assert isinstance(value, CsvFormat)
+    assert (key.delimiter, value.delimiter) == ("|", ";")
+    assert (found.skips_bad, found.skips_bad_keys) == (True, False)
+    assert (found.key, found.gives_changes) == (("a",), True)
+
+
+def keyed(options: dict[str, str]) -> TableSchema:
+    """A table with the key `a`, which has no option `format`."""
+    plain = schema(options, a=LONG, b=LONG)
+    given = {key: text for key, text in plain.options.items() if key != "format"}
+    fields = (replace(plain.fields[0], nullable=False), *plain.fields[1:])
+    return replace(plain, fields=fields, options=given, primary_key=("a",))

@@ -7,6 +7,7 @@ import io
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -94,6 +95,41 @@ def test_json_is_read_as_python_reads_it(items: list[object], indent: int | None
         if isinstance(item, dict)
     ]
     assert sorted(bad) == [place for place, i in enumerate(items) if isinstance(i, bytes)]
+
+
+NESTED = StructType(
+    (
+        StructField(name="x", type=LONG),
+        StructField(name="l", type=ArrayType(StructType((StructField(name="y", type=LONG),)))),
+    )
+)
+INNER = st.fixed_dictionaries({}, optional={"y": st.none() | st.integers(0, 9)})
+OUTER = st.fixed_dictionaries(
+    {}, optional={"x": st.none() | st.just(1), "l": st.none() | st.lists(st.none() | INNER)}
+)
+MAYBE = st.fixed_dictionaries(
+    {}, optional={"a": st.none() | st.integers(0, 9), "s": st.none() | OUTER}
+)
+
+
+def has_fields(value: Any, wanted: Any) -> bool:
+    if value is None or not wanted:
+        return True
+    if isinstance(value, list):
+        return all(has_fields(item, wanted) for item in value)
+    return all(name in value and has_fields(value[name], below) for name, below in wanted.items())
+
+
+@given(st.lists(MAYBE, max_size=12))
+def test_missing_fields_are_told_from_null(items: list[dict[str, object]]) -> None:
+    form = JsonFormat(fields(a=LONG, s=NESTED), needs_fields=True)
+    wanted: Any = {"a": {}, "s": {"x": {}, "l": {"y": {}}}}
+    rows, bad = found(form, [json.dumps(item).encode() for item in items], ["a"])
+    expected = {n: item for n, item in enumerate(items) if has_fields(item, wanted)}
+    assert [row[0] for row in sorted(rows)] == list(expected)
+    assert {row[0]: row[1] for row in rows} == {n: item["a"] for n, item in expected.items()}
+    assert bad.keys() == {*range(len(items))} - expected.keys()
+    assert all(reason.endswith(" is missing") for reason in bad.values())
 
 
 def test_types_of_json() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from table_store.storage.kernel.counter import Counter, counted
@@ -27,3 +28,18 @@ def test_a_block_within_a_block_counts_once() -> None:
         with outer:
             pass
         assert outer.elapsed_ns == before, "only the outermost block ends the measurement"
+
+
+def test_a_thread_knows_what_it_has_added() -> None:
+    counter = Counter("test_of_thread")
+    counter.add(2)
+    found: list[int] = []
+
+    def other() -> None:
+        counter.add(3)
+        found.append(counter.of_thread)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert (found, counter.of_thread, counter.value) == ([3], 2, 5)

@@ -17,6 +17,7 @@ from table_store.storage.options import (
     kafka_sink_options,
     kafka_source_options,
     log_options,
+    message_format_options,
     mysql_source_options,
     print_options,
     table_options,
@@ -86,11 +87,12 @@ def test_every_declaration_is_listed_once_and_documented() -> None:
         connector_options,
         kafka_sink_options,
         kafka_source_options,
+        message_format_options,
         print_options,
         mysql_source_options,
     )
     of_modules = {v.key: v for m in modules for v in vars(m).values() if isinstance(v, Option)}
-    declared = list(of_modules.values())
+    declared = [*of_modules.values(), *message_format_options.PART_OPTIONS]
     assert sorted(o.key for o in TABLE_OPTIONS) == sorted(o.key for o in declared)
     for option in TABLE_OPTIONS:
         assert option.doc.endswith("."), option.key
