@@ -44,6 +44,7 @@ from table_store.storage.options.table_options import TABLE_OPTIONS
 _SERVERS = "bootstrap.servers"
 _ISOLATION = "isolation.level"
 _LEVELS = ("read_committed", "read_uncommitted")
+_FORMATS = ("json", "csv", "raw")
 
 
 class Startup(Enum):
@@ -136,6 +137,9 @@ def _format(options: OptionValues, columns: tuple[Field, ...]) -> MessageFormat:
     name = options.get(FORMAT) or options.get(VALUE_FORMAT)
     if name is None:
         raise _missing(FORMAT.key)
+    if name not in _FORMATS:
+        reason = f"a topic has {', '.join(map(repr, _FORMATS))}"
+        raise InvalidOptionError(key=FORMAT.key, value=name, reason=reason)
     check_formats(options, name, options.get(KEY_FORMAT))
     return message_format(options, name, columns)
 

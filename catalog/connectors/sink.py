@@ -28,7 +28,7 @@ def is_sink(schema: TableSchema) -> bool:
 
 def is_append_only(schema: TableSchema) -> bool:
     """Return whether a table is a sink that only takes new rows."""
-    return connector_of(schema) == "kafka"
+    return connector_of(schema) in ("kafka", "filesystem")
 
 
 def check_new(schema: TableSchema) -> None:
@@ -87,20 +87,24 @@ def check_written(
     """
     if not is_append_only(schema):
         return
-    remedy = None
+    remedy, connector = None, str(connector_of(schema))
+    is_topic = connector == "kafka"
     if schema.primary_key:
         remedy = (
             "It only takes new rows, and with a PRIMARY KEY they would be changes; create it "
-            "without one, or with 'connector' = 'upsert-kafka'"
+            "without one" + (", or with 'connector' = 'upsert-kafka'" if is_topic else "")
         )
     elif TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE).with_prefix(METADATA):
         remedy = "Records are written without METADATA columns; create another table without them"
     elif has_changes:
-        remedy = "It only takes new rows; create it with 'connector' = 'upsert-kafka'"
+        remedy = "It only takes new rows" + (
+            "; create it with 'connector' = 'upsert-kafka'" if is_topic else ""
+        )
     elif PositionStore(table.file_io, table.path).last() is not None:
-        remedy = "Jobs read it; create another table over the topic to write it"
+        place = "topic" if is_topic else "folder"
+        remedy = f"Jobs read it; create another table over the {place} to write it"
     if remedy is not None:
-        raise ExternalTableError(table=name, connector="kafka", operation="INSERT", remedy=remedy)
+        raise ExternalTableError(table=name, connector=connector, operation="INSERT", remedy=remedy)
 
 
 def deliver(table: FileStoreTable, schema: TableSchema) -> None:

@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.filesystem_options import FILESYSTEM_OPTIONS
 from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS
 from table_store.storage.options.kafka_source_options import (
     CSV_DELIMITER,
+    CSV_IGNORE_ERRORS,
     CSV_NULL,
+    FORMAT,
+    JSON_IGNORE_ERRORS,
+    JSON_MISSING_FIELD,
     JSON_TIMESTAMP_FORMAT,
     KAFKA_SOURCE_OPTIONS,
     METADATA,
@@ -31,7 +36,9 @@ from table_store.storage.options.print_options import PRINT_OPTIONS
 
 CONNECTOR: Option[str | None] = Option(
     key="connector",
-    type=one_of("datagen", "kafka", "upsert-kafka", "mysql-cdc", "print", "blackhole"),
+    type=one_of(
+        "datagen", "kafka", "upsert-kafka", "mysql-cdc", "filesystem", "print", "blackhole"
+    ),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
@@ -71,6 +78,7 @@ CONNECTOR_OPTIONS: Final = (
     *KAFKA_SINK_OPTIONS,
     *PRINT_OPTIONS,
     *MYSQL_SOURCE_OPTIONS,
+    *FILESYSTEM_OPTIONS,
 )
 CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
 
@@ -97,12 +105,23 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
         "print": (CONNECTOR, *PRINT_OPTIONS),
         "blackhole": (CONNECTOR,),
         "mysql-cdc": (CONNECTOR, STARTUP_MODE, *MYSQL_SOURCE_OPTIONS),
+        "filesystem": (
+            CONNECTOR,
+            FORMAT,
+            JSON_IGNORE_ERRORS,
+            JSON_MISSING_FIELD,
+            JSON_TIMESTAMP_FORMAT,
+            CSV_IGNORE_ERRORS,
+            CSV_DELIMITER,
+            CSV_NULL,
+            *FILESYSTEM_OPTIONS,
+        ),
     }
 )
 """What the tables of each connector take; no other table takes any of it."""
 
-SINKS: Final = frozenset(("kafka", "upsert-kafka", "print", "blackhole"))
+SINKS: Final = frozenset(("kafka", "upsert-kafka", "filesystem", "print", "blackhole"))
 """Connectors that take rows."""
 
-SOURCES: Final = frozenset(("datagen", "kafka", "mysql-cdc"))
+SOURCES: Final = frozenset(("datagen", "kafka", "mysql-cdc", "filesystem"))
 """Connectors that make rows."""

@@ -46,11 +46,13 @@ TOPIC: Option[str | None] = Option(
 )
 FORMAT: Option[str | None] = Option(
     key="format",
-    type=one_of("json", "csv", "raw"),
+    type=one_of("json", "csv", "raw", "parquet"),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka`: how the value of a record holds a row: see [connectors](connectors.md#kafka).",
+    doc="Of `kafka`: how the value of a record holds a row, `json`, `csv` or `raw`: see "
+    "[connectors](connectors.md#kafka). Of `filesystem`: how files hold rows, `parquet`, `json` or "
+    "`csv`: see [files](filesystem.md).",
 )
 STARTUP_MODE: Option[str | None] = Option(
     key="scan.startup.mode",
@@ -92,8 +94,8 @@ JSON_IGNORE_ERRORS = Option(
     default=False,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` with `json`: records that are no rows are left out and counted in the log, "
-    "instead of failing what reads them.",
+    doc="Of `kafka` and `filesystem` with `json`: records that are no rows are left out and "
+    "counted in the log, instead of failing what reads them.",
 )
 JSON_MISSING_FIELD = Option(
     key="json.fail-on-missing-field",
@@ -101,8 +103,8 @@ JSON_MISSING_FIELD = Option(
     default="false",
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` with `json`: a field that is missing is NULL; where that is not allowed, "
-    "declare the column NOT NULL.",
+    doc="Of `kafka` and `filesystem` with `json`: a field that is missing is NULL; where that is "
+    "not allowed, declare the column NOT NULL.",
 )
 JSON_TIMESTAMP_FORMAT = Option(
     key="json.timestamp-format.standard",
@@ -110,7 +112,8 @@ JSON_TIMESTAMP_FORMAT = Option(
     default="sql",
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` with `json`: both forms of a time are read, whichever is named.",
+    doc="Of `kafka` and `filesystem` with `json`: both forms of a time are read, whichever is "
+    "named.",
 )
 CSV_IGNORE_ERRORS = Option(
     key="csv.ignore-parse-errors",
@@ -126,7 +129,7 @@ CSV_DELIMITER = Option(
     default=",",
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` with `csv`: what stands between two fields.",
+    doc="Of `kafka` and `filesystem` with `csv`: what stands between two fields.",
 )
 CSV_NULL: Option[str | None] = Option(
     key="csv.null-literal",
@@ -135,7 +138,7 @@ CSV_NULL: Option[str | None] = Option(
     scopes=FOR_TABLE,
     mutable=False,
     derived_default="no text; an empty field that is no STRING is NULL",
-    doc="Of `kafka` with `csv`: the text that stands for NULL.",
+    doc="Of `kafka` and `filesystem` with `csv`: the text that stands for NULL.",
 )
 PROPERTIES: Final = OptionPrefix(
     prefix="properties.",

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
-from table_store.storage.log_store.encoding.json_encoding import FLINK
-from table_store.storage.log_store.encoding.row_encoding import (
-    CsvEncoder,
-    JsonEncoder,
-    RawEncoder,
-    RowEncoder,
-)
+from table_store.storage.log_store.encoding.row_encoding import RowEncoder
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
+from table_store.storage.log_store.sinks.row_encoders import row_encoder
 from table_store.storage.options.connector_options import CONNECTOR
 from table_store.storage.options.kafka_sink_options import (
     DELIVERY_GUARANTEE,
@@ -27,10 +22,7 @@ from table_store.storage.options.kafka_sink_options import (
     VALUE_FORMAT,
 )
 from table_store.storage.options.kafka_source_options import (
-    CSV_DELIMITER,
-    CSV_NULL,
     FORMAT,
-    JSON_TIMESTAMP_FORMAT,
     METADATA,
     PROPERTIES,
     TOPIC,
@@ -164,13 +156,7 @@ def _part(options: OptionValues, name: str, columns: Sequence[str]) -> Part:
         raise InvalidSchemaError(
             reason=f"the format {name!r} has {wanted} for a part of a record, not {len(columns)}"
         )
-    encoder: RowEncoder = RawEncoder()
-    if name == "json":
-        is_iso = options.get(JSON_TIMESTAMP_FORMAT) == "iso-8601"
-        style = replace(FLINK, separator="T") if is_iso else FLINK
-        encoder = JsonEncoder(tuple(columns), style)
-    elif name == "csv":
-        encoder = CsvEncoder(options.get(CSV_DELIMITER), options.get(CSV_NULL) or "")
+    encoder = row_encoder(options, name, columns)
     return Part(format=name, columns=tuple(columns), encoder=encoder)
 
 
