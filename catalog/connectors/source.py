@@ -19,6 +19,7 @@ from table_store.catalog.connectors.mysql_definition import MysqlDefinition, is_
 from table_store.catalog.connectors.mysql_source import MysqlSource
 from table_store.catalog.connectors.position import Position, PositionStore
 from table_store.catalog.connectors.source_read import AskedRows, SourceRead
+from table_store.catalog.connectors.spark_source import SparkSource, is_read_by_spark
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.options.connector_options import CONNECTOR, SOURCES
@@ -140,6 +141,8 @@ def check_new(schema: TableSchema) -> None:
         MysqlDefinition.of(schema)
     elif is_filesystem(schema):
         FilesystemDefinition.of(schema)
+    elif is_read_by_spark(schema):
+        SparkSource.of(schema)
     elif connector_of(schema) == "datagen":
         Datagen.of(schema, created_ms=schema.time_ms)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.options.filesystem_options import FILESYSTEM_OPTIONS
+from table_store.storage.options.filesystem_options import FILESYSTEM_OPTIONS, PATH
 from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS
 from table_store.storage.options.kafka_source_options import (
     CSV_DELIMITER,
@@ -23,7 +23,12 @@ from table_store.storage.options.kafka_source_options import (
     TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
-from table_store.storage.options.mysql_source_options import MYSQL_SOURCE_OPTIONS
+from table_store.storage.options.mysql_source_options import (
+    MYSQL_SOURCE_OPTIONS,
+    PASSWORD,
+    TABLE_NAME,
+    USERNAME,
+)
 from table_store.storage.options.options import (
     FOR_TABLE,
     LONG_MAX,
@@ -33,11 +38,20 @@ from table_store.storage.options.options import (
     whole_number,
 )
 from table_store.storage.options.print_options import PRINT_OPTIONS
+from table_store.storage.options.spark_source_options import JDBC_OPTIONS, SOURCE_OPTIONS
 
 CONNECTOR: Option[str | None] = Option(
     key="connector",
     type=one_of(
-        "datagen", "kafka", "upsert-kafka", "mysql-cdc", "filesystem", "print", "blackhole"
+        "datagen",
+        "kafka",
+        "upsert-kafka",
+        "mysql-cdc",
+        "filesystem",
+        "jdbc",
+        "spark",
+        "print",
+        "blackhole",
     ),
     default=None,
     scopes=FOR_TABLE,
@@ -79,8 +93,9 @@ CONNECTOR_OPTIONS: Final = (
     *PRINT_OPTIONS,
     *MYSQL_SOURCE_OPTIONS,
     *FILESYSTEM_OPTIONS,
+    *JDBC_OPTIONS,
 )
-CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
+CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA, SOURCE_OPTIONS)
 
 TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
     {
@@ -116,6 +131,8 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
             CSV_NULL,
             *FILESYSTEM_OPTIONS,
         ),
+        "jdbc": (CONNECTOR, TABLE_NAME, USERNAME, PASSWORD, *JDBC_OPTIONS),
+        "spark": (CONNECTOR, FORMAT, PATH, SOURCE_OPTIONS),
     }
 )
 """What the tables of each connector take; no other table takes any of it."""
@@ -125,3 +142,6 @@ SINKS: Final = frozenset(("kafka", "upsert-kafka", "filesystem", "print", "black
 
 SOURCES: Final = frozenset(("datagen", "kafka", "mysql-cdc", "filesystem"))
 """Connectors that make rows."""
+
+READ_BY_SPARK: Final = frozenset(("jdbc", "spark"))
+"""Connectors whose rows Spark reads by itself, for batch queries alone."""

@@ -29,7 +29,8 @@ PATH: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `filesystem`: the folder whose files are read or written.",
+    doc="Of `filesystem`: the folder whose files are read or written. Of `spark`: what is read, "
+    "for sources that take a path.",
 )
 MONITOR_INTERVAL: Option[timedelta | None] = Option(
     key="source.monitor-interval",

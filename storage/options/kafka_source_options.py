@@ -36,6 +36,11 @@ def _delimiter(text: str) -> str:
     return found
 
 
+def _format(text: str) -> str:
+    word = TEXT.parse(text.strip())
+    return word if "." in word else word.lower()  # the name of a class is one as it stands
+
+
 TOPIC: Option[str | None] = Option(
     key="topic",
     type=TEXT,
@@ -46,13 +51,14 @@ TOPIC: Option[str | None] = Option(
 )
 FORMAT: Option[str | None] = Option(
     key="format",
-    type=one_of("json", "csv", "raw", "parquet"),
+    type=OptionType("String", _format),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
     doc="Of `kafka`: how the value of a record holds a row, `json`, `csv` or `raw`: see "
     "[connectors](connectors.md#kafka). Of `filesystem`: how files hold rows, `parquet`, `json` or "
-    "`csv`: see [files](filesystem.md).",
+    "`csv`: see [files](filesystem.md). Of `spark`: the name of the source, as `spark.read.format` "
+    "takes it.",
 )
 STARTUP_MODE: Option[str | None] = Option(
     key="scan.startup.mode",

@@ -43,12 +43,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
-@pytest.fixture(autouse=True)
-def no_jobs(spark: SparkSession) -> Iterator[None]:
-    yield
+def stop_jobs(spark: SparkSession) -> None:
     for job in spark.sql("SHOW JOBS").collect():
         if job.state in ("RUNNING", "SUSPENDED"):
             spark.sql(f"STOP JOB '{job.job}'")
+
+
+@pytest.fixture(autouse=True)
+def no_jobs(spark: SparkSession) -> Iterator[None]:
+    yield
+    stop_jobs(spark)
 
 
 def refused(spark: SparkSession, statement: str) -> str:
@@ -218,40 +222,40 @@ def test_files_that_are_no_rows_or_change_are_refused(spark: SparkSession, tmp_p
     )
     spark.sql("CREATE TABLE changing_sink (id INT, name STRING)")
 
-    def insert() -> None:
-        with streaming(spark, "1 h"):
-            spark.sql("INSERT INTO changing_sink SELECT * FROM changing")
+    statement = "INSERT INTO changing_sink SELECT * FROM changing"
+
+    def follow() -> None:
+        with streaming(spark):
+            spark.sql(statement)
         flush(spark)
 
-    def stop() -> None:
-        for job in spark.sql("SHOW JOBS").collect():
-            if job.state in ("RUNNING", "SUSPENDED"):
-                spark.sql(f"STOP JOB '{job.job}'")
+    def failure() -> str:
+        """Why the job does not go on; it is stopped then."""
+        with streaming(spark):
+            spark.sql(statement)
+        error = refused(spark, "CALL sys.flush()")
+        stop_jobs(spark)
+        return error
 
-    insert()
+    follow()
+    stop_jobs(spark)
     with (source / "1.csv").open("a") as file:
         file.write("3,c\n")
-    error = refused(spark, "CALL sys.flush()")
+    with streaming(spark):
+        error = refused(spark, statement)
     assert "[TABLE_STORE_SOURCE_FILE_CHANGED]" in error
     assert f"{source}/1.csv" in error
     (source / "1.csv").rename(source / "_1.csv")
-    (source / "3.csv").write_text("3,c\n")
-    stop()
-    insert()
-    (source / "4.csv").write_text("four,d\n")
-    (source / "5.csv").write_text("5,e\n")
-    error = refused(spark, "CALL sys.flush()")
+    for name, line in (("3", "3,c"), ("4", "four,d"), ("5", "5,e")):
+        (source / f"{name}.csv").write_text(f"{line}\n")
+    error = failure()
     assert "[TABLE_STORE_UNREADABLE_SOURCE_FILE]" in error
     assert f"{source}/4.csv" in error
-    stop()
     (source / "5.csv").rename(tmp_path / "5.csv")
-    with streaming(spark, "1 h"):
-        spark.sql("INSERT INTO changing_sink SELECT * FROM changing")
-    assert "was deleted since" in refused(spark, "CALL sys.flush()")
+    assert "5.csv' was taken for its rows, and was deleted since" in failure()
     (tmp_path / "5.csv").rename(source / "5.csv")
     (source / "4.csv").rename(source / "_4.csv")
-    stop()
-    insert()
+    follow()
     found = spark.sql("SELECT * FROM changing_sink ORDER BY id").collect()
     assert [tuple(row) for row in found] == [(1, "a"), (2, "b"), (3, "c"), (5, "e")]
 
