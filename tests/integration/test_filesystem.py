@@ -251,10 +251,10 @@ def test_files_that_are_no_rows_or_change_are_refused(spark: SparkSession, tmp_p
     error = failure()
     assert "[TABLE_STORE_UNREADABLE_SOURCE_FILE]" in error
     assert f"{source}/4.csv" in error
+    (source / "4.csv").rename(source / "_4.csv")
     (source / "5.csv").rename(tmp_path / "5.csv")
     assert "5.csv' was taken for its rows, and was deleted since" in failure()
     (tmp_path / "5.csv").rename(source / "5.csv")
-    (source / "4.csv").rename(source / "_4.csv")
     follow()
     found = spark.sql("SELECT * FROM changing_sink ORDER BY id").collect()
     assert [tuple(row) for row in found] == [(1, "a"), (2, "b"), (3, "c"), (5, "e")]
