@@ -2,7 +2,7 @@
 
 A block of `text` behind another one is what that prints. All blocks of a page are run, in their
 order. What names the brokers `host:9092` is run with a broker, and so is all of its page; one page
-is run with a database.
+is run with a database. The folder `/data/exchange` is one of the test.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _BROKERS = "host:9092"
+_FOLDER = "/data/exchange"
 _OF_A_DATABASE = "mysql-cdc"
 _STATEMENT_END = re.compile(r";[ \t]*(?:--[^\n]*)?(?:\n|$)")
 
@@ -58,6 +59,10 @@ class Example:
     def with_brokers(self, bootstrap: str) -> Example:
         """The same with brokers that there are."""
         return self.with_text(_BROKERS, bootstrap)
+
+    def with_folder(self, folder: str) -> Example:
+        """The same with a folder that there is."""
+        return self.with_text(_FOLDER, folder)
 
     def with_text(self, old: str, new: str) -> Example:
         """The same with another text in the place of one."""

@@ -81,3 +81,51 @@ class SourcePositionLostError(TableStoreError):
             "with another 'pipeline.name': it begins where 'scan.startup.mode' of the source says, "
             "and adds to the rows that the table has."
         )
+
+
+class SourceFolderNotFoundError(TableStoreError):
+    """The folder that a table reads is not there."""
+
+    condition = "TABLE_STORE_SOURCE_FOLDER_NOT_FOUND"
+    sql_state = "42704"
+
+    def __init__(self, *, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"There is no folder {path!r}, from which the table reads files. Make it, or create "
+            "the table with the right 'path'."
+        )
+
+
+class SourceFileChangedError(TableStoreError):
+    """A file that a table has taken is not what it was, or gone before it was read."""
+
+    condition = "TABLE_STORE_SOURCE_FILE_CHANGED"
+    sql_state = "55000"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(
+            f"File {path!r} was taken for its rows, and {reason} since. A file must be whole when "
+            "it gets its name, and stay as it is until its rows are in. Put it back as it was, "
+            "with its time; or put '_' in front of its name, by which it is left out, and give the "
+            "rows that are missing a file of another name."
+        )
+
+
+class UnreadableSourceFileError(TableStoreError):
+    """A file that a table reads does not hold its rows."""
+
+    condition = "TABLE_STORE_UNREADABLE_SOURCE_FILE"
+    sql_state = "22000"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(
+            f"File {path!r} does not hold rows of the table: {reason}. Put '_' in front of its "
+            "name, by which it is left out, or create the table with the columns that it has; "
+            "'json.ignore-parse-errors' or 'csv.ignore-parse-errors' = 'true' leave out what is no "
+            "row in a file of text."
+        )

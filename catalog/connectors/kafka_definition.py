@@ -20,7 +20,7 @@ from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.catalog.connectors.record_formats import KeyedRows, RecordFormat, ValueRows
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
-from table_store.storage.log_store.sinks.kafka_target import DEBEZIUM, KafkaTarget
+from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
 from table_store.storage.options.connector_options import CONNECTOR
 from table_store.storage.options.kafka_sink_options import (
     FIELDS_INCLUDE,
@@ -42,6 +42,7 @@ from table_store.storage.options.message_format_options import (
     CSV_DELIMITER,
     CSV_IGNORE_ERRORS,
     CSV_NULL,
+    DEBEZIUM,
     DEBEZIUM_IGNORE_ERRORS,
     DEBEZIUM_SCHEMA_INCLUDE,
     JSON_IGNORE_ERRORS,
@@ -70,6 +71,7 @@ _IGNORE_ERRORS: Final = {
 }
 _PARTS: Final = (KEY_PART, VALUE_PART)
 _LEVELS = ("read_committed", "read_uncommitted")
+_FORMATS: Final = ("json", "csv", "raw", DEBEZIUM)
 
 
 class Startup(Enum):
@@ -186,6 +188,9 @@ def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> R
     name = options.get(FORMAT) or options.get(VALUE_FORMAT)
     if name is None:
         raise _missing(FORMAT.key)
+    if name not in _FORMATS:
+        reason = f"a topic has {', '.join(map(repr, _FORMATS))}"
+        raise InvalidOptionError(key=FORMAT.key, value=name, reason=reason)
     check_formats(options, name, options.get(KEY_FORMAT))
     columns = tuple(
         field
@@ -200,7 +205,7 @@ def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> R
     return ValueRows(message_format(options, name, columns))
 
 
-def check_formats(options: OptionValues, value: str, key: str | None) -> None:
+def check_formats(options: OptionValues, value: str, key: str | None = None) -> None:
     """Check that the options of formats are those of the formats of a record's parts.
 
     Raises:

@@ -73,6 +73,11 @@ class MessageFormat(ABC):
 
     columns: tuple[Field, ...]
 
+    @property
+    def may_hold_line_ends(self) -> bool:
+        """Whether an end of line between two quotes does not end the line."""
+        return False
+
     def parsed(
         self, values: pa.LargeBinaryArray, names: Sequence[str]
     ) -> Iterator[ParsedRows | BadValue]:
@@ -150,6 +155,11 @@ class CsvFormat(MessageFormat):
 
     delimiter: str
     null: str | None
+
+    @property
+    def may_hold_line_ends(self) -> bool:
+        """True: it is a part of a field."""
+        return True
 
     def __post_init__(self) -> None:
         for field in self.columns:

@@ -13,8 +13,7 @@ import pyarrow as pa
 from table_store.catalog.connectors.connector_errors import SourceTopicError
 from table_store.catalog.connectors.kafka_connections import Brokers, connected
 from table_store.catalog.connectors.record_formats import BadRecord, RecordFormat
-from table_store.catalog.connectors.source_read import CHANGE_ORDER, PartReader
-from table_store.storage.kernel.counter import Counter
+from table_store.catalog.connectors.source_read import CHANGE_ORDER, SKIPPED, PartReader
 from table_store.storage.kernel.types import (
     BINARY,
     INTEGER,
@@ -38,9 +37,6 @@ METADATA_TYPES: Final[Mapping[str, tuple[DataType, ...]]] = {
     HEADERS: (MapType(key=STRING, value=BINARY),),
 }
 """What a column can hold of a record besides its value, and in which types."""
-
-SKIPPED: Final = Counter("records_skipped")
-"""Records that are no rows and were left out, by all readers of this process."""
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 16 << 20

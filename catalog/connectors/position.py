@@ -8,7 +8,8 @@ repeated after a crash reads the same.
 A number of rows says nothing of where a topic was by then. So positions of a topic have its last
 cuts, and each `CUTS_MAX`-th of them stays: a job finds the offsets of the cut at which it is, if
 that is not older than `CUTS_MAX` times `_PAGES_KEPT` cuts. A database's binlog counts as a topic
-here: the offsets of a cut are the number of its file and the position in it.
+here: the offsets of a cut are the number of its file and the position in it. Files of a folder are
+kept as a list in the order in which they were taken.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from table_store.storage.kernel.checked_json import from_checked_json, to_checke
 from table_store.storage.kernel.errors import FileAccessError, MissingFileError
 
 POSITION_FOLDER: Final = "position"
-POSITION_VERSION: Final = 3
+POSITION_VERSION: Final = 4
 STRETCHES_MAX: Final = 1_000
 CUTS_MAX: Final = 256
 _KEPT: Final = 3
@@ -72,6 +73,33 @@ class TopicCuts:
         return next((cut for cut in reversed(self.cuts) if cut.rows == rows), None)
 
 
+@dataclass(frozen=True, slots=True)
+class FilePage:
+    """A part of a list of files: a page of this name, with so many files, which count as `rows`."""
+
+    name: str
+    files: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileList:
+    """Files that are taken: those of pages, one after the other.
+
+    Attributes:
+        pages: in their order.
+        replaced: names of pages that others have taken the place of, and that are not deleted yet.
+    """
+
+    pages: tuple[FilePage, ...] = ()
+    replaced: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """As how many rows they count."""
+        return sum(page.rows for page in self.pages)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
     """A position.
@@ -82,18 +110,27 @@ class Position:
         at_ms: when it was looked, ms since 1970.
         stretches: of rows that are made: from which row on they came without a pause, rising.
         topic: of rows that are in a topic.
+        files: of rows that are in files.
     """
 
     rows: int
     at_ms: int
     stretches: tuple[Stretch, ...] = ()
     topic: TopicCuts | None = None
+    files: FileList | None = None
 
     def to_bytes(self) -> bytes:
         """Return the content of the file; `from_bytes` is its inverse."""
         stretches = [[stretch.first, stretch.begin_ms] for stretch in self.stretches]
         topic = None if self.topic is None else _topic_to_json(self.topic)
-        item = {"rows": self.rows, "at": self.at_ms, "stretches": stretches, "topic": topic}
+        files = None if self.files is None else _files_to_json(self.files)
+        item = {
+            "rows": self.rows,
+            "at": self.at_ms,
+            "stretches": stretches,
+            "topic": topic,
+            "files": files,
+        }
         return to_checked_json(item, version=POSITION_VERSION)
 
     @classmethod
@@ -199,9 +236,26 @@ def _topic_to_json(topic: TopicCuts) -> dict[str, Any]:
 def _from_json(item: Mapping[str, Any]) -> Position:
     stretches = tuple(Stretch(int(first), int(begin_ms)) for first, begin_ms in item["stretches"])
     topic = None if item["topic"] is None else _topic_from_json(item["topic"])
-    if not stretches and topic is None:
-        raise ValueError("it has neither stretches nor a topic")
-    return Position(rows=int(item["rows"]), at_ms=int(item["at"]), stretches=stretches, topic=topic)
+    files = None if item["files"] is None else _files_from_json(item["files"])
+    if not stretches and topic is None and files is None:
+        raise ValueError("it has neither stretches nor a topic nor files")
+    return Position(
+        rows=int(item["rows"]),
+        at_ms=int(item["at"]),
+        stretches=stretches,
+        topic=topic,
+        files=files,
+    )
+
+
+def _files_to_json(files: FileList) -> dict[str, Any]:
+    pages = [[page.name, page.files, page.rows] for page in files.pages]
+    return {"pages": pages, "replaced": list(files.replaced)}
+
+
+def _files_from_json(item: Mapping[str, Any]) -> FileList:
+    pages = tuple(FilePage(str(name), int(n), int(rows)) for name, n, rows in item["pages"])
+    return FileList(pages=pages, replaced=tuple(map(str, item["replaced"])))
 
 
 def _topic_from_json(item: Mapping[str, Any]) -> TopicCuts:

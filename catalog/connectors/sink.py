@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from table_store.catalog.connectors.connector_errors import ExternalTableError
+from table_store.catalog.connectors.filesystem_definition import FILESYSTEM
 from table_store.catalog.connectors.kafka_definition import (
     KAFKA,
     check_formats,
@@ -39,7 +40,8 @@ def is_sink(schema: TableSchema) -> bool:
 
 def is_append_only(schema: TableSchema) -> bool:
     """Return whether a table is a sink that only takes new rows."""
-    return connector_of(schema) == KAFKA and not gives_changes(schema)
+    connector = connector_of(schema)
+    return connector == FILESYSTEM or (connector == KAFKA and not gives_changes(schema))
 
 
 def check_new(schema: TableSchema) -> None:
@@ -106,33 +108,32 @@ def _never_null(schema: TableSchema) -> str | None:
 def check_written(
     table: FileStoreTable, schema: TableSchema, name: str, *, has_changes: bool
 ) -> None:
-    """Check that an INSERT, perhaps of changes, may write a table if that goes into a topic.
+    """Check that an INSERT, perhaps of changes, may write a table if a topic or files take it.
 
     Raises:
         ExternalTableError: it may not.
     """
     connector = connector_of(schema)
-    if connector is None or not is_kafka(schema):
+    if connector is None or not (is_kafka(schema) or is_append_only(schema)):
         return
-    takes_rows = is_append_only(schema)
+    takes_rows, is_topic = is_append_only(schema), is_kafka(schema)
     options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
+    others = "'connector' = 'upsert-kafka', or with 'format' = 'debezium-json'"
     remedy = None
     if takes_rows and schema.primary_key:
         remedy = (
             "It only takes new rows, and with a PRIMARY KEY they would be changes; create it "
-            "without one, with 'connector' = 'upsert-kafka', or with 'format' = 'debezium-json'"
+            "without one" + (f", with {others}" if is_topic else "")
         )
     elif format_value(options, DEBEZIUM_SCHEMA_INCLUDE, VALUE_PART):
         remedy = "Records are written without a schema; create another table that includes none"
     elif options.with_prefix(METADATA):
         remedy = "Records are written without METADATA columns; create another table without them"
     elif takes_rows and has_changes:
-        remedy = (
-            "It only takes new rows; create it with 'connector' = 'upsert-kafka', or with 'format' "
-            "= 'debezium-json'"
-        )
+        remedy = "It only takes new rows" + (f"; create it with {others}" if is_topic else "")
     elif PositionStore(table.file_io, table.path).last() is not None:
-        remedy = "Jobs read it; create another table over the topic to write it"
+        place = "topic" if is_topic else "folder"
+        remedy = f"Jobs read it; create another table over the {place} to write it"
     if remedy is not None:
         raise ExternalTableError(table=name, connector=connector, operation="INSERT", remedy=remedy)
 

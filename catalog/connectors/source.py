@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from table_store.catalog.connectors.datagen import Datagen
+from table_store.catalog.connectors.file_register import FileRegister
+from table_store.catalog.connectors.filesystem_definition import (
+    FilesystemDefinition,
+    is_filesystem,
+)
+from table_store.catalog.connectors.filesystem_source import FilesystemSource
 from table_store.catalog.connectors.kafka_definition import KafkaDefinition, is_kafka
 from table_store.catalog.connectors.kafka_definition import gives_changes as has_changed_records
 from table_store.catalog.connectors.kafka_source import KafkaSource
@@ -14,6 +20,7 @@ from table_store.catalog.connectors.mysql_definition import MysqlDefinition, is_
 from table_store.catalog.connectors.mysql_source import MysqlSource
 from table_store.catalog.connectors.position import Position, PositionStore
 from table_store.catalog.connectors.source_read import AskedRows, SourceRead
+from table_store.catalog.connectors.spark_source import SparkSource, is_read_by_spark
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.options.connector_options import CONNECTOR, SOURCES
@@ -96,6 +103,10 @@ def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Sourc
         return Source(connector, KafkaSource(KafkaDefinition.of(schema)), positions)
     if is_mysql(schema):
         return Source(connector, MysqlSource(MysqlDefinition.of(schema)), positions)
+    if is_filesystem(schema):
+        register = FileRegister(table.file_io, table.path, table.ids)
+        folder = FilesystemSource(FilesystemDefinition.of(schema), register)
+        return Source(connector, folder, positions)
     first = schema if schema.id == 0 else table.schema_store.get(0)
     # Its rows do not depend on when it was altered.
     found = Datagen.of(schema, created_ms=first.time_ms)
@@ -104,7 +115,7 @@ def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Sourc
 
 def is_repeatable(schema: TableSchema) -> bool:
     """Return whether all rows of a source that were ever read can be read again."""
-    return not (is_kafka(schema) or is_mysql(schema))
+    return not (is_kafka(schema) or is_mysql(schema) or is_filesystem(schema))
 
 
 def gives_changes(schema: TableSchema) -> bool:
@@ -131,6 +142,10 @@ def check_new(schema: TableSchema) -> None:
         KafkaDefinition.of(schema).brokers.cluster().close()
     elif is_mysql(schema):
         MysqlDefinition.of(schema)
+    elif is_filesystem(schema):
+        FilesystemDefinition.of(schema)
+    elif is_read_by_spark(schema):
+        SparkSource.of(schema)
     elif connector_of(schema) == "datagen":
         Datagen.of(schema, created_ms=schema.time_ms)
 

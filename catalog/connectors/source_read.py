@@ -9,6 +9,11 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_store.storage.kernel.counter import Counter
+
+SKIPPED: Final = Counter("records_skipped")
+"""Records that are no rows and were left out, by all readers of this process."""
+
 CHANGE_ORDER: Final = "__change_order"
 """The column of a source's changes (BIGINT) by which they are told apart and put in order.
 

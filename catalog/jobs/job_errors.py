@@ -49,8 +49,8 @@ class RetractedRowsError(TableStoreError):
         self.sink = sink
         shown = row if len(row) <= _ROW_LENGTH_MAX else f"{row[:_ROW_LENGTH_MAX]}…"
         super().__init__(
-            f"A row is no longer in the result of the query, and {sink}, with the connector "
-            f"'kafka', cannot take it back: {shown}. Somebody has deleted or changed rows that the "
+            f"A row is no longer in the result of the query, and {sink}, which takes only new "
+            f"rows, cannot take it back: {shown}. Somebody has deleted or changed rows that the "
             "query reads. To write such changes, use 'connector' = 'upsert-kafka'; to go on "
             "without them, STOP JOB, and run the INSERT with another 'pipeline.name' over FROM t "
             "WITH ('log.scan' = 'latest')."

@@ -33,6 +33,7 @@ from table_store.catalog.planner.read import (
     lease_requests,
     partition_requests,
     scan_requests,
+    spark_read_requests,
 )
 from table_store.catalog.planner.stream import stream_requests, stream_write_requests
 from table_store.catalog.planner.write import write_requests
@@ -76,6 +77,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     view_requests.note_view_columns,
     view_requests.drop_view,
     view_requests.rename_view,
+    spark_read_requests.find_spark_read,
     partition_requests.list_partitions,
     partition_requests.load_partition,
     partition_requests.drop_partitions,

@@ -7,6 +7,7 @@ from table_store.storage.log_store.file_log_store import FileLogStore
 from table_store.storage.log_store.log_settings import KafkaSettings
 from table_store.storage.log_store.log_store import LogStore
 from table_store.storage.log_store.sinks.blackhole_sink import BlackholeSink
+from table_store.storage.log_store.sinks.filesystem_sink import FilesystemSink
 from table_store.storage.log_store.sinks.print_sink import PrintSink
 from table_store.storage.log_store.sinks.sink_log import SinkLog
 from table_store.storage.options.connector_options import CONNECTOR
@@ -33,6 +34,8 @@ def _connector_log(connector: str, schema: TableSchema) -> LogStore:
             return SinkLog(PrintSink.of(schema))
         case "blackhole":
             return SinkLog(BlackholeSink())
+        case "filesystem":
+            return SinkLog(FilesystemSink.of(schema))
         case "kafka" | "upsert-kafka":
             # As below.
             from table_store.storage.log_store.sinks.kafka_sink import KafkaSink

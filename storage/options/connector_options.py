@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.filesystem_options import FILESYSTEM_OPTIONS, PATH
 from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS, PARTITIONER
 from table_store.storage.options.kafka_source_options import (
+    FORMAT,
     KAFKA_SOURCE_OPTIONS,
     METADATA,
     PROPERTIES,
@@ -15,8 +17,22 @@ from table_store.storage.options.kafka_source_options import (
     TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
-from table_store.storage.options.message_format_options import FORMAT_OPTIONS, PART_OPTIONS
-from table_store.storage.options.mysql_source_options import MYSQL_SOURCE_OPTIONS
+from table_store.storage.options.message_format_options import (
+    CSV_DELIMITER,
+    CSV_IGNORE_ERRORS,
+    CSV_NULL,
+    FORMAT_OPTIONS,
+    JSON_IGNORE_ERRORS,
+    JSON_MISSING_FIELD,
+    JSON_TIMESTAMP_FORMAT,
+    PART_OPTIONS,
+)
+from table_store.storage.options.mysql_source_options import (
+    MYSQL_SOURCE_OPTIONS,
+    PASSWORD,
+    TABLE_NAME,
+    USERNAME,
+)
 from table_store.storage.options.options import (
     FOR_TABLE,
     LONG_MAX,
@@ -26,10 +42,21 @@ from table_store.storage.options.options import (
     whole_number,
 )
 from table_store.storage.options.print_options import PRINT_OPTIONS
+from table_store.storage.options.spark_source_options import JDBC_OPTIONS, SOURCE_OPTIONS
 
 CONNECTOR: Option[str | None] = Option(
     key="connector",
-    type=one_of("datagen", "kafka", "upsert-kafka", "mysql-cdc", "print", "blackhole"),
+    type=one_of(
+        "datagen",
+        "kafka",
+        "upsert-kafka",
+        "mysql-cdc",
+        "filesystem",
+        "jdbc",
+        "spark",
+        "print",
+        "blackhole",
+    ),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
@@ -70,8 +97,10 @@ CONNECTOR_OPTIONS: Final[tuple[Option[Any], ...]] = (
     PARTITIONER,
     *PRINT_OPTIONS,
     *MYSQL_SOURCE_OPTIONS,
+    *FILESYSTEM_OPTIONS,
+    *JDBC_OPTIONS,
 )
-CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA)
+CONNECTOR_PREFIXES: Final = (FIELDS, PROPERTIES, METADATA, SOURCE_OPTIONS)
 
 _KAFKA: Final[tuple[Option[Any] | OptionPrefix, ...]] = (
     CONNECTOR,
@@ -101,12 +130,28 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
         "print": (CONNECTOR, *PRINT_OPTIONS),
         "blackhole": (CONNECTOR,),
         "mysql-cdc": (CONNECTOR, STARTUP_MODE, *MYSQL_SOURCE_OPTIONS),
+        "filesystem": (
+            CONNECTOR,
+            FORMAT,
+            JSON_IGNORE_ERRORS,
+            JSON_MISSING_FIELD,
+            JSON_TIMESTAMP_FORMAT,
+            CSV_IGNORE_ERRORS,
+            CSV_DELIMITER,
+            CSV_NULL,
+            *FILESYSTEM_OPTIONS,
+        ),
+        "jdbc": (CONNECTOR, TABLE_NAME, USERNAME, PASSWORD, *JDBC_OPTIONS),
+        "spark": (CONNECTOR, FORMAT, PATH, SOURCE_OPTIONS),
     }
 )
 """What the tables of each connector take; no other table takes any of it."""
 
-SINKS: Final = frozenset(("kafka", "upsert-kafka", "print", "blackhole"))
+SINKS: Final = frozenset(("kafka", "upsert-kafka", "filesystem", "print", "blackhole"))
 """Connectors that take rows."""
 
-SOURCES: Final = frozenset(("datagen", "kafka", "upsert-kafka", "mysql-cdc"))
+SOURCES: Final = frozenset(("datagen", "kafka", "upsert-kafka", "mysql-cdc", "filesystem"))
 """Connectors that make rows."""
+
+READ_BY_SPARK: Final = frozenset(("jdbc", "spark"))
+"""Connectors whose rows Spark reads by itself, for batch queries alone."""

@@ -29,6 +29,11 @@ def _offsets(text: str) -> dict[int, int]:
     return found
 
 
+def _format(text: str) -> str:
+    word = TEXT.parse(text.strip())
+    return word if "." in word else word.lower()  # the name of a class is one as it stands
+
+
 TOPIC: Option[str | None] = Option(
     key="topic",
     type=TEXT,
@@ -39,11 +44,14 @@ TOPIC: Option[str | None] = Option(
 )
 FORMAT: Option[str | None] = Option(
     key="format",
-    type=one_of("json", "csv", "raw", "debezium-json"),
+    type=OptionType("String", _format),
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka`: how the value of a record holds a row: see [the page on it](kafka-source.md).",
+    doc="Of `kafka`: how the value of a record holds a row, `json`, `csv`, `raw` or "
+    "`debezium-json`: see [the page on it](kafka-source.md). Of `filesystem`: how files hold rows, "
+    "`parquet`, `json` or `csv`: see [files](filesystem.md). Of `spark`: the name of the source, "
+    "as `spark.read.format` takes it.",
 )
 STARTUP_MODE: Option[str | None] = Option(
     key="scan.startup.mode",

@@ -16,6 +16,7 @@ from table_store.storage.options.options import (
 
 T = TypeVar("T")
 
+DEBEZIUM: Final = "debezium-json"
 KEY_PART: Final = "key"
 VALUE_PART: Final = "value"
 
@@ -33,8 +34,8 @@ JSON_IGNORE_ERRORS = Option(
     default=False,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` and `upsert-kafka` with `json`: records that are no rows are left out and "
-    "counted, in the log and by DESCRIBE JOB, instead of failing what reads them.",
+    doc="Of `kafka`, `upsert-kafka` and `filesystem` with `json`: records that are no rows are "
+    "left out and counted, in the log and by DESCRIBE JOB, instead of failing what reads them.",
 )
 JSON_MISSING_FIELD = Option(
     key="json.fail-on-missing-field",
@@ -42,9 +43,9 @@ JSON_MISSING_FIELD = Option(
     default=False,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` and `upsert-kafka` with `json`: whether a record is no row if a field of a "
-    "column is missing, also inside of a STRUCT. Else the field is NULL. `true` costs: each value "
-    "that has a NULL is parsed once more, by itself.",
+    doc="Of `kafka`, `upsert-kafka` and `filesystem` with `json`: whether a record is no row if a "
+    "field of a column is missing, also inside of a STRUCT. Else the field is NULL. `true` costs: "
+    "each value that has a NULL is parsed once more, by itself.",
 )
 JSON_TIMESTAMP_FORMAT = Option(
     key="json.timestamp-format.standard",
@@ -52,8 +53,8 @@ JSON_TIMESTAMP_FORMAT = Option(
     default="sql",
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` and `upsert-kafka` with `json`: how times are written. Both forms are read, "
-    "whichever is named.",
+    doc="Of `kafka`, `upsert-kafka` and `filesystem` with `json`: how times are written. Both "
+    "forms are read, whichever is named.",
 )
 CSV_IGNORE_ERRORS = Option(
     key="csv.ignore-parse-errors",
@@ -69,7 +70,7 @@ CSV_DELIMITER = Option(
     default=",",
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka` with `csv`: what stands between two fields.",
+    doc="Of `kafka` and `filesystem` with `csv`: what stands between two fields.",
 )
 CSV_NULL: Option[str | None] = Option(
     key="csv.null-literal",
@@ -78,7 +79,7 @@ CSV_NULL: Option[str | None] = Option(
     scopes=FOR_TABLE,
     mutable=False,
     derived_default="no text; an empty field that is no STRING is NULL",
-    doc="Of `kafka` with `csv`: the text that stands for NULL.",
+    doc="Of `kafka` and `filesystem` with `csv`: the text that stands for NULL.",
 )
 DEBEZIUM_SCHEMA_INCLUDE = Option(
     key="debezium-json.schema-include",

@@ -59,7 +59,8 @@ USERNAME: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `mysql-cdc`: the database's user who reads the table and the binlog.",
+    doc="Of `mysql-cdc` and `jdbc`: the database's user who reads the table and, for `mysql-cdc`, "
+    "the binlog.",
 )
 PASSWORD: Option[str | None] = Option(
     key="password",
@@ -67,8 +68,8 @@ PASSWORD: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `mysql-cdc`: the user's password, or `${secret:env:NAME}` or `${secret:file:/path}` "
-    "in its place.",
+    doc="Of `mysql-cdc` and `jdbc`: the user's password, or `${secret:env:NAME}` or "
+    "`${secret:file:/path}` in its place.",
 )
 DATABASE_NAME: Option[str | None] = Option(
     key="database-name",
@@ -84,7 +85,7 @@ TABLE_NAME: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `mysql-cdc`: the table that is read; no pattern.",
+    doc="Of `mysql-cdc` and `jdbc`: the table that is read; no pattern.",
 )
 SERVER_ID: Option[tuple[int, int] | None] = Option(
     key="server-id",

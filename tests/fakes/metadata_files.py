@@ -16,7 +16,13 @@ from typing import Final
 
 import pyarrow as pa
 
-from table_store.catalog.connectors.position import Position, PositionStore, Stretch
+from table_store.catalog.connectors.file_register import (
+    FILES_FOLDER,
+    FileRegister,
+    files_of_page,
+)
+from table_store.catalog.connectors.position import FileList, Position, PositionStore, Stretch
+from table_store.catalog.connectors.taken_file import TakenFile
 from table_store.catalog.jobs.history import EpochRecord, add_to_history, read_histories
 from table_store.catalog.jobs.ledger import Head, Ledger
 from table_store.catalog.jobs.progress import (
@@ -241,7 +247,13 @@ def _files_of_table(table: FileStoreTable) -> dict[str, MetadataFile]:
     PositionStore(table.file_io, table.path).advanced(
         lambda last: position if last is None else None
     )
+    taken = [TakenFile(path="a/é.json", size_bytes=5, modified_ms=7)]
+    register = FileRegister(table.file_io, table.path, CountingIds())
+    page_path = f"{table.path}/{FILES_FOLDER}/{register.extended(FileList(), taken).pages[0].name}"
     return {
+        "files of a source": MetadataFile(
+            path=page_path, read=lambda file_io: files_of_page(file_io, page_path)
+        ),
         "position of a source": MetadataFile(
             path=f"{table.path}/position/000000000001",
             read=lambda file_io: PositionStore(file_io, table.path).last(),

@@ -31,7 +31,8 @@ def test_examples_print_what_the_page_says(page: str, shell: StockShell) -> None
     shell.ok(f"CREATE NAMESPACE doc_{page}")
     shell.ok(f"USE doc_{page}")
     for example in PAGES[page]:
-        assert printed(example, shell) == example.printed, f"{page}, line {example.line}"
+        run = example.with_folder(str(shell.folder / page))
+        assert printed(run, shell) == example.printed, f"{page}, line {example.line}"
     shell.ok(f"USE {shell.namespace}")
 
 

@@ -173,7 +173,7 @@ class ForeignTables(catalogName: String) {
       version.map(delta.loadTable(path(definition), _: String))
         .orElse(micros.map(delta.loadTable(path(definition), _: Long))).getOrElse(delta.loadTable(path(definition)))
     } else if (version.nonEmpty || micros.nonEmpty) {
-      throw Errors.foreignTimeTravel(ident.toString, definition.provider)
+      throw Errors.withoutVersions(ident.toString, s"a table USING ${definition.provider}")
     } else {
       // Spark caches the list of files; another process may have written files since.
       session.sessionState.catalog.invalidateCachedTable(cached(ident))

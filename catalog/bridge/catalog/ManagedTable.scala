@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.constraints.Constraint
 import org.apache.spark.sql.connector.expressions.{FieldReference, NamedReference, Transform}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -43,6 +43,7 @@ class ManagedTable(
         else CharVarcharUtils.getRawType(field.metadata).map(raw => field.copy(dataType = raw)).getOrElse(field))))
   override def schema(): StructType = struct
   def isExternal: Boolean = definition.isExternal
+  def isReadBySpark: Boolean = definition.isReadBySpark
   def computedColumns: Seq[Column] = CatalogV2Util.structTypeToV2Columns(definition.computed).toSeq
   override val partitioning: Array[Transform] = definition.partitions.map(Json.identity).toArray
   override val properties: util.Map[String, String] = definition.properties.asJava
@@ -64,8 +65,11 @@ class ManagedTable(
   override def supportsColumnChange(change: TableChange.ColumnChange): Boolean =
     PlannerProcess.ask(Requests.CanAlter(reference, Json.change(change)))
 
+  /** DESCRIBE asks even a table that Spark reads elsewhere for a scan, for what is known of its size: that is nothing. */
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    new ManagedScanBuilder(reference, name() + barrier.fold("")(number => s" at barrier $number"), schema(), options)
+    if (isReadBySpark) () => new Scan { override def readSchema(): StructType = schema() }
+    else new ManagedScanBuilder(
+      reference, name() + barrier.fold("")(number => s" at barrier $number"), schema(), options)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new ManagedWriteBuilder(reference, name(), info)
 
   override def newRowLevelOperationBuilder(info: RowLevelOperationInfo): RowLevelOperationBuilder =

@@ -1,25 +1,70 @@
 package org.apache.spark.sql.tablestore
 
-import org.apache.spark.sql.{classic, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, NamedExpression}
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.{classic, AnalysisException, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
-/** Computes the computed columns of tables whose rows a connector makes, which fills only the others. */
+/** Computes the computed columns of tables whose rows a connector makes, which fills only the others. Where Spark itself
+  * reads the rows, what it reads takes the place of the table. */
 class ConnectorColumns(session: SparkSession) extends Rule[LogicalPlan] {
+  private def classicSession = session.asInstanceOf[classic.SparkSession]
+
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case DataSourceV2Relation(table: ManagedTable, output, _, _, _, time) if table.isReadBySpark =>
+      if (time.nonEmpty || table.version() != null)
+        throw Errors.withoutVersions(table.name(), "a table that Spark reads elsewhere")
+      val expressions = computed(table)
+      val rows = readBySpark(table)
+      val read = output.filterNot(column => expressions.contains(column.name))
+      val values = read.map { column =>
+        val value = found(rows, table, column)
+        as(column, if (column.nullable) value else AssertNotNull(value, Seq(s"column ${column.name}")))
+      }
+      withComputed(output, expressions, Project(values, rows))
     case relation @ DataSourceV2Relation(table: ManagedTable, output, _, _, _, _)
         if table.isExternal && table.computedColumns.exists(column => output.exists(_.name == column.name)) =>
-      val expressions = table.computedColumns.map(column => column.name -> column.generationExpression).toMap
-      val read = output.filterNot(column => expressions.contains(column.name))
-      Project(output.map(column => expressions.get(column.name).fold[NamedExpression](column)(value(column, _))),
-        relation.copy(output = read))
+      val expressions = computed(table)
+      withComputed(output, expressions,
+        relation.copy(output =
+          output.filterNot(column => expressions.contains(column.name))))
   }
 
-  /** A column under the id by which the plan above knows it. */
-  private def value(column: Attribute, expression: String): Alias = {
-    val parsed = session.asInstanceOf[classic.SparkSession].sessionState.sqlParser.parseExpression(expression)
-    Alias(Cast(parsed, column.dataType), column.name)(exprId = column.exprId, qualifier = column.qualifier)
+  private def computed(table: ManagedTable): Map[String, String] =
+    table.computedColumns.map(column => column.name -> column.generationExpression).toMap
+
+  private def withComputed(output: Seq[Attribute], expressions: Map[String, String], rows: LogicalPlan): LogicalPlan =
+    if (!output.exists(column => expressions.contains(column.name))) rows
+    else Project(
+      output.map(column =>
+        expressions.get(column.name).fold[NamedExpression](column)(text =>
+          as(column, classicSession.sessionState.sqlParser.parseExpression(text)))),
+      rows
+    )
+
+  /** A value under the id by which the plan above knows the column. */
+  private def as(column: Attribute, value: Expression): Alias =
+    Alias(Cast(value, column.dataType), column.name)(exprId = column.exprId, qualifier = column.qualifier)
+
+  private def readBySpark(table: ManagedTable): LogicalPlan = {
+    val read = PlannerProcess.ask(Requests.FindSparkRead(table.reference))
+    try session.read.format(read.format).options(read.options).load()
+        .asInstanceOf[classic.DataFrame].queryExecution.analyzed
+    catch {
+      case known: AnalysisException => throw known
+      case NonFatal(error) =>
+        val said = Option(error.getMessage).getOrElse(error.getClass.getName).linesIterator.next().stripSuffix(".")
+        val shown = read.secret.map(read.options).foldLeft(said)(_.replace(_, "*********(redacted)"))
+        throw Errors.unreadableSource(table.name(), read.format, shown)
+    }
   }
+
+  private def found(rows: LogicalPlan, table: ManagedTable, column: Attribute): Attribute =
+    rows.output.find(_.name == column.name)
+      .orElse(rows.output.find(other => classicSession.sessionState.conf.resolver(other.name, column.name)))
+      .getOrElse(throw Errors.missingColumn(table.name(), column.name, rows.output.map(_.name)))
 }

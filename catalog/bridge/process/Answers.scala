@@ -133,6 +133,7 @@ object Answers {
     val rowId = member[Seq[String]]("rowId")
     val updateAsDeleteAndInsert = member[Boolean]("updateAsDeleteAndInsert")
     val isExternal = member[Boolean]("isExternal")
+    val isReadBySpark = member[Boolean]("isReadBySpark")
     val handle = member[JValue]("handle")
 
     /** The same columns, read as they were at another version; before the first one there are no rows. */
@@ -156,6 +157,11 @@ object Answers {
     val comment = member[Option[String]]("comment")
     val properties = member[Map[String, String]]("properties")
     val sessionEntry = member[Option[String]]("sessionEntry")
+  }
+  class SparkRead(json: JValue) extends Answer(json) {
+    val format = member[String]("format")
+    val options = member[Map[String, String]]("options")
+    val secret = member[Seq[String]]("secret")
   }
   class FunctionResource(json: JValue) extends Answer(json) {
     val kind = member[String]("kind")

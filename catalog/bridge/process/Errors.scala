@@ -181,11 +181,25 @@ object Errors {
     "0A000"
   )
 
-  def foreignTimeTravel(table: String, provider: String): Throwable = new TableStoreException(
-    s"[TABLE_STORE_TIME_TRAVEL_NOT_SUPPORTED] $table is a table USING $provider, which keeps no older versions. " +
-      "SQLSTATE: 0A000",
+  /** @param kind whose rows the table has, such as `a table USING csv` */
+  def withoutVersions(table: String, kind: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_TIME_TRAVEL_NOT_SUPPORTED] $table is $kind, which keeps no older versions. SQLSTATE: 0A000",
     "TABLE_STORE_TIME_TRAVEL_NOT_SUPPORTED",
     "0A000"
+  )
+
+  def missingColumn(table: String, column: String, known: Seq[String]): Throwable = new TableStoreException(
+    s"[TABLE_STORE_INVALID_SCHEMA] The table definition is not valid at column '$column': what Spark reads for $table " +
+      s"has no such column, but ${known.mkString(", ")}. Create the table with these. SQLSTATE: 42611",
+    "TABLE_STORE_INVALID_SCHEMA",
+    "42611"
+  )
+
+  def unreadableSource(table: String, format: String, reason: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_SOURCE_NOT_READABLE] Spark cannot read $table by the format '$format': $reason. See to the options " +
+      "of the table and to what is there. SQLSTATE: 58030",
+    "TABLE_STORE_SOURCE_NOT_READABLE",
+    "58030"
   )
 
   def foreignAlter(provider: String): Throwable = new TableStoreException(

@@ -14,7 +14,7 @@ from table_store.storage.log_store.logged_table import open_logged
 _JOINS: Final = frozenset(("Join Inner", "Join Cross"))
 
 
-def check_append_only(query: JobQuery, sink_name: str) -> None:
+def check_append_only(query: JobQuery, sink_name: str, connector: str) -> None:
     """Check that new rows of its tables give a query new rows alone.
 
     Raises:
@@ -31,9 +31,12 @@ def check_append_only(query: JobQuery, sink_name: str) -> None:
             what = what or f"{source.relation.text} {kind}, and its rows are replaced"
     if what is not None:
         raise StreamingInsertError(
-            reason=f"{sink_name} has the connector 'kafka' and takes only new rows, but {what}",
+            reason=f"{sink_name} has the connector {connector!r} and takes only new rows, but "
+            + what,
             remedy="Create it with 'connector' = 'upsert-kafka' and the PRIMARY KEY of the result, "
-            "whose records replace and delete each other by key",
+            "whose records replace and delete each other by key"
+            if connector == "kafka"
+            else "Keep the result in a managed table, and write the rows of that by batch INSERTs",
         )
 
 

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from table_store.catalog.connectors.sink import deliver, is_append_only, is_sink
+from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.jobs.job_errors import StreamingInsertError, StreamingStatementError
 from table_store.catalog.jobs.job_status import JobState, JobStatus
@@ -124,7 +125,7 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
     if reason is not None:
         raise StreamingInsertError(reason=reason)
     if is_append_only(managed.schema):
-        check_append_only(query, sink_name)
+        check_append_only(query, sink_name, str(connector_of(managed.schema)))
     check_no_cycle(session, query, jobs, (sink_name, managed.location))
     begin_sources(query, interval)
     start = late_start(query)

@@ -170,7 +170,7 @@ def _check_root(query: JobQuery) -> None:
             if table.latest_snapshot() is not None:
                 raise StreamingInsertError(
                     reason=f"INSERT statements write {name}, and a job reads no such table",
-                    remedy="Read the topic by another table over it",
+                    remedy="Read what they write by another table over it",
                 )
     if external and query.stateful is not None:
         name = next(s.relation.text for s in query.facts.sources if s.table_handle.path in external)

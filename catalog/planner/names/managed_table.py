@@ -10,6 +10,7 @@ from typing import Final
 from table_store.catalog.connectors.connector_errors import ExternalTableError
 from table_store.catalog.connectors.sink import is_sink
 from table_store.catalog.connectors.source import connector_of
+from table_store.catalog.connectors.spark_source import is_read_by_spark
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.jobs.job_errors import MaterializedViewError
 from table_store.catalog.planner.protocol.handles import TableHandle
@@ -75,6 +76,7 @@ def describe_table(
         row_id=schema.primary_key or (ROW_COLUMN,),
         update_as_delete_and_insert=not schema.primary_key,
         is_external=connector is not None,
+        is_read_by_spark=is_read_by_spark(schema),
         handle=replace(handle, written=names),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from table_store.catalog.names.name_record import ForeignDefinition
@@ -59,6 +59,7 @@ class DescribedTable:
         row_id: columns that identify a row in UPDATE, DELETE and MERGE.
         update_as_delete_and_insert: whether Spark passes an updated row as a delete and an insert.
         is_external: whether a connector makes its rows.
+        is_read_by_spark: whether that is a source of Spark's.
         handle: sent back with every request about the table.
     """
 
@@ -75,7 +76,23 @@ class DescribedTable:
     row_id: tuple[str, ...] = ()
     update_as_delete_and_insert: bool = False
     is_external: bool = False
+    is_read_by_spark: bool = False
     handle: Handle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkRead:
+    """What Spark reads in the place of a table: a format, and its options with the secrets.
+
+    Attributes:
+        format: as `spark.read.format` takes it.
+        options: of that format.
+        secret: which of them no message may show.
+    """
+
+    format: str
+    options: Mapping[str, str] = field(repr=False)
+    secret: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +217,13 @@ class AlterTable:
 
     relation: RelationReference
     changes: tuple[SparkChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindSparkRead:
+    """Asks what Spark is to read in the place of a table."""
+
+    table: TableReference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

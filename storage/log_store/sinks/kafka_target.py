@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
-from table_store.storage.log_store.encoding.json_encoding import FLINK
-from table_store.storage.log_store.encoding.row_encoding import (
-    CsvEncoder,
-    JsonEncoder,
-    RawEncoder,
-    RowEncoder,
-)
+from table_store.storage.log_store.encoding.row_encoding import RowEncoder
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
+from table_store.storage.log_store.sinks.row_encoders import row_encoder
 from table_store.storage.options.connector_options import CONNECTOR
 from table_store.storage.options.kafka_sink_options import (
     DELIVERY_GUARANTEE,
@@ -33,22 +28,13 @@ from table_store.storage.options.kafka_source_options import (
     PROPERTIES,
     TOPIC,
 )
-from table_store.storage.options.message_format_options import (
-    CSV_DELIMITER,
-    CSV_NULL,
-    DEBEZIUM_TIMESTAMP_FORMAT,
-    JSON_TIMESTAMP_FORMAT,
-    KEY_PART,
-    VALUE_PART,
-    format_value,
-)
+from table_store.storage.options.message_format_options import DEBEZIUM, KEY_PART, VALUE_PART
 from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
 _SERVERS: Final = "bootstrap.servers"
 _ISOLATION: Final = "isolation.level"
 _PREFIX: Final = "table-store"
-DEBEZIUM: Final = "debezium-json"
 TIMEOUT_MS: Final = 10_000
 """For each call of the brokers."""
 
@@ -194,16 +180,7 @@ def _part(options: OptionValues, name: str, columns: Sequence[str], part: str) -
         raise InvalidSchemaError(
             reason=f"the format {name!r} has {wanted} for a part of a record, not {len(columns)}"
         )
-    encoder: RowEncoder = RawEncoder()
-    if name in ("json", DEBEZIUM):
-        standard = JSON_TIMESTAMP_FORMAT if name == "json" else DEBEZIUM_TIMESTAMP_FORMAT
-        is_iso = format_value(options, standard, part) == "iso-8601"
-        style = replace(FLINK, separator="T") if is_iso else FLINK
-        encoder = JsonEncoder(tuple(columns), style)
-    elif name == "csv":
-        encoder = CsvEncoder(
-            format_value(options, CSV_DELIMITER, part), format_value(options, CSV_NULL, part) or ""
-        )
+    encoder = row_encoder(options, name, columns, part)
     return Part(format=name, columns=tuple(columns), encoder=encoder)
 
 

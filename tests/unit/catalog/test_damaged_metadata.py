@@ -19,6 +19,7 @@ from tests.fakes.checked_file import rewritten, version_1
 from tests.fakes.metadata_files import MetadataFile, metadata_files
 
 WRITERS = {
+    "catalog/connectors/file_register.py": {"files of a source"},
     "catalog/connectors/position.py": {"position of a source"},
     "catalog/jobs/history.py": {"history of a view"},
     "catalog/jobs/ledger.py": {"barrier"},
@@ -49,6 +50,7 @@ WRITERS = {
     "storage/file_store/metadata/snapshot_store.py": {"LATEST"},
     "storage/file_store/metadata/tag.py": {"tag"},
     "storage/log_store/log_position.py": {"log position"},
+    "storage/log_store/sinks/filesystem_sink.py": set(),  # rows, for others to read
 }
 """The modules that write whole files, with what they write."""
 

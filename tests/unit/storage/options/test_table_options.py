@@ -14,12 +14,14 @@ import pytest
 from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
 from table_store.storage.options import (
     connector_options,
+    filesystem_options,
     kafka_sink_options,
     kafka_source_options,
     log_options,
     message_format_options,
     mysql_source_options,
     print_options,
+    spark_source_options,
     table_options,
 )
 from table_store.storage.options.options import Option, OptionScope
@@ -90,6 +92,8 @@ def test_every_declaration_is_listed_once_and_documented() -> None:
         message_format_options,
         print_options,
         mysql_source_options,
+        filesystem_options,
+        spark_source_options,
     )
     of_modules = {v.key: v for m in modules for v in vars(m).values() if isinstance(v, Option)}
     declared = [*of_modules.values(), *message_format_options.PART_OPTIONS]

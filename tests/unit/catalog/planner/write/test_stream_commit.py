@@ -6,7 +6,7 @@ import pytest
 
 from table_store.catalog.planner.protocol.stream_writes import RunningQuery, StreamBatch
 from table_store.catalog.planner.write.stream_commit import stream_write_options
-from table_store.storage.kernel.errors import UnknownOptionError
+from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
 
 BATCH = StreamBatch(query=RunningQuery(query="q", run="r", running=()), batch=3, offsets={})
 
@@ -17,5 +17,5 @@ def test_what_spark_evaluates(key: str) -> None:
     assert options.is_tracked is False
     assert options.commit is not None
     assert (options.commit.user, options.commit.identifier) == ("q", 3)
-    with pytest.raises(UnknownOptionError):
+    with pytest.raises((UnknownOptionError, InvalidOptionError)):
         stream_write_options({key: "x"}, None)

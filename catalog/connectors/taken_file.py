@@ -1,0 +1,112 @@
+"""Files of a folder outside, as they were when a table took them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_store.model.partition_path import NULL_PARTITION
+
+_BYTES_EACH: Final = 16
+"""About so many bytes of a file count as a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenFile:
+    """A file: its path below the folder, with `/`, and by what it is known to be the same."""
+
+    path: str
+    size_bytes: int
+    modified_ms: int
+
+    @property
+    def weight(self) -> int:
+        """About how many rows it has, at least one; the same for the same file."""
+        return 1 + self.size_bytes // _BYTES_EACH
+
+    @property
+    def folder(self) -> str:
+        """The folders of its path; empty if it is directly in the table's folder."""
+        return self.path.rpartition("/")[0]
+
+    def partition_value(self, column: str) -> str | None:
+        """Return the text of a partition column in its path; None is NULL.
+
+        Raises:
+            ValueError: the path does not have the column.
+        """
+        for name, is_one, value in (part.partition("=") for part in self.path.split("/")[:-1]):
+            if is_one and unquote(name) == column:
+                return None if value == NULL_PARTITION else unquote(value)
+        raise ValueError(f"its path has no folder '{column}=…' for the partition column")
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """Files that one task reads; of a single large one only each `shares`-th part of it."""
+
+    files: tuple[TakenFile, ...]
+    share: int = 0
+    shares: int = 1
+
+    def to_bytes(self) -> bytes:
+        """Return what a worker gets; `from_bytes` is the inverse."""
+        files = [[file.path, file.size_bytes, file.modified_ms] for file in self.files]
+        return json.dumps([files, self.share, self.shares]).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> FilePart:
+        """Return the part that `to_bytes` has written."""
+        files, share, shares = json.loads(data)
+        return cls(tuple(TakenFile(*file) for file in files), share, shares)
+
+
+def parts_of(
+    files: Sequence[TakenFile], parallelism: int, share_bytes: int | None
+) -> Iterator[FilePart]:
+    """Yield files for so many tasks, or for more where one is larger than `share_bytes`."""
+    whole = []
+    for file in files:
+        shares = 1 if share_bytes is None else -(-file.size_bytes // share_bytes)
+        if shares > 1:
+            yield from (FilePart((file,), share, shares) for share in range(shares))
+        else:
+            whole.append(file)
+    most = -(-sum(file.weight for file in whole) // max(1, parallelism))
+    held: list[TakenFile] = []
+    for file in whole:
+        if held and sum(other.weight for other in held) + file.weight > most:
+            yield FilePart(tuple(held))
+            held = []
+        held.append(file)
+    if held:
+        yield FilePart(tuple(held))
+
+
+def files_below(file_io: FileIO, root: str) -> list[TakenFile]:
+    """Return the files in a folder and those below it, by path, without hidden ones.
+
+    Hidden is what begins with `.`, or with `_` unless it is a partition such as `_day=7`, and what
+    is in a hidden folder.
+    """
+    found = []
+    pending = [(root, "")]
+    while pending:
+        folder, above = pending.pop()
+        for status in file_io.list(folder):
+            if _is_hidden(status.name):
+                continue
+            path = above + status.name
+            if status.is_dir:
+                pending.append((status.path, f"{path}/"))
+            else:
+                found.append(TakenFile(path, status.size, status.modified_ms))
+    return sorted(found, key=lambda file: file.path)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)

@@ -1,0 +1,357 @@
+"""Goal: files of a folder come into tables once each, and rows go out as whole files once each.
+
+Oracle: plain Spark, which reads and writes the same files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from table_store import open_table
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.job_script import JobScript
+from tests.integration.spark_session import spark_session, unlogged_errors
+from tests.integration.streaming_mode import streaming
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = (
+    "id BIGINT, name STRING, price DECIMAL(9, 2), day DATE, at TIMESTAMP, ok BOOLEAN, x DOUBLE"
+)
+ROWS = (
+    "SELECT id, IF(id % 7 = 0, NULL, concat('a \"b\", ', id)) AS name, "
+    "CAST(id * 1.25 AS DECIMAL(9, 2)) AS price, date_add(DATE'2026-01-01', CAST(id AS INT)) AS "
+    "day, TIMESTAMP'2026-01-01 00:00:00.123456' + make_dt_interval(0, id) AS at, id % 2 = 0 AS ok, "
+    "id / 8 AS x FROM range({first}, {last})"
+)
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with spark_session(tmp_path_factory.mktemp("filesystem"), OWN_NAME) as session:
+        session.conf.set("spark.sql.shuffle.partitions", "1")
+        yield session
+
+
+def stop_jobs(spark: SparkSession) -> None:
+    for job in spark.sql("SHOW JOBS").collect():
+        if job.state in ("RUNNING", "SUSPENDED"):
+            spark.sql(f"STOP JOB '{job.job}'")
+
+
+@pytest.fixture(autouse=True)
+def no_jobs(spark: SparkSession) -> Iterator[None]:
+    yield
+    stop_jobs(spark)
+
+
+def refused(spark: SparkSession, statement: str) -> str:
+    with unlogged_errors(), pytest.raises(PySparkException) as error:
+        spark.sql(statement).collect()
+    return str(error.value)
+
+
+def same(found: DataFrame, expected: DataFrame) -> None:
+    """Both have the same rows, each as often."""
+    assert found.schema.simpleString() == expected.schema.simpleString()
+    assert Counter(map(str, found.collect())) == Counter(map(str, expected.collect()))
+
+
+def flush(spark: SparkSession) -> None:
+    spark.sql("CALL sys.flush()").collect()
+
+
+def finished(spark: SparkSession, job: str, timeout_s: float = 90) -> Row:
+    """The job once it no longer runs."""
+    end = time.monotonic() + timeout_s
+    while True:
+        (row,) = [row for row in spark.sql("SHOW JOBS").collect() if row.job == job]
+        if row.state != "RUNNING":
+            return row
+        assert time.monotonic() < end, row
+        time.sleep(0.1)
+
+
+def write(rows: DataFrame, form: str, folder: Path) -> None:
+    """Let plain Spark write files."""
+    writer = rows.write.mode("append").format(form)
+    if form == "csv":
+        writer = writer.option("escape", '"').option("nullValue", "-")
+    writer.option("timestampFormat", "yyyy-MM-dd HH:mm:ss.SSSSSS").save(str(folder))
+
+
+def options(form: str) -> str:
+    return f"'format' = '{form}'" + (", 'csv.null-literal' = '-'" if form == "csv" else "")
+
+
+def read(spark: SparkSession, form: str, folder: Path, schema: str) -> DataFrame:
+    """What plain Spark reads."""
+    reader = spark.read.format(form).schema(schema).option("escape", '"').option("nullValue", "-")
+    return reader.load(str(folder))
+
+
+@pytest.mark.parametrize("form", ["parquet", "json", "csv"])
+def test_a_batch_query_reads_what_spark_has_written(
+    spark: SparkSession, tmp_path: Path, form: str
+) -> None:
+    rows = spark.sql(ROWS.format(first=0, last=5000))
+    write(rows.repartition(3), form, tmp_path / "in")
+    write(spark.sql(ROWS.format(first=5000, last=5003)), form, tmp_path / "in" / "more")
+    for hidden in ("_temporary", ".staging"):
+        write(spark.sql(ROWS.format(first=0, last=9)), form, tmp_path / "in" / hidden)
+    spark.sql(
+        f"CREATE TABLE in_{form} ({COLUMNS}, twice AS id * 2) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}/in', {options(form)})"
+    )
+    expected = spark.sql(ROWS.format(first=0, last=5003))
+    names = ", ".join(rows.columns)
+    same(spark.sql(f"SELECT {names} FROM in_{form}"), expected)
+    counted = spark.sql(f"SELECT count(*), sum(twice), max(day) FROM in_{form}").collect()[0]
+    assert counted[:2] == (5003, 5002 * 5003)
+    assert spark.sql(f"SELECT count(*) FROM in_{form}").collect()[0][0] == 5003
+    some = f"SELECT name, id FROM in_{form} WHERE id BETWEEN 4998 AND 5001"
+    assert sorted(row.id for row in spark.sql(some).collect()) == [4998, 4999, 5000, 5001]
+    shown = spark.sql(f"SHOW CREATE TABLE in_{form}").collect()[0][0]
+    spark.sql(f"DROP TABLE in_{form}")
+    spark.sql(shown)
+    same(spark.sql(f"SELECT {names} FROM in_{form}"), expected)
+
+
+@pytest.mark.parametrize("form", ["parquet", "json", "csv"])
+def test_spark_reads_what_inserts_have_written(
+    spark: SparkSession, tmp_path: Path, form: str
+) -> None:
+    columns = f"{COLUMNS}, part STRING, n INT"
+    spark.sql(
+        f"CREATE TABLE out_{form} ({columns}) PARTITIONED BY (part, n) WITH ("
+        f"'connector' = 'filesystem', 'path' = '{tmp_path}/out', {options(form)}, "
+        "'sink.partition-commit.policy.kind' = 'success-file', "
+        "'sink.partition-commit.success-file.name' = '_DONE')"
+    )
+    rows = "SELECT *, IF(id % 3 = 0, NULL, concat('x/', id % 3)) AS part, CAST(id % 2 AS INT) AS n"
+    for first, last in ((0, 2000), (2000, 2010)):
+        spark.sql(f"INSERT INTO out_{form} {rows} FROM ({ROWS.format(first=first, last=last)})")
+    expected = spark.sql(f"{rows} FROM ({ROWS.format(first=0, last=2010)})")
+    same(read(spark, form, tmp_path / "out", columns), expected)
+    same(spark.sql(f"SELECT * FROM out_{form}"), expected)
+    per_day = f"SELECT part, count(*) FROM out_{form} WHERE n = 1 GROUP BY part"
+    assert {row.part for row in spark.sql(per_day).collect()} == {None, "x/1", "x/2"}
+    folders = {file.parent for file in (tmp_path / "out").rglob("part-*")}
+    assert len(folders) == 6
+    assert all((folder / "_DONE").read_bytes() == b"" for folder in folders)
+
+
+def test_a_job_ends_with_the_files_that_are_there(spark: SparkSession, tmp_path: Path) -> None:
+    write(spark.sql(ROWS.format(first=0, last=300)), "parquet", tmp_path / "in")
+    spark.sql(
+        f"CREATE TABLE ended ({COLUMNS}) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}/in', 'format' = 'parquet')"
+    )
+    spark.sql(f"CREATE TABLE ended_sink ({COLUMNS})")
+    with streaming(spark, **{"table.dml-sync": "true"}):
+        spark.sql("INSERT INTO ended_sink SELECT * FROM ended").collect()
+    expected = read(spark, "parquet", tmp_path / "in", COLUMNS)
+    same(spark.sql("SELECT * FROM ended_sink"), expected)
+
+
+def test_jobs_take_new_files_once_each(spark: SparkSession, tmp_path: Path) -> None:
+    """Two jobs from a partitioned folder: a table, and another folder, which has the same rows."""
+    columns = "id BIGINT, name STRING, day DATE, n INT"
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    made = "'connector' = 'filesystem', 'format' = 'json'"
+    spark.sql(
+        f"CREATE TABLE days ({columns}) PARTITIONED BY (day, n) WITH ({made}, "
+        f"'path' = '{source}', 'source.monitor-interval' = '1 ms')"
+    )
+    spark.sql(f"CREATE TABLE days_kept ({columns})")
+    spark.sql(
+        f"CREATE TABLE days_out ({columns}) PARTITIONED BY (n) WITH ({made}, 'path' = '{target}', "
+        "'sink.partition-commit.policy.kind' = 'success-file')"
+    )
+    with streaming(spark):
+        for sink in ("days_kept", "days_out"):
+            spark.sql(f"INSERT INTO {sink} SELECT * FROM days WHERE id % 10 <> 3")
+    flush(spark)
+    assert spark.sql("SELECT * FROM days_kept").collect() == []
+    rows = (
+        "SELECT id, concat('n', id) AS name, date_add(DATE'2026-01-01', CAST(id % 3 AS INT)) AS "
+        "day, CAST(id % 2 AS INT) AS n FROM range({first}, {last})"
+    )
+    for first in range(0, 90, 30):
+        added = spark.sql(rows.format(first=first, last=first + 30))
+        added.write.mode("append").partitionBy("day", "n").json(str(source))
+        flush(spark)
+        flush(spark)  # nothing comes twice
+        expected = read(spark, "json", source, columns).where("id % 10 <> 3")
+        assert expected.count() == (first + 30) * 9 // 10
+        same(spark.sql("SELECT * FROM days_kept"), expected)
+        same(read(spark, "json", target, columns), expected.select("id", "name", "day", "n"))
+    assert {path.parent.name for path in target.rglob("_SUCCESS")} == {"n=0", "n=1"}
+    # Files whose rows are in may go; who begins later gets what is left.
+    gone = sorted(source.rglob("part-*.json"))[:5]
+    for path in gone:
+        path.unlink()
+    left = read(spark, "json", source, columns)
+    spark.sql(f"CREATE TABLE days_late ({columns})")
+    with streaming(spark):
+        spark.sql("INSERT INTO days_late SELECT * FROM days")
+    flush(spark)
+    same(spark.sql("SELECT * FROM days_late"), left)
+    assert spark.sql("SELECT count(*) FROM days_kept").collect()[0][0] == 81
+
+
+def test_files_that_are_no_rows_or_change_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Until somebody puts them aside."""
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "1.csv").write_text("1,a\n2,b\n")
+    spark.sql(
+        "CREATE TABLE changing (id INT, name STRING) WITH ('connector' = 'filesystem', "
+        f"'path' = '{source}', 'format' = 'csv', 'source.monitor-interval' = '1 ms')"
+    )
+    spark.sql("CREATE TABLE changing_sink (id INT, name STRING)")
+
+    statement = "INSERT INTO changing_sink SELECT * FROM changing"
+
+    def follow() -> None:
+        with streaming(spark):
+            spark.sql(statement)
+        flush(spark)
+
+    def failure() -> str:
+        """Why the job does not go on; it is stopped then."""
+        with streaming(spark):
+            spark.sql(statement)
+        error = refused(spark, "CALL sys.flush()")
+        stop_jobs(spark)
+        return error
+
+    follow()
+    stop_jobs(spark)
+    with (source / "1.csv").open("a") as file:
+        file.write("3,c\n")
+    with streaming(spark):
+        error = refused(spark, statement)
+    assert "[TABLE_STORE_SOURCE_FILE_CHANGED]" in error
+    assert f"{source}/1.csv" in error
+    (source / "1.csv").rename(source / "_1.csv")
+    for name, line in (("3", "3,c"), ("4", "four,d"), ("5", "5,e")):
+        (source / f"{name}.csv").write_text(f"{line}\n")
+    error = failure()
+    assert "[TABLE_STORE_UNREADABLE_SOURCE_FILE]" in error
+    assert f"{source}/4.csv" in error
+    (source / "4.csv").rename(source / "_4.csv")
+    (source / "5.csv").rename(tmp_path / "5.csv")
+    assert "5.csv' was taken for its rows, and was deleted since" in failure()
+    (tmp_path / "5.csv").rename(source / "5.csv")
+    follow()
+    found = spark.sql("SELECT * FROM changing_sink ORDER BY id").collect()
+    assert [tuple(row) for row in found] == [(1, "a"), (2, "b"), (3, "c"), (5, "e")]
+
+
+def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    made = f"'connector' = 'filesystem', 'path' = '{tmp_path}/x'"
+    for columns, with_options, reason in (
+        ("id INT", "'connector' = 'filesystem', 'format' = 'json'", "Option 'path'"),
+        ("id INT", "'connector' = 'filesystem', 'format' = 'json', 'path' = 'x'", "not absolute"),
+        ("id INT", made, "Option 'format'"),
+        ("id INT", f"{made}, 'format' = 'raw'", "files have 'parquet', 'json', 'csv'"),
+        ("id INT", f"{made}, 'format' = 'json', 'csv.null-literal' = '-'", "of the format 'csv'"),
+        ("id INT", f"{made}, 'format' = 'json', 'paht' = '-'", "Did you mean 'path'?"),
+        ("v VARIANT", f"{made}, 'format' = 'parquet'", "Type VARIANT"),
+    ):
+        assert reason in refused(spark, f"CREATE TABLE bad ({columns}) WITH ({with_options})")
+    spark.sql(f"CREATE TABLE absent (id INT) WITH ({made}, 'format' = 'json')")
+    assert "[TABLE_STORE_SOURCE_FOLDER_NOT_FOUND]" in refused(spark, "SELECT * FROM absent")
+    (tmp_path / "x").mkdir()
+    assert spark.sql("SELECT * FROM absent").collect() == []
+    (tmp_path / "x" / "bad.json").write_text('{"id": 1}\n\n{"id": "two"}\n')
+    error = refused(spark, "SELECT * FROM absent")
+    assert "[TABLE_STORE_UNREADABLE_SOURCE_FILE]" in error
+    assert "line 2" in error
+    spark.sql(
+        f"CREATE TABLE lenient (id INT) WITH ({made}, 'format' = 'json', "
+        "'json.ignore-parse-errors' = 'true')"
+    )
+    assert spark.sql("SELECT * FROM lenient").collect() == [Row(id=1)]
+    for statement in ("DELETE FROM absent", "UPDATE absent SET id = 1", "TRUNCATE TABLE absent"):
+        assert "[TABLE_STORE_EXTERNAL_TABLE]" in refused(spark, statement)
+    spark.sql("CREATE TABLE keyed (id INT, PRIMARY KEY (id) NOT ENFORCED)")
+    with streaming(spark):
+        for query in ("SELECT id FROM keyed", "SELECT CAST(count(*) AS INT) FROM keyed"):
+            error = refused(spark, f"INSERT INTO absent {query}")
+            assert "has the connector 'filesystem' and takes only new rows" in error
+
+
+SCRIPT = """
+CREATE TABLE IF NOT EXISTS kept (id BIGINT, n INT);
+CREATE TABLE IF NOT EXISTS out (id BIGINT, n INT) PARTITIONED BY (n) WITH (
+  'connector' = 'filesystem', 'path' = '{folder}/out', 'format' = 'json');
+CREATE TEMPORARY TABLE numbers (id BIGINT, n INT) WITH ('connector' = 'filesystem',
+  'path' = '{folder}/in', 'format' = 'json', 'source.monitor-interval' = '1 ms');
+SET 'execution.checkpointing.interval' = '200 ms';
+EXECUTE STATEMENT SET BEGIN
+  INSERT INTO kept SELECT id, n FROM numbers;
+  INSERT INTO out SELECT id, n FROM numbers;
+END;
+"""
+KILLED_FILES, FILE_ROWS = 60, 50
+
+
+def test_each_file_comes_in_and_goes_out_once_whatever_is_killed(tmp_path: Path) -> None:
+    """Planner and driver, in the middle of epochs, while files come."""
+    (tmp_path / "in").mkdir()
+    text = SCRIPT.format(folder=tmp_path)
+    numbers = iter(range(KILLED_FILES))
+
+    def give(count: int) -> None:
+        """Whole files, each under its name at once."""
+        for number in [next(numbers) for _ in range(count)]:
+            rows = range(number * FILE_ROWS, (number + 1) * FILE_ROWS)
+            lines = [json.dumps({"id": row, "n": row % 2}) for row in rows]
+            written = tmp_path / "in" / f".{number}"
+            written.write_text("\n".join(lines))
+            written.rename(tmp_path / "in" / f"{number}.json")
+
+    with JobScript(tmp_path, text, "killed") as script:
+        give(20)
+        first = script.wait_for_commit("kept")
+        give(10)
+        os.kill(script.planner(), signal.SIGKILL)
+        give(10)
+        script.wait_for_commit("kept", after=first)
+        give(10)
+        os.kill(script.process.pid, signal.SIGKILL)
+        script.process.wait(60)
+    give(10)
+    kept = str(tmp_path / "spark-warehouse" / "default.db" / "kept")
+    count = KILLED_FILES * FILE_ROWS
+    with JobScript(tmp_path, text, "last") as script:
+        end = time.monotonic() + 180
+        while len(written_ids(tmp_path / "out")) < count or len(kept_ids(kept)) < count:
+            assert script.process.poll() is None, script.errors
+            assert time.monotonic() < end, script.errors
+            time.sleep(0.3)
+        assert script.end(signal.SIGTERM) == 0, script.errors
+    assert sorted(written_ids(tmp_path / "out")) == list(range(count))
+    assert sorted(kept_ids(kept)) == list(range(count))
+
+
+def written_ids(folder: Path) -> list[int]:
+    files = folder.glob("n=*/part-*.json")
+    return [json.loads(line)["id"] for file in files for line in file.read_text().splitlines()]
+
+
+def kept_ids(path: str) -> list[int]:
+    return list(open_table(path).scan(columns=["id"]).to_arrow().column(0).to_pylist())
