@@ -141,7 +141,14 @@ class ManagedScan(asked: Requests.AskedScan, table: String, override val readSch
     override def sizeInBytes(): OptionalLong = known(plan.sizeBytes)
     override def numRows(): OptionalLong = known(plan.rows)
   }
-  private def known(number: => Long): OptionalLong = if (isStream) OptionalLong.empty else OptionalLong.of(number)
+
+  /** Unknown of what cannot be read, which whoever reads it is told: DESCRIBE EXTENDED asks, too, of tables that only
+    * take rows, or never end. */
+  private def known(number: => Long): OptionalLong =
+    if (isStream) OptionalLong.empty
+    else
+      try OptionalLong.of(number)
+      catch { case _: TableStoreException => OptionalLong.empty }
 
   /** Reports buckets, so that joins and aggregations by the key need no shuffle. Spark groups the splits of a bucket
     * into one task only if that saves a shuffle; a plain scan keeps one task per split. */
