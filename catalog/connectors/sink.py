@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from table_store.catalog.connectors.connector_errors import ExternalTableError
-from table_store.catalog.connectors.filesystem_definition import FILESYSTEM
-from table_store.catalog.connectors.kafka_definition import (
+from table_store.catalog.connectors.filesystem.filesystem_definition import FILESYSTEM
+from table_store.catalog.connectors.formats.named_format import check_formats, message_format
+from table_store.catalog.connectors.kafka.kafka_definition import (
     KAFKA,
-    check_formats,
     gives_changes,
     is_kafka,
-    message_format,
     only_in_key,
     tells_only_keys,
 )
 from table_store.catalog.connectors.physical_columns import physical_columns
-from table_store.catalog.connectors.position import PositionStore
+from table_store.catalog.connectors.positions.position import PositionStore
 from table_store.catalog.connectors.source import check_new as check_new_source
 from table_store.catalog.connectors.source import connector_of
 from table_store.storage.file_store.model.schema import TableSchema

@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from table_store.catalog.connectors.datagen import Datagen
-from table_store.catalog.connectors.file_register import FileRegister
-from table_store.catalog.connectors.filesystem_definition import (
+from table_store.catalog.connectors.datagen.datagen import Datagen
+from table_store.catalog.connectors.filesystem.file_register import FileRegister
+from table_store.catalog.connectors.filesystem.filesystem_definition import (
     FilesystemDefinition,
     is_filesystem,
 )
-from table_store.catalog.connectors.filesystem_source import FilesystemSource
-from table_store.catalog.connectors.kafka_definition import KafkaDefinition, is_kafka
-from table_store.catalog.connectors.kafka_definition import gives_changes as has_changed_records
-from table_store.catalog.connectors.kafka_source import KafkaSource
-from table_store.catalog.connectors.moment import Moment
-from table_store.catalog.connectors.mysql_definition import MysqlDefinition, is_mysql
-from table_store.catalog.connectors.mysql_source import MysqlSource
-from table_store.catalog.connectors.position import Position, PositionStore
-from table_store.catalog.connectors.source_read import AskedRows, SourceRead
+from table_store.catalog.connectors.filesystem.filesystem_source import FilesystemSource
+from table_store.catalog.connectors.kafka.kafka_definition import KafkaDefinition, is_kafka
+from table_store.catalog.connectors.kafka.kafka_definition import (
+    gives_changes as has_changed_records,
+)
+from table_store.catalog.connectors.kafka.kafka_source import KafkaSource
+from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, is_mysql
+from table_store.catalog.connectors.mysql.mysql_source import MysqlSource
+from table_store.catalog.connectors.positions.moment import Moment
+from table_store.catalog.connectors.positions.position import Position, PositionStore
+from table_store.catalog.connectors.positions.source_read import AskedRows, SourceRead
 from table_store.catalog.connectors.spark_source import SparkSource, is_read_by_spark
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable

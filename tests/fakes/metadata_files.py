@@ -16,13 +16,18 @@ from typing import Final
 
 import pyarrow as pa
 
-from table_store.catalog.connectors.file_register import (
+from table_store.catalog.connectors.filesystem.file_register import (
     FILES_FOLDER,
     FileRegister,
     files_of_page,
 )
-from table_store.catalog.connectors.position import FileList, Position, PositionStore, Stretch
-from table_store.catalog.connectors.taken_file import TakenFile
+from table_store.catalog.connectors.filesystem.taken_file import TakenFile
+from table_store.catalog.connectors.positions.position import (
+    FileList,
+    Position,
+    PositionStore,
+    Stretch,
+)
 from table_store.catalog.jobs.history import EpochRecord, add_to_history, read_histories
 from table_store.catalog.jobs.ledger import Head, Ledger
 from table_store.catalog.jobs.progress import (

@@ -20,7 +20,7 @@ from pyspark.sql import Row, SparkSession
 
 from table_store import jobs, open_table
 from table_store.catalog.connectors.connector_errors import ExternalTableError
-from table_store.catalog.connectors.position import PositionStore
+from table_store.catalog.connectors.positions.position import PositionStore
 from table_store.catalog.jobs.ledger import Ledger
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from tests.fakes.counting_ids import CountingIds

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from table_store import TableDescriptor, connect, open_table
-from table_store.catalog.connectors.kafka_definition import KafkaDefinition
-from table_store.catalog.connectors.kafka_source import KafkaSource
-from table_store.catalog.connectors.position import PositionStore
-from table_store.catalog.connectors.source_read import AskedRows
+from table_store.catalog.connectors.kafka.kafka_definition import KafkaDefinition
+from table_store.catalog.connectors.kafka.kafka_source import KafkaSource
+from table_store.catalog.connectors.positions.position import PositionStore
+from table_store.catalog.connectors.positions.source_read import AskedRows
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.tables.lifecycle import TableLifecycle

@@ -10,12 +10,12 @@ from typing import Final, TypeAlias
 from pyspark.sql import DataFrame
 
 from table_store.catalog.connectors.physical_columns import physical_columns
+from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER
 from table_store.catalog.connectors.source import (
     begins_with_changes,
     gives_changes,
     is_repeatable,
 )
-from table_store.catalog.connectors.source_read import CHANGE_ORDER
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted

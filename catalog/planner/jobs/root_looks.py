@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from table_store.catalog.connectors.moment import Moment
+from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.source import source_of
 from table_store.catalog.jobs.job_errors import TransactionOpenError
 from table_store.catalog.jobs.ledger import Head

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from table_store.catalog.connectors.datagen import warn_of_unused
+from table_store.catalog.connectors.datagen.datagen import warn_of_unused
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier

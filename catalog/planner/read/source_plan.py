@@ -9,8 +9,8 @@ from typing import Final
 import pyarrow as pa
 
 from table_store.catalog.connectors.connector_errors import UnboundedSourceError
+from table_store.catalog.connectors.positions.source_read import SKIPPED, AskedRows
 from table_store.catalog.connectors.source import Source
-from table_store.catalog.connectors.source_read import SKIPPED, AskedRows
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.planner.names.opened_table import OpenedTable
 from table_store.catalog.planner.process.python_task import python_task

@@ -19,8 +19,8 @@ from tests.fakes.checked_file import rewritten, version_1
 from tests.fakes.metadata_files import MetadataFile, metadata_files
 
 WRITERS = {
-    "catalog/connectors/file_register.py": {"files of a source"},
-    "catalog/connectors/position.py": {"position of a source"},
+    "catalog/connectors/filesystem/file_register.py": {"files of a source"},
+    "catalog/connectors/positions/position.py": {"position of a source"},
     "catalog/jobs/history.py": {"history of a view"},
     "catalog/jobs/ledger.py": {"barrier"},
     "catalog/jobs/progress.py": {"progress of a view"},

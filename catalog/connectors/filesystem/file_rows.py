@@ -1,0 +1,225 @@
+"""The rows of files in a folder outside, read in workers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from table_store.catalog.connectors.connector_errors import (
+    SourceFileChangedError,
+    UnreadableSourceFileError,
+)
+from table_store.catalog.connectors.filesystem.filesystem_definition import FilesystemDefinition
+from table_store.catalog.connectors.filesystem.taken_file import FilePart, TakenFile
+from table_store.catalog.connectors.formats.message_formats import BadValue, MessageFormat
+from table_store.catalog.connectors.positions.source_read import SKIPPED, PartReader
+from table_store.storage.file_io.file_io import FileIO, FileStatus
+from table_store.storage.file_io.path import join_path
+from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.kernel.errors import MissingFileError
+from table_store.storage.kernel.nested_array import recast
+from table_store.storage.kernel.types import to_arrow
+
+_BATCH_ROWS: Final = 1 << 16
+_BLOCK_BYTES: Final = 8 << 20
+_REASON_LENGTH_MAX: Final = 300
+_CODECS: Final = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
+_UNREADABLE: Final = (pa.ArrowException, OSError, ValueError)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader(PartReader):
+    """Reads files as rows."""
+
+    definition: FilesystemDefinition
+
+    def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a `FilePart`, the same each time.
+
+        Raises:
+            SourceFileChangedError: a file is gone, or not what it was when it was taken.
+            UnreadableSourceFileError: a file does not hold rows of the table.
+        """
+        root = self.definition.root
+        file_io = file_io_for(root)
+        found = FilePart.from_bytes(part)
+        files = there_unchanged(file_io, root, found.files)
+        for file in set(found.files).difference(files):
+            _log.warning("%s is left out, for somebody has put it aside", _path(root, file))
+        for file in files:
+            try:
+                yield from self._rows(file_io, file, columns, found)
+            except MissingFileError:
+                raise SourceFileChangedError(path=_path(root, file), reason="was deleted") from None
+            except _UNREADABLE as error:
+                there_unchanged(file_io, root, [file])
+                raise self._unreadable(file, str(error)) from error
+        # What was replaced while it was read counts for nothing.
+        if there_unchanged(file_io, root, files) != files:
+            raise SourceFileChangedError(path=_path(root, files[0]), reason="was put aside")
+
+    def _rows(
+        self, file_io: FileIO, file: TakenFile, columns: Sequence[str], part: FilePart
+    ) -> Iterator[pa.RecordBatch]:
+        in_path = {field.name: field for field in self.definition.partitions}
+        constants = {
+            name: _typed(file.partition_value(name), to_arrow(in_path[name].type))
+            for name in columns
+            if name in in_path
+        }
+        names = [name for name in columns if name not in in_path]
+        text = self.definition.text
+        with closing(file_io.open_input(_path(self.definition.root, file))) as source:
+            found = (
+                self._parquet_rows(source, names, part)
+                if text is None
+                else self._text_rows(source, file, names, text)
+            )
+            for arrays, count in found:
+                known = dict(zip(names, arrays, strict=True))
+                for name, value in constants.items():
+                    known[name] = pa.repeat(value, count)
+                yield _batch([(name, known[name]) for name in columns], count)
+
+    def _parquet_rows(
+        self, source: pa.NativeFile, names: Sequence[str], part: FilePart
+    ) -> Iterator[tuple[Sequence[pa.Array], int]]:
+        file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
+        there = {name.lower(): name for name in reversed(file.schema_arrow.names)}
+        fields = {field.name: field for field in self.definition.columns}
+        stored = [there.get(name.lower()) for name in names]
+        groups = [
+            group
+            for group in range(file.num_row_groups)
+            if group * part.shares // file.num_row_groups == part.share
+        ]
+        wanted = [name for name in stored if name is not None]
+        for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=wanted):
+            arrays = []
+            for name, own in zip(stored, names, strict=True):
+                kind = to_arrow(fields[own].type)
+                array = (
+                    pa.nulls(batch.num_rows, kind)
+                    if name is None
+                    else recast(batch.column(name), kind)
+                )
+                if array.null_count and not fields[own].nullable:
+                    raise ValueError(f"column {own} is NOT NULL, and has no value")
+                arrays.append(array)
+            yield arrays, batch.num_rows
+
+    def _text_rows(
+        self, source: pa.NativeFile, file: TakenFile, names: Sequence[str], text: MessageFormat
+    ) -> Iterator[tuple[Sequence[pa.Array], int]]:
+        codec = _CODECS.get(file.path.rpartition(".")[2])
+        stream = source if codec is None else pa.CompressedInputStream(source, codec)
+        line = skipped = 0
+        for lines in text_lines(stream, has_quotes=text.may_hold_line_ends):
+            for found in text.parsed(lines, names):
+                if isinstance(found, BadValue):
+                    if not self.definition.skips_bad:
+                        reason = f"line {line + found.place + 1}, empty ones not counted: "
+                        raise self._unreadable(file, reason + found.reason)
+                    skipped += 1
+                    continue
+                yield found.columns, found.count
+            line += len(lines)
+        if skipped:
+            SKIPPED.add(skipped)
+            path = _path(self.definition.root, file)
+            _log.warning("%d lines of %s were left out, for they are no rows", skipped, path)
+
+    def _unreadable(self, file: TakenFile, reason: str) -> UnreadableSourceFileError:
+        return UnreadableSourceFileError(
+            path=_path(self.definition.root, file), reason=reason[:_REASON_LENGTH_MAX].rstrip(".")
+        )
+
+
+def text_lines(source: Any, *, has_quotes: bool) -> Iterator[pa.LargeBinaryArray]:
+    """Yield the lines of a stream without their ends and without empty ones, many at once.
+
+    With `has_quotes`, an end of line between two quotes belongs to the line.
+    """
+    rest = b""
+    while block := source.read(_BLOCK_BYTES):
+        data = rest + block
+        ends = _line_ends(data, has_quotes=has_quotes)
+        if not len(ends):
+            rest = data
+            continue
+        rest = data[int(ends[-1]) + 1 :]
+        yield _lines(data, ends)
+    if rest:
+        yield _lines(rest, np.append(_line_ends(rest, has_quotes=has_quotes), len(rest)))
+
+
+def there_unchanged(
+    file_io: FileIO, root: str, files: Sequence[TakenFile]
+) -> tuple[TakenFile, ...]:
+    """Return files but for those that somebody has put aside: with `_` in front of their names.
+
+    Raises:
+        SourceFileChangedError: one is gone, or not as it was when it was taken.
+    """
+    listed: dict[str, dict[str, FileStatus]] = {}
+    there = []
+    for file in files:
+        path = _path(root, file)
+        folder, _, name = path.rpartition("/")
+        if folder not in listed:
+            listed[folder] = {status.name: status for status in file_io.list(folder)}
+        status = listed[folder].get(name)
+        if status is None:
+            if f"_{name}" not in listed[folder]:
+                raise SourceFileChangedError(path=path, reason="was deleted")
+            continue
+        if (status.size, status.modified_ms) != (file.size_bytes, file.modified_ms):
+            raise SourceFileChangedError(path=path, reason="was written or replaced")
+        there.append(file)
+    return tuple(there)
+
+
+def _path(root: str, file: TakenFile) -> str:
+    return join_path(root, *file.path.split("/"))
+
+
+def _line_ends(data: bytes, *, has_quotes: bool) -> Any:
+    octets = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(octets == ord("\n"))
+    if has_quotes and len(ends):
+        quotes = np.flatnonzero(octets == ord('"'))
+        ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    return ends
+
+
+def _lines(data: bytes, ends: Any) -> pa.LargeBinaryArray:
+    offsets = np.concatenate([[0], np.minimum(ends + 1, len(data))]).astype(np.int64)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    lines = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ends), buffers)
+    text = pc.ascii_rtrim(lines.cast(pa.large_string()), "\r\n")
+    return text.filter(pc.not_equal(text, "")).cast(pa.large_binary())
+
+
+def _typed(text: str | None, kind: pa.DataType) -> pa.Scalar:
+    plain = pa.timestamp("us") if pa.types.is_timestamp(kind) else kind
+    try:
+        return pa.array([text], pa.string()).cast(plain).cast(kind)[0]
+    except pa.ArrowException as error:
+        raise ValueError(f"{text!r} in its path is no value of the partition column") from error
+
+
+def _batch(columns: Sequence[tuple[str, pa.Array]], count: int) -> pa.RecordBatch:
+    if columns:
+        return pa.RecordBatch.from_pydict(dict(columns))
+    empty = pa.StructArray.from_buffers(pa.struct([]), count, [None])
+    return pa.RecordBatch.from_struct_array(empty)

@@ -1,0 +1,134 @@
+"""What the definition of a table `WITH ('connector' = 'filesystem')` says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from table_store.catalog.connectors.formats.message_formats import MessageFormat
+from table_store.catalog.connectors.formats.named_format import check_formats, message_format
+from table_store.catalog.connectors.physical_columns import physical_columns
+from table_store.storage.file_io.resolve import file_io_for, named_path
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.kernel.errors import (
+    InvalidOptionError,
+    InvalidSchemaError,
+    PathNotAllowedError,
+    UnsupportedTypeError,
+)
+from table_store.storage.kernel.types import (
+    BINARY,
+    VARIANT,
+    ArrayType,
+    DataType,
+    MapType,
+    StructType,
+)
+from table_store.storage.options.connector_options import CONNECTOR
+from table_store.storage.options.filesystem_options import MONITOR_INTERVAL, PATH
+from table_store.storage.options.kafka_source_options import FORMAT
+from table_store.storage.options.message_format_options import (
+    CSV_IGNORE_ERRORS,
+    JSON_IGNORE_ERRORS,
+)
+from table_store.storage.options.options import OptionScope
+from table_store.storage.options.table_options import TABLE_OPTIONS
+
+FILESYSTEM: Final = "filesystem"
+PARQUET: Final = "parquet"
+_FORMATS: Final = (PARQUET, "json", "csv")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesystemDefinition:
+    """A folder of files as rows.
+
+    Attributes:
+        root: the folder.
+        columns: those in the files, in their order.
+        partitions: those in the path of a file.
+        text: how lines hold the columns; None: the files are Parquet.
+        skips_bad: whether lines that are no rows are left out.
+        interval_ms: how long no others are looked for after new files; None: they have an end.
+    """
+
+    root: str
+    columns: tuple[Field, ...]
+    partitions: tuple[Field, ...]
+    text: MessageFormat | None
+    skips_bad: bool
+    interval_ms: int | None
+
+    @classmethod
+    def of(cls, schema: TableSchema) -> FilesystemDefinition:
+        """Return what a table's definition says; nobody looks at the folder.
+
+        Raises:
+            InvalidOptionError: an option is missing, or is not valid with the others.
+            InvalidSchemaError: files cannot have such columns.
+            UnsupportedTypeError: the format has no values of a column's type.
+        """
+        options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
+        path, name = options.get(PATH), options.get(FORMAT)
+        if path is None or name is None:
+            reason = f"a table with the connector {FILESYSTEM!r} needs it"
+            key = PATH.key if path is None else FORMAT.key
+            raise InvalidOptionError(key=key, value=None, reason=reason)
+        if name not in _FORMATS:
+            reason = f"files have {', '.join(map(repr, _FORMATS))}"
+            raise InvalidOptionError(key=FORMAT.key, value=name, reason=reason)
+        check_formats(options, name)
+        physical = physical_columns(schema)
+        columns = tuple(field for field in physical if field.name not in schema.partition_keys)
+        partitions = tuple(field for field in physical if field.name in schema.partition_keys)
+        if not columns:
+            raise InvalidSchemaError(reason="files have at least one column besides the partitions")
+        _check_partitions(partitions, schema)
+        for field in columns:
+            if _holds_variant(field.type):
+                raise UnsupportedTypeError(type_name=field.type.sql_name(), column=field.name)
+        interval = options.get(MONITOR_INTERVAL)
+        return cls(
+            root=_folder(path),
+            columns=columns,
+            partitions=partitions,
+            text=None if name == PARQUET else message_format(options, name, columns),
+            skips_bad=options.get(JSON_IGNORE_ERRORS) or options.get(CSV_IGNORE_ERRORS),
+            interval_ms=None if interval is None else interval // timedelta(milliseconds=1),
+        )
+
+
+def is_filesystem(schema: TableSchema) -> bool:
+    """Return whether the rows of a table are in files of a folder."""
+    return schema.options.get(CONNECTOR.key, "").strip().lower() == FILESYSTEM
+
+
+def _folder(path: str) -> str:
+    try:
+        file_io_for(path)
+    except PathNotAllowedError as error:
+        raise InvalidOptionError(key=PATH.key, value=path, reason=str(error)) from error
+    return named_path(path).rstrip("/") or "/"
+
+
+def _check_partitions(partitions: tuple[Field, ...], schema: TableSchema) -> None:
+    computed = {field.name for field in schema.fields if field.generated is not None}
+    for name in schema.partition_keys:
+        if name in computed:
+            reason = "a folder of files is partitioned by what stands in its path, not by a "
+            raise InvalidSchemaError(column=name, reason=reason + "computed column")
+    for field in partitions:
+        if isinstance(field.type, ArrayType | MapType | StructType) or field.type == BINARY:
+            raise UnsupportedTypeError(type_name=field.type.sql_name(), column=field.name)
+
+
+def _holds_variant(kind: DataType) -> bool:
+    match kind:
+        case ArrayType(element):
+            return _holds_variant(element)
+        case MapType(key=key, value=value):
+            return _holds_variant(key) or _holds_variant(value)
+        case StructType(fields):
+            return any(_holds_variant(field.type) for field in fields)
+    return kind == VARIANT

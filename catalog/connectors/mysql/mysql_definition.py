@@ -1,0 +1,155 @@
+"""What the definition of a table `WITH ('connector' = 'mysql-cdc')` says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from table_store.catalog.connectors.mysql.mysql_connection import Database
+from table_store.catalog.connectors.physical_columns import physical_columns
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.options.connector_options import CONNECTOR
+from table_store.storage.options.kafka_source_options import STARTUP_MODE
+from table_store.storage.options.mysql_source_options import (
+    CHUNK_SIZE,
+    DATABASE_NAME,
+    HOSTNAME,
+    PASSWORD,
+    PORT,
+    SERVER_ID,
+    SERVER_TIME_ZONE,
+    STARTUP_FILE,
+    STARTUP_POSITION,
+    TABLE_NAME,
+    USERNAME,
+)
+from table_store.storage.options.options import Option, OptionScope, OptionValues
+from table_store.storage.options.table_options import TABLE_OPTIONS
+
+MYSQL: Final = "mysql-cdc"
+_SERVER_IDS: Final = (2**31, 2**32 - 1)
+
+
+class Startup(Enum):
+    """The values of 'scan.startup.mode'."""
+
+    INITIAL = "initial"
+    EARLIEST = "earliest-offset"
+    LATEST = "latest-offset"
+    OFFSET = "specific-offset"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MysqlDefinition:
+    """A database's table as rows.
+
+    Attributes:
+        database: where the table is.
+        schema_name: the database's name.
+        table_name: the table's.
+        columns: those that are read, in their order.
+        primary_key: the declared one; may be empty.
+        startup: with what the rows begin.
+        startup_at: for `OFFSET`, the file of the binlog and the position in it.
+        chunk_rows: about how many rows of the table a task reads.
+        server_ids: the first and the last number as which the binlog may be read.
+        zone: in which local times are.
+    """
+
+    database: Database
+    schema_name: str
+    table_name: str
+    columns: tuple[Field, ...]
+    primary_key: tuple[str, ...]
+    startup: Startup
+    startup_at: tuple[str, int] | None
+    chunk_rows: int
+    server_ids: tuple[int, int]
+    zone: str
+
+    @classmethod
+    def of(cls, schema: TableSchema) -> MysqlDefinition:
+        """Return what a table's definition says; nobody asks the database.
+
+        Raises:
+            InvalidOptionError: an option is missing, or is not valid with the others.
+        """
+        options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
+        startup = _startup(options)
+        return cls(
+            database=Database(
+                host=_needed(options, HOSTNAME),
+                port=options.get(PORT),
+                user=_needed(options, USERNAME),
+                password=options.get(PASSWORD) or "",
+            ),
+            schema_name=_needed(options, DATABASE_NAME),
+            table_name=_needed(options, TABLE_NAME),
+            columns=physical_columns(schema),
+            primary_key=schema.primary_key,
+            startup=startup,
+            startup_at=_startup_at(options, startup),
+            chunk_rows=options.get(CHUNK_SIZE),
+            server_ids=options.get(SERVER_ID) or _SERVER_IDS,
+            zone=_zone(options),
+        )
+
+    @property
+    def table(self) -> str:
+        """The table's name for messages."""
+        return f"{self.schema_name}.{self.table_name}"
+
+    @property
+    def begins_with_changes(self) -> bool:
+        """Whether a job begins with changes, not with the rows that the table has."""
+        return self.startup is not Startup.INITIAL
+
+
+def is_mysql(schema: TableSchema) -> bool:
+    """Return whether the rows of a table are those of a database's table."""
+    return schema.options.get(CONNECTOR.key, "").strip().lower() == MYSQL
+
+
+def _needed(options: OptionValues, option: Option[str | None]) -> str:
+    found = options.get(option)
+    if found is None:
+        reason = f"a table with the connector {MYSQL!r} needs it"
+        raise InvalidOptionError(key=option.key, value=None, reason=reason)
+    return found
+
+
+def _startup(options: OptionValues) -> Startup:
+    name = options.get(STARTUP_MODE) or Startup.INITIAL.value
+    try:
+        return Startup(name)
+    except ValueError:
+        modes = ", ".join(repr(mode.value) for mode in Startup)
+        reason = f"a table with the connector {MYSQL!r} has {modes}"
+        raise InvalidOptionError(key=STARTUP_MODE.key, value=name, reason=reason) from None
+
+
+def _startup_at(options: OptionValues, startup: Startup) -> tuple[str, int] | None:
+    is_wanted = startup is Startup.OFFSET
+    for option in (STARTUP_FILE, STARTUP_POSITION):
+        if options.is_given(option) != is_wanted:
+            needs = f"{STARTUP_MODE.key!r} = {Startup.OFFSET.value!r}"
+            reason = f"{needs} needs it" if is_wanted else f"it needs {needs}"
+            value = options.text.get(option.key)
+            raise InvalidOptionError(key=option.key, value=value, reason=reason)
+    file, position = options.get(STARTUP_FILE), options.get(STARTUP_POSITION)
+    return None if file is None or position is None else (file, position)
+
+
+def _zone(options: OptionValues) -> str:
+    zone = options.get(SERVER_TIME_ZONE)
+    try:
+        pc.assume_timezone(pa.array([0], pa.timestamp("us")), zone)
+    except pa.ArrowInvalid:
+        reason = "use a zone's name, such as 'Europe/Berlin', or '+02:00'"
+        raise InvalidOptionError(key=SERVER_TIME_ZONE.key, value=zone, reason=reason) from None
+    return zone

@@ -1,0 +1,235 @@
+"""The rows of a database's table and their changes, read in workers."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from table_store.catalog.connectors.mysql.mysql_binlog import BinlogPosition, RowImages, TableLog
+from table_store.catalog.connectors.mysql.mysql_connection import (
+    Connection,
+    Database,
+    StatementError,
+)
+from table_store.catalog.connectors.mysql.mysql_errors import (
+    SourceTableChangedError,
+    SourceTableError,
+    SourceTableNotFoundError,
+)
+from table_store.catalog.connectors.mysql.mysql_types import (
+    DatabaseColumn,
+    ReadColumn,
+    key_value,
+    quoted_name,
+)
+from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, PartReader
+
+_ROWS: Final = 1 << 14
+_NO_COLUMN: Final = 1054
+_NO_TABLE: Final = (1146, 1049)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The rows whose first column of the key is in a range.
+
+    Attributes:
+        after: it is greater than this, as text; None: the first chunk.
+        up_to: and at most this; None: the last chunk.
+        limit: how many of them are enough; None: all are wanted.
+    """
+
+    after: str | None
+    up_to: str | None
+    limit: int | None = None
+
+    def to_bytes(self) -> bytes:
+        """Return what a worker gets; `from_bytes` is the inverse."""
+        return json.dumps([self.after, self.up_to, self.limit]).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Chunk:
+        """Return the chunk that `to_bytes` has written."""
+        return cls(*json.loads(data))
+
+    def condition(self, key: DatabaseColumn) -> tuple[str, list[Any]]:
+        """Return SQL for the rest of a SELECT, and the values in it."""
+        name = quoted_name(key.name)
+        sides = [(">", self.after), ("<=", self.up_to)]
+        given = [(sign, text) for sign, text in sides if text is not None]
+        where = " AND ".join(f"{name} {sign} %s" for sign, _ in given)
+        limit = "" if self.limit is None else f" LIMIT {self.limit:d}"
+        values = [key_value(key, text.encode("utf-8", "surrogateescape")) for _, text in given]
+        return (f" WHERE {where}" if where else "") + limit, values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReader(PartReader):
+    """Reads chunks of a table as it is.
+
+    Attributes:
+        database: where the table is.
+        schema_name: the name of its database.
+        table_name: its name.
+        columns: those that may be asked for.
+        key: the first column of its primary key.
+    """
+
+    database: Database
+    schema_name: str
+    table_name: str
+    columns: tuple[ReadColumn, ...]
+    key: DatabaseColumn
+
+    def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a `Chunk`, as one statement sees them.
+
+        Raises:
+            SourceTableNotFoundError, SourceTableError: the table is gone, or altered.
+            SourceUnavailableError, SourceRefusedError: the database does not answer, or refuses.
+        """
+        chunk = Chunk.from_bytes(part)
+        by_name = {column.name: column for column in self.columns}
+        wanted = [by_name[name] for name in columns]
+        rest, values = chunk.condition(self.key)
+        selected = ", ".join(column.selected for column in wanted) or "1"
+        table = f"{quoted_name(self.schema_name)}.{quoted_name(self.table_name)}"
+        rows = 0
+        with self.database.connected() as connection:
+            for page in self._pages(connection, f"SELECT {selected} FROM {table}{rest}", values):
+                rows += len(page)
+                by_column = list(zip(*page, strict=True))
+                yield _batch(
+                    [
+                        (column.name, self._checked(column, column.of_texts(by_column[place])))
+                        for place, column in enumerate(wanted)
+                    ],
+                    len(page),
+                )
+        _log.info("%s.%s: %d rows of a chunk", self.schema_name, self.table_name, rows)
+
+    def _pages(
+        self, connection: Connection, statement: str, values: Sequence[Any]
+    ) -> Iterator[Sequence[tuple[Any, ...]]]:
+        try:
+            yield from connection.pages(statement, values, _ROWS)
+        except StatementError as error:
+            if error.args[0] in _NO_TABLE:
+                raise SourceTableNotFoundError(
+                    table=self._table, server=self.database.name
+                ) from error
+            if error.args[0] == _NO_COLUMN:
+                raise SourceTableError(table=self._table, reason=str(error.args[-1])) from error
+            raise
+
+    def _checked(self, column: ReadColumn, values: pa.Array) -> pa.Array:
+        if not column.is_nullable and values.null_count:
+            reason = f"column {column.name} is declared NOT NULL, and a row has NULL in it"
+            raise SourceTableError(table=self._table, reason=reason)
+        return values
+
+    @property
+    def _table(self) -> str:
+        return f"{self.schema_name}.{self.table_name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeReader(PartReader):
+    """Reads the changes of a table from its binlog.
+
+    Attributes:
+        log: where they are.
+        columns: those that may be asked for, besides `CHANGE_ORDER`.
+    """
+
+    log: TableLog
+    columns: tuple[ReadColumn, ...]
+
+    def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that came and went between two positions, the same each time.
+
+        Of a row that was changed there are both, first the old one.
+
+        Raises:
+            SourceTableChangedError: rows are not such as the table declares them, or it is another
+                table by then.
+            SourceChangesGoneError, SourceUnavailableError, SourceRefusedError: see `TableLog`.
+        """
+        start, end = log_range(part)
+        held: list[pa.RecordBatch] = []
+        rows = before = 0
+        for images in self.log.images(start, end):
+            if not images.values:
+                continue
+            held.append(self._batch(images, columns, before))
+            before += len(images.values)
+            rows += len(images.values)
+            if rows >= _ROWS:
+                yield _joined(held)
+                held, rows = [], 0
+        if held:
+            yield _joined(held)
+
+    def _batch(self, images: RowImages, columns: Sequence[str], before: int) -> pa.RecordBatch:
+        by_name = {column.name: column for column in self.columns}
+        count = len(images.values)
+        arrays = []
+        for name in columns:
+            if name == CHANGE_ORDER:
+                order = np.arange(before + 1, before + count + 1, dtype=np.int64)
+                arrays.append((name, pa.array(np.where(images.come, order, -order))))
+                continue
+            arrays.append((name, self._values(by_name[name], images)))
+        return _batch(arrays, count)
+
+    def _values(self, column: ReadColumn, images: RowImages) -> pa.Array:
+        name = column.column.name
+        if not images.is_whole(name):
+            raise self._unreadable(images, f"rows without the column {name}")
+        try:
+            values = column.of_logged([row[name] for row in images.values], images.empty_sets(name))
+        except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
+            raise self._unreadable(images, f"a value of the column {name}: {error}") from error
+        if not column.is_nullable and values.null_count:
+            raise self._unreadable(images, f"a NULL of the column {name}, declared NOT NULL")
+        return values
+
+    def _unreadable(self, images: RowImages, what: str) -> SourceTableChangedError:
+        table = f"{self.log.schema_name}.{self.log.table_name}"
+        reason = f"the table cannot have what the binlog has at {images.shown}: {what}"
+        return SourceTableChangedError(table=table, reason=reason)
+
+
+def log_part(start: BinlogPosition, end: BinlogPosition) -> bytes:
+    """Return what a worker gets for a range of a binlog; `log_range` is the inverse."""
+    return json.dumps([start.file, start.at, end.file, end.at]).encode()
+
+
+def log_range(part: bytes) -> tuple[BinlogPosition, BinlogPosition]:
+    """Return the range that `log_part` has written."""
+    first_file, first_at, last_file, last_at = json.loads(part)
+    return BinlogPosition(first_file, first_at), BinlogPosition(last_file, last_at)
+
+
+def _batch(columns: Sequence[tuple[str, pa.Array]], count: int) -> pa.RecordBatch:
+    if columns:
+        arrays: Mapping[str, pa.Array] = dict(columns)
+        return pa.RecordBatch.from_pydict(dict(arrays))
+    empty = pa.StructArray.from_buffers(pa.struct([]), count, [None])
+    return pa.RecordBatch.from_struct_array(empty)
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    if not batches[0].num_columns:
+        return _batch((), sum(batch.num_rows for batch in batches))
+    return pa.concat_batches(batches)

@@ -1,0 +1,240 @@
+"""`'connector' = 'mysql-cdc'`: the rows of a database's table, and then their changes.
+
+Options and meanings are those of Flink CDC's connector of this name.
+
+A job begins with the rows that the table has, in chunks by primary key, while it is written; then
+it follows the binlog from a position before the first chunk. This is the algorithm of A. Andreakis
+and I. Papapanagiotou, "DBLog: A Watermark Based Change-Data-Capture Framework" (2020), with a
+position of the binlog in the place of a watermark that is written, and with one difference. DBLog
+takes rows out of a chunk that the log has between its two watermarks. Here they stay, and the log
+behind the low watermark follows. A chunk is read when the low watermark is fixed: each of its rows
+is as it was then, or as a later change, which the log has too, has left it. Who writes rows by
+their keys comes to the same state by applying these changes once more, in order. So an epoch that
+is repeated may read its chunks at a later moment, when their rows are other ones; and so a job over
+such a table writes a table with primary key alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Final
+
+from table_store.catalog.connectors.connector_errors import SourcePositionLostError
+from table_store.catalog.connectors.mysql.mysql_binlog import Binlog, BinlogPosition, TableLog
+from table_store.catalog.connectors.mysql.mysql_chunks import chunks
+from table_store.catalog.connectors.mysql.mysql_connection import Connection
+from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, Startup
+from table_store.catalog.connectors.mysql.mysql_errors import (
+    SourceChangesGoneError,
+    SourceTableChangedError,
+)
+from table_store.catalog.connectors.mysql.mysql_rows import (
+    ChangeReader,
+    Chunk,
+    TableReader,
+    log_part,
+)
+from table_store.catalog.connectors.mysql.mysql_table import DatabaseTable, check_server
+from table_store.catalog.connectors.mysql.mysql_types import ReadColumn
+from table_store.catalog.connectors.positions.moment import Moment
+from table_store.catalog.connectors.positions.position import (
+    CUTS_MAX,
+    Cut,
+    Position,
+    PositionStore,
+    TopicCuts,
+)
+from table_store.catalog.connectors.positions.source_read import AskedRows, SourceRead
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.kafka_source_options import STARTUP_MODE
+from table_store.storage.options.mysql_source_options import STARTUP_FILE
+
+_BYTES_EACH: Final = 64
+"""About so many bytes of a binlog count as a row."""
+
+_BYTES_MIN: Final = 2
+"""A row has no fewer in a binlog."""
+
+_MANY: Final = 1_000_000
+"""How many rows a table counts at least: what the database says of it is a guess."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class MysqlSource:
+    """The rows of a table whose definition names a database's table."""
+
+    definition: MysqlDefinition
+
+    @property
+    def bound(self) -> str:
+        """The option with which the rows begin; a batch query needs none for an end."""
+        return STARTUP_MODE.key
+
+    def rows_max(self, last: Position | None) -> None:
+        """Return None: the changes have no end."""
+        del last
+
+    def following(
+        self, last: Position | None, now_ms: int, pause_ms: int, moment: Moment
+    ) -> Position | None:
+        """Return the position now, whatever time has passed; None if it is still the last one.
+
+        Raises:
+            SourceUnavailableError, SourceRefusedError: the database does not answer, or refuses.
+            SourceServerError, SourceTableNotFoundError, SourceTableError: the table cannot be
+                followed.
+            SourceTableChangedError: the binlog is not the one of the last position.
+        """
+        del pause_ms  # the changes come also while nobody looks
+        known = None if last is None else last.topic
+        reached = None if known is None else _position(known.cuts[-1].offsets)
+        database = self.definition.database
+        with database.connected() as connection:
+            table = self._table(connection)
+            log = moment.looked(
+                (database.host, database.port),
+                lambda: Binlog.of(connection),
+                lambda seen: reached is not None and seen.end < reached,
+            )
+        if known is None or last is None or reached is None:
+            start = self._start(log)
+            at = _offsets(start)
+            rows = 1 if self.definition.begins_with_changes else max(1, table.rows)
+            cuts = TopicCuts(id=log.id, start=at, cuts=(Cut(0, at), Cut(rows, at)))
+            return Position(rows=rows, at_ms=now_ms, topic=cuts)
+        self._check_same(log, known, reached)
+        if log.end == reached:
+            return None
+        rows = last.rows + max(1, log.bytes_between(reached, log.end) // _BYTES_EACH)
+        cut = Cut(rows, _offsets(log.end))
+        topic = TopicCuts(id=known.id, start=known.start, cuts=(*known.cuts, cut)[-CUTS_MAX:])
+        return Position(rows=rows, at_ms=now_ms, topic=topic)
+
+    def plan(self, asked: AskedRows, positions: PositionStore) -> SourceRead | None:
+        """Return how to read rows: those of the table now, or what a job reads at a barrier.
+
+        Raises:
+            SourcePositionLostError: the position from which, or up to which, is not known.
+            SourceChangesGoneError: the binlog has no longer what is to be read.
+            SourceUnavailableError, SourceTableChangedError and others: see `following`.
+        """
+        between = None if asked.last is None else self._between(asked, positions)
+        with self.definition.database.connected() as connection:
+            table = self._table(connection)
+            columns = tuple(
+                table.read_column(field, self.definition) for field in self.definition.columns
+            )
+            if between is None:
+                return self._rows(table, columns, (Chunk(None, None, asked.limit),))
+            if not (asked.first or self.definition.begins_with_changes):
+                found = chunks(connection, self.definition, table)
+                _log.info(
+                    "%s: about %d rows in %d chunks, then the binlog from %s on",
+                    self.definition.table,
+                    table.rows,
+                    len(found),
+                    "{}:{}".format(*_offsets(between[1])),
+                )
+                return self._rows(table, columns, found)
+            log = Binlog.of(connection)
+        start, end = between
+        if start < end and not log.has(start):
+            raise SourceChangesGoneError(
+                table=self.definition.table,
+                position=log.shown(start),
+                oldest=log.shown(log.begin),
+            )
+        return SourceRead(
+            reader=ChangeReader(log=self._log(log, table), columns=columns),
+            parts=(log_part(start, end),) if start < end else (),
+            rows=log.bytes_between(start, end) // _BYTES_MIN,
+        )
+
+    def _table(self, connection: Connection) -> DatabaseTable:
+        check_server(connection, self.definition.database.name)
+        return DatabaseTable.of(connection, self.definition)
+
+    def _rows(
+        self, table: DatabaseTable, columns: tuple[ReadColumn, ...], found: tuple[Chunk, ...]
+    ) -> SourceRead:
+        definition = self.definition
+        reader = TableReader(
+            database=definition.database,
+            schema_name=definition.schema_name,
+            table_name=definition.table_name,
+            columns=columns,
+            key=table.columns[table.key[0]],
+        )
+        rows = max(table.rows, _MANY)
+        return SourceRead(
+            reader=reader, parts=tuple(chunk.to_bytes() for chunk in found), rows=rows
+        )
+
+    def _log(self, log: Binlog, table: DatabaseTable) -> TableLog:
+        definition = self.definition
+        return TableLog(
+            database=definition.database,
+            schema_name=definition.schema_name,
+            table_name=definition.table_name,
+            base=log.base,
+            digits=log.digits,
+            server_ids=definition.server_ids,
+            labels=FrozenMap({c.name: c.labels for c in table.columns.values() if c.has_labels}),
+        )
+
+    def _start(self, log: Binlog) -> BinlogPosition:
+        """Return where the binlog is followed from, for who begins now."""
+        if self.definition.startup is Startup.EARLIEST:
+            return log.begin
+        if self.definition.startup_at is None:
+            return log.end
+        name, at = self.definition.startup_at
+        base, digits = name.rsplit(".", 1)
+        found = BinlogPosition(int(digits), at)
+        if base != log.base or found > log.end:
+            reason = f"the binlog is now at {log.shown(log.end)}"
+            raise InvalidOptionError(key=STARTUP_FILE.key, value=name, reason=reason)
+        return found
+
+    def _check_same(self, log: Binlog, known: TopicCuts, reached: BinlogPosition) -> None:
+        if log.id != known.id:
+            was, now = known.id.split(":", 1), log.id.split(":", 1)
+            reason = (
+                f"the database's server_id is {now[0]} and its binlog {now[1]!r}, and they were "
+                f"{was[0]} and {was[1]!r}"
+            )
+        elif log.end < reached:
+            shown = log.shown(reached)
+            reason = f"the binlog ends at {log.shown(log.end)}, and had reached {shown} before"
+        else:
+            return
+        raise SourceTableChangedError(table=self.definition.table, reason=reason)
+
+    def _between(
+        self, asked: AskedRows, positions: PositionStore
+    ) -> tuple[BinlogPosition, BinlogPosition]:
+        assert asked.last is not None, "it was checked"
+        last = positions.last()
+        topic = None if last is None else last.topic
+        found = []
+        for number in (asked.first, asked.last):
+            cut = (None if topic is None else topic.cut(number)) or positions.cut(number)
+            if cut is None:
+                raise SourcePositionLostError(
+                    table=asked.table, reason=f"its position {number} is no longer kept"
+                )
+            found.append(_position(cut.offsets))
+        return found[0], found[1]
+
+
+def _offsets(position: BinlogPosition) -> tuple[int, ...]:
+    return position.file, position.at
+
+
+def _position(offsets: tuple[int, ...]) -> BinlogPosition:
+    file, at = offsets
+    return BinlogPosition(file, at)

@@ -1,0 +1,166 @@
+"""What a database says of a table, and whether it can be read as it is declared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from table_store.catalog.connectors.mysql.mysql_connection import Connection
+from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition
+from table_store.catalog.connectors.mysql.mysql_errors import (
+    SourceServerError,
+    SourceTableError,
+    SourceTableNotFoundError,
+)
+from table_store.catalog.connectors.mysql.mysql_types import (
+    DatabaseColumn,
+    Family,
+    ReadColumn,
+    quoted_name,
+)
+from table_store.storage.file_store.model.schema import Field
+from table_store.storage.kernel.frozen_map import FrozenMap
+
+_COLUMNS: Final = (
+    "SELECT column_name, data_type, column_type, numeric_precision, numeric_scale, "
+    "character_maximum_length, character_set_name, column_key FROM information_schema.columns "
+    "WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position"
+)
+_KEY: Final = (
+    "SELECT column_name FROM information_schema.statistics WHERE table_schema = %s AND "
+    "table_name = %s AND index_name = 'PRIMARY' ORDER BY seq_in_index"
+)
+_ROWS: Final = (
+    "SELECT coalesce(table_rows, 0) FROM information_schema.tables WHERE table_schema = %s AND "
+    "table_name = %s"
+)
+_CASCADE: Final = re.compile(
+    r"CONSTRAINT `((?:[^`]|``)+)` FOREIGN KEY [^\n]*\bON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)"
+)
+_SETTINGS: Final[Mapping[str, str]] = FrozenMap(
+    {
+        "log_bin": "ON",
+        "binlog_format": "ROW",
+        "binlog_row_image": "FULL",
+        "binlog_row_metadata": "FULL",
+        "log_bin_compress": "OFF",
+    }
+)
+_AT_START: Final = frozenset(("log_bin",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseTable:
+    """A table of a database.
+
+    Attributes:
+        columns: all of them, by name.
+        key: those of the primary key; never empty.
+        rows: about how many it has.
+    """
+
+    columns: Mapping[str, DatabaseColumn]
+    key: tuple[str, ...]
+    rows: int
+
+    @classmethod
+    def of(cls, connection: Connection, definition: MysqlDefinition) -> DatabaseTable:
+        """Look at a table, which can be read as it is declared.
+
+        Raises:
+            SourceTableNotFoundError: there is none.
+            SourceTableError: it cannot be read so.
+        """
+        place = (definition.schema_name, definition.table_name)
+        found = [_column(row) for row in connection.texts(_COLUMNS, place)]
+        if not found:
+            server = definition.database.name
+            raise SourceTableNotFoundError(table=definition.table, server=server)
+        table = cls(
+            columns=FrozenMap({column.name: column for column in found}),
+            key=tuple(name for (name,) in connection.texts(_KEY, place)),
+            rows=int(connection.texts(_ROWS, place)[0][0] or 0),
+        )
+        name = ".".join(map(quoted_name, place))
+        created = connection.texts(f"SHOW CREATE TABLE {name}")[0][1]
+        reason = table._why_not(definition, _CASCADE.findall(created))
+        if reason is not None:
+            raise SourceTableError(table=definition.table, reason=reason)
+        return table
+
+    def read_column(self, field: Field, definition: MysqlDefinition) -> ReadColumn:
+        """Return a declared column as it is read."""
+        column = self.columns[field.name]
+        return ReadColumn(field.name, field.type, field.nullable, column, definition.zone)
+
+    def _why_not(self, definition: MysqlDefinition, cascades: list[str]) -> str | None:
+        if not self.key:
+            return "it has no primary key, by which its rows are told from each other"
+        if definition.primary_key and set(definition.primary_key) != set(self.key):
+            return (
+                f"its primary key is ({', '.join(self.key)}), not "
+                f"({', '.join(definition.primary_key)})"
+            )
+        if cascades:
+            return (
+                f"its foreign key {cascades[0]} changes rows by itself (CASCADE or SET NULL), of "
+                "which the binlog says nothing"
+            )
+        for field in definition.columns:
+            column = self.columns.get(field.name)
+            reason = (
+                "the table has no such column" if column is None else column.why_not(field.type)
+            )
+            if reason is not None:
+                return f"column {field.name}: {reason}"
+        first = self.columns[self.key[0]]
+        if first.family in (None, Family.REAL, Family.ENUM, Family.SET, Family.BIT, Family.TIME):
+            return f"its primary key begins with {first.full_type}, by which it is not read"
+        return None
+
+
+def check_server(connection: Connection, server: str) -> None:
+    """Check that a database writes into its binlog what is read there.
+
+    Raises:
+        SourceServerError: it does not.
+    """
+    ((version,),) = connection.texts("SELECT version()")
+    if "mariadb" not in version.lower():
+        raise SourceServerError(
+            server=server,
+            reason=f"it is no MariaDB, but {version}",
+            remedy="Only MariaDB tells up to where of its binlog a moment's rows are, without a "
+            "lock",
+        )
+    names = ", ".join(f"'{name}'" for name in _SETTINGS)
+    found = connection.texts(f"SHOW GLOBAL VARIABLES WHERE variable_name IN ({names})")
+    settings = {row[0]: row[1] for row in found}
+    for name, wanted in _SETTINGS.items():
+        value = settings.get(name, "absent")
+        if value.upper() != wanted:
+            how = (
+                f"start the database with --{name.replace('_', '-')}"
+                if name in _AT_START
+                else f"SET GLOBAL {name} = {wanted}, also in its configuration"
+            )
+            raise SourceServerError(
+                server=server,
+                reason=f"{name} is {value}, not {wanted}",
+                remedy=f"As its administrator {how}; changes from then on can be read",
+            )
+
+
+def _column(row: tuple[str, ...]) -> DatabaseColumn:
+    name, kind, full_type, precision, scale, length, charset, _ = row
+    return DatabaseColumn(
+        name=name,
+        type=kind.lower(),
+        full_type=full_type,
+        precision=int(precision) if precision else None,
+        scale=int(scale) if scale else None,
+        length=int(length) if length else None,
+        charset=charset.lower() or None,
+    )
