@@ -70,6 +70,8 @@ from table_store.catalog.planner.protocol.jobs import (
     StartedJob,
     StartJob,
 )
+from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import NotFoundError, TableStoreError
 from table_store.storage.log_store.log_errors import LogUnavailableError
@@ -119,13 +121,7 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
             if is_same and known.is_kept:
                 return _submitted(session, known, waits=waits)
     check_alone(jobs, name, managed.location)
-    target = Target.of(open_logged(managed.location), managed.schema)
-    query = insert_query(session, insert, target)
-    reason = why_temporary(session, query)
-    if reason is not None:
-        raise StreamingInsertError(reason=reason)
-    if is_append_only(managed.schema):
-        check_append_only(query, sink_name, str(connector_of(managed.schema)))
+    query = _checked_query(session, insert, managed, sink_name)
     check_no_cycle(session, query, jobs, (sink_name, managed.location))
     begin_sources(query, interval)
     start = late_start(query)
@@ -158,6 +154,24 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         listed = replace(listed, status=listed.status.ended(JobState.SUBMITTED))
         return _submitted(session, listed, waits=waits)
     return _started(listed, waits=waits, is_temporary=is_temporary)
+
+
+def _checked_query(
+    session: PlannerSession, insert: StoredQuery, managed: ManagedTable, sink_name: str
+) -> JobQuery:
+    """Return the query of an INSERT; it fits what the table takes.
+
+    Raises:
+        StreamingInsertError: no job can write its result there.
+    """
+    target = Target.of(open_logged(managed.location), managed.schema)
+    query = insert_query(session, insert, target)
+    reason = why_temporary(session, query)
+    if reason is not None:
+        raise StreamingInsertError(reason=reason)
+    if is_append_only(managed.schema):
+        check_append_only(query, sink_name, str(connector_of(managed.schema)))
+    return query
 
 
 def _registered(session: PlannerSession, job: Job, query: JobQuery) -> ListedJob:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from table_store.catalog.definition.fate import Fate
-from table_store.catalog.definition.table_change import change_from_spark, changed_schema
+from table_store.catalog.definition.spark_change import change_from_spark
+from table_store.catalog.definition.table_change import changed_schema
 from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
 from table_store.catalog.jobs.renamed_query import TableName, renamed_table
 from table_store.catalog.names.identifier import Identifier

@@ -9,13 +9,13 @@ from typing import Final, TypeAlias
 from table_store.catalog.connectors.sink import check_written
 from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.definition.rule_change import RuleChange
+from table_store.catalog.definition.spark_change import change_from_spark
 from table_store.catalog.definition.table_change import (
     SetComment,
     SetOption,
     TableChange,
     UnsetOption,
     WidenColumn,
-    change_from_spark,
     changed_schema,
 )
 from table_store.catalog.errors import NamespaceNotFoundError, RelationNotFoundError

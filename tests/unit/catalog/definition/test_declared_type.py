@@ -7,7 +7,8 @@ import json
 import pytest
 
 from table_store.catalog.definition.declared_type import CHAR_VARCHAR, declared_sql
-from table_store.catalog.definition.table_change import change_from_spark, changed_schema
+from table_store.catalog.definition.spark_change import change_from_spark
+from table_store.catalog.definition.table_change import changed_schema
 from table_store.catalog.definition.table_definition import (
     columns_from_spark,
     columns_to_spark,

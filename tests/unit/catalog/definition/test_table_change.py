@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from table_store.catalog.definition.spark_change import change_from_spark
 from table_store.catalog.definition.table_change import (
     AddColumn,
     RenameColumn,
@@ -13,7 +14,6 @@ from table_store.catalog.definition.table_change import (
     SetOption,
     TableChange,
     UnsetOption,
-    change_from_spark,
     changed_schema,
 )
 from table_store.catalog.definition.table_definition import (
