@@ -103,7 +103,7 @@ def files_below(file_io: FileIO, root: str) -> list[TakenFile]:
             path = above + status.name
             if status.is_dir:
                 pending.append((status.path, f"{path}/"))
-            else:
+            elif status.size or file_io.exists(status.path):  # one that goes meanwhile is empty
                 found.append(TakenFile(path, status.size, status.modified_ms))
     return sorted(found, key=lambda file: file.path)
 
