@@ -147,6 +147,15 @@ def test_a_black_hole_keeps_nothing(spark: SparkSession) -> None:
     assert latest.total_record_count == 0
 
 
+def test_what_cannot_be_read_is_described(spark: SparkSession) -> None:
+    """Spark asks for statistics, too, of a table that only takes rows, or never ends."""
+    for connector in ("print", "datagen"):
+        spark.sql(f"CREATE TABLE of_{connector} (id INT) WITH ('connector' = '{connector}')")
+        told = {row.col_name for row in spark.sql(f"DESCRIBE EXTENDED of_{connector}").collect()}
+        assert "id" in told
+        assert "Statistics" not in told
+
+
 def test_what_is_refused(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE target (id INT)")
     spark.sql("CREATE TABLE only_out (id INT) WITH ('connector' = 'print')")
