@@ -40,11 +40,6 @@ PLAIN: Final = {
     "spark.sql.sources.default": "parquet",
 }
 _VIEW: Final = "a view is one of ours: its name is shown as it was written, with the catalog's"
-_COLLATION: Final = "without USING it is a managed table, which has no collation for all columns"
-COLLATED: Final = (
-    "CREATE TABLE tbl (c1 STRING, c2 STRING COLLATE UTF8_BINARY, c3 STRING COLLATE UNICODE_CI) "
-    "DEFAULT COLLATION UTF8_LCASE"
-)
 DIFFERENCES: Final = {
     **{
         (f"SHOW CREATE TABLE view_SPARK_30302{end}", n): _VIEW
@@ -53,9 +48,6 @@ DIFFERENCES: Final = {
     },
     ("SHOW CREATE TABLE view_SPARK_55372", 1): _VIEW,
     ('SHOW TBLPROPERTIES view("p3")', 1): "the message says that it is a view, plain Spark a table",
-    (COLLATED, 1): _COLLATION,
-    ("SHOW CREATE TABLE tbl", 11): _COLLATION,
-    ("DROP TABLE tbl", 12): _COLLATION,
 }
 """A statement of the golden files, how often it has come by then, and why it differs."""
 

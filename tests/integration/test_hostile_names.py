@@ -94,9 +94,13 @@ def test_as_values(shell: StockShell, text: str) -> None:
         f"CREATE OR REPLACE TABLE hv (id INT COMMENT {literal(text)}, p STRING) "
         f"PARTITIONED BY (p) COMMENT {literal(text)}"
     )
-    for key in ("bucket", "file.format", "file.path", text):
+    for key in ("bucket", "file.format", "file.path"):
         said = shell.run(f"ALTER TABLE hv SET TBLPROPERTIES ({literal(key)} = {literal(text)})")
         assert refused(said.error), (key, said.error)
+    # A property of somebody else is kept as it is.
+    shell.ok(f"ALTER TABLE hv SET TBLPROPERTIES ({literal(text)} = {literal(text)})")
+    shell.ok(f"ALTER TABLE hv UNSET TBLPROPERTIES ({literal(text)})")
+    assert shell.ok("SHOW TBLPROPERTIES hv") == ()
     for hint in (f"{literal(text)}='1'", f"'bucket'={literal(text)}"):
         said = shell.run(f"SELECT * FROM hv /*+ OPTIONS({hint}) */")
         assert refused(said.error), (hint, said.error)

@@ -272,7 +272,6 @@ REFUSED = [
     ("CREATE TABLE no (a INT) WITH ('bucket')", "[TABLE_STORE_SYNTAX_ERROR]"),
     ("CREATE TABLE no (a INT) LOCATION '/x'", "[TABLE_STORE_INVALID_OPTION]"),
     ("CREATE EXTERNAL TABLE no (a INT)", "[TABLE_STORE_INVALID_OPTION] Option 'external'"),
-    ("CREATE TABLE no (a INT) DEFAULT COLLATION UNICODE", "[TABLE_STORE_INVALID_OPTION]"),
     (
         "CREATE TABLE no (a INT) WITH ('log.system' = 'kafka')",
         "[TABLE_STORE_INVALID_OPTION] Option 'log.system' = 'kafka' is not valid",
