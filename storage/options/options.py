@@ -152,6 +152,8 @@ class OptionSet:
         It is like no declared key, and in no namespace of ours, so that no mistyped option is
         passed over.
         """
+        if key in self._options:  # as most are; the rest of it looks through all of them
+            return False
         plain = key.lower().replace("_", "-")
         return plain.split(".")[0] not in self._namespaces and self.nearest(key) is None
 
