@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from table_store.catalog.connectors.connector_errors import ExternalTableError
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.filesystem.filesystem_definition import FILESYSTEM
 from table_store.catalog.connectors.formats.named_format import check_formats, message_format
 from table_store.catalog.connectors.kafka.kafka_definition import (
@@ -15,7 +16,6 @@ from table_store.catalog.connectors.kafka.kafka_definition import (
 from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.catalog.connectors.positions.position import PositionStore
 from table_store.catalog.connectors.source import check_new as check_new_source
-from table_store.catalog.connectors.source import connector_of
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_listener import LogListener
@@ -52,7 +52,7 @@ def check_new(schema: TableSchema) -> None:
         UnsupportedTypeError: the connector has no values of a column's type.
     """
     check_new_source(schema)
-    if connector_of(schema) not in ("kafka", "upsert-kafka"):
+    if not is_kafka(schema):
         return
     target = KafkaTarget.of(schema)
     options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
@@ -113,9 +113,9 @@ def check_written(
         ExternalTableError: it may not.
     """
     connector = connector_of(schema)
-    if connector is None or not (is_kafka(schema) or is_append_only(schema)):
-        return
     takes_rows, is_topic = is_append_only(schema), is_kafka(schema)
+    if connector is None or not (takes_rows or is_topic):
+        return
     options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
     others = "'connector' = 'upsert-kafka', or with 'format' = 'debezium-json'"
     remedy = None

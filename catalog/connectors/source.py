@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.datagen.datagen import Datagen
 from table_store.catalog.connectors.filesystem.file_register import FileRegister
 from table_store.catalog.connectors.filesystem.filesystem_definition import (
@@ -25,7 +26,7 @@ from table_store.catalog.connectors.positions.source_read import AskedRows, Sour
 from table_store.catalog.connectors.spark_source import SparkSource, is_read_by_spark
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.options.connector_options import CONNECTOR, SOURCES
+from table_store.storage.options.connector_options import SOURCES
 
 _PAUSE_MS_MIN: Final = 10_000
 
@@ -86,12 +87,6 @@ class Source:
     def plan(self, asked: AskedRows) -> SourceRead | None:
         """Return how to read rows that are out, or all that there will be; None: without end."""
         return self.connector.plan(asked, self.positions)
-
-
-def connector_of(schema: TableSchema) -> str | None:
-    """Return the connector that makes or takes the rows of a table; None: it stores them."""
-    text = schema.options.get(CONNECTOR.key)
-    return None if text is None else CONNECTOR.parse(text)
 
 
 def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Source | None:

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store.secret_reference import resolved
-from table_store.storage.options.connector_options import CONNECTOR, READ_BY_SPARK
+from table_store.storage.options.connector_options import CONNECTOR, READ_BY_SPARK, needed
 from table_store.storage.options.filesystem_options import PATH
 from table_store.storage.options.kafka_source_options import FORMAT
 from table_store.storage.options.mysql_source_options import PASSWORD, TABLE_NAME, USERNAME
@@ -51,7 +52,7 @@ class SparkSource:
         path = options.get(PATH)
         if path is not None:
             given[PATH.key] = path
-        return cls(_needed(options, FORMAT), given)
+        return cls(needed(options, FORMAT), given)
 
     def with_secrets(self) -> SparkSource:
         """Return the same with the secrets that options name.
@@ -65,7 +66,7 @@ class SparkSource:
 
 def is_read_by_spark(schema: TableSchema) -> bool:
     """Return whether Spark itself reads the rows of a table."""
-    return schema.options.get(CONNECTOR.key, "").strip().lower() in READ_BY_SPARK
+    return connector_of(schema) in READ_BY_SPARK
 
 
 def _jdbc(options: OptionValues) -> dict[str, str]:
@@ -76,7 +77,7 @@ def _jdbc(options: OptionValues) -> dict[str, str]:
         ("upperBound", UPPER_BOUND),
     )
     is_partitioned = any(options.is_given(option) for _, option in partitioning)
-    found = {"url": _needed(options, URL), "dbtable": _needed(options, TABLE_NAME)}
+    found = {"url": needed(options, URL), "dbtable": needed(options, TABLE_NAME)}
     others: tuple[tuple[str, Option[Any]], ...] = (
         ("user", USERNAME),
         ("password", PASSWORD),
@@ -90,12 +91,4 @@ def _jdbc(options: OptionValues) -> dict[str, str]:
         elif is_partitioned and option in [one for _, one in partitioning]:
             reason = "the options 'scan.partition.*' are given all, or none"
             raise InvalidOptionError(key=option.key, value=None, reason=reason)
-    return found
-
-
-def _needed(options: OptionValues, option: Option[str | None]) -> str:
-    found = options.get(option)
-    if found is None:
-        reason = f"a table with the connector {options.get(CONNECTOR)!r} needs it"
-        raise InvalidOptionError(key=option.key, value=None, reason=reason)
     return found

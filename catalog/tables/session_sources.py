@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from table_store.catalog.connectors.source import connector_of
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
 from table_store.catalog.names.name_record import RelationKind

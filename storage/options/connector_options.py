@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.options.filesystem_options import FILESYSTEM_OPTIONS, PATH
 from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS, PARTITIONER
@@ -38,6 +39,7 @@ from table_store.storage.options.options import (
     LONG_MAX,
     Option,
     OptionPrefix,
+    OptionValues,
     one_of,
     whole_number,
 )
@@ -155,3 +157,21 @@ SOURCES: Final = frozenset(("datagen", "kafka", "upsert-kafka", "mysql-cdc", "fi
 
 READ_BY_SPARK: Final = frozenset(("jdbc", "spark"))
 """Connectors whose rows Spark reads by itself, for batch queries alone."""
+
+
+def needed(options: OptionValues, option: Option[str | None]) -> str:
+    """Return the value of an option of a table with a connector.
+
+    Raises:
+        InvalidOptionError: it is not given.
+    """
+    found = options.get(option)
+    if found is None:
+        raise missing(options, option.key)
+    return found
+
+
+def missing(options: OptionValues, key: str) -> InvalidOptionError:
+    """Return what to raise where a table's connector cannot do without an option."""
+    reason = f"a table with the connector {options.get(CONNECTOR)!r} needs it"
+    return InvalidOptionError(key=key, value=None, reason=reason)

@@ -27,7 +27,12 @@ from table_store.catalog.connectors.positions.position import (
     PositionStore,
     Stretch,
 )
-from table_store.catalog.connectors.positions.source_read import AskedRows, PartReader, SourceRead
+from table_store.catalog.connectors.positions.source_read import (
+    AskedRows,
+    PartReader,
+    SourceRead,
+    batch_of,
+)
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import UnsupportedTypeError
 from table_store.storage.options.connector_options import (
@@ -157,12 +162,8 @@ class Datagen:
         for begin in range(first, last, step):
             numbers = np.arange(begin, min(begin + step, last), dtype=np.uint64)
             rows = Rows(numbers, self._times(numbers, position))
-            arrays = [generator.values(rows) for generator in chosen]
-            if arrays:
-                yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
-            else:
-                empty = pa.StructArray.from_buffers(pa.struct([]), len(numbers), [None])
-                yield pa.RecordBatch.from_struct_array(empty)
+            arrays = (generator.values(rows) for generator in chosen)
+            yield batch_of(dict(zip(columns, arrays, strict=True)), len(numbers))
 
     def _times(self, numbers: Numbers, position: Position) -> Times:
         """When each row comes, in microseconds since 1970."""

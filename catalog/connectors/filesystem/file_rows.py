@@ -20,9 +20,8 @@ from table_store.catalog.connectors.connector_errors import (
 from table_store.catalog.connectors.filesystem.filesystem_definition import FilesystemDefinition
 from table_store.catalog.connectors.filesystem.taken_file import FilePart, TakenFile
 from table_store.catalog.connectors.formats.message_formats import BadValue, MessageFormat
-from table_store.catalog.connectors.positions.source_read import SKIPPED, PartReader
+from table_store.catalog.connectors.positions.source_read import SKIPPED, PartReader, batch_of
 from table_store.storage.file_io.file_io import FileIO, FileStatus
-from table_store.storage.file_io.path import join_path
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.kernel.nested_array import recast
@@ -55,18 +54,18 @@ class FileReader(PartReader):
         found = FilePart.from_bytes(part)
         files = there_unchanged(file_io, root, found.files)
         for file in set(found.files).difference(files):
-            _log.warning("%s is left out, for somebody has put it aside", _path(root, file))
+            _log.warning("%s is left out, for somebody has put it aside", file.below(root))
         for file in files:
             try:
                 yield from self._rows(file_io, file, columns, found)
             except MissingFileError:
-                raise SourceFileChangedError(path=_path(root, file), reason="was deleted") from None
+                raise SourceFileChangedError(path=file.below(root), reason="was deleted") from None
             except _UNREADABLE as error:
                 there_unchanged(file_io, root, [file])
                 raise self._unreadable(file, str(error)) from error
         # What was replaced while it was read counts for nothing.
         if there_unchanged(file_io, root, files) != files:
-            raise SourceFileChangedError(path=_path(root, files[0]), reason="was put aside")
+            raise SourceFileChangedError(path=files[0].below(root), reason="was put aside")
 
     def _rows(
         self, file_io: FileIO, file: TakenFile, columns: Sequence[str], part: FilePart
@@ -79,7 +78,7 @@ class FileReader(PartReader):
         }
         names = [name for name in columns if name not in in_path]
         text = self.definition.text
-        with closing(file_io.open_input(_path(self.definition.root, file))) as source:
+        with closing(file_io.open_input(file.below(self.definition.root))) as source:
             found = (
                 self._parquet_rows(source, names, part)
                 if text is None
@@ -89,7 +88,7 @@ class FileReader(PartReader):
                 known = dict(zip(names, arrays, strict=True))
                 for name, value in constants.items():
                     known[name] = pa.repeat(value, count)
-                yield _batch([(name, known[name]) for name in columns], count)
+                yield batch_of({name: known[name] for name in columns}, count)
 
     def _parquet_rows(
         self, source: pa.NativeFile, names: Sequence[str], part: FilePart
@@ -136,12 +135,12 @@ class FileReader(PartReader):
             line += len(lines)
         if skipped:
             SKIPPED.add(skipped)
-            path = _path(self.definition.root, file)
+            path = file.below(self.definition.root)
             _log.warning("%d lines of %s were left out, for they are no rows", skipped, path)
 
     def _unreadable(self, file: TakenFile, reason: str) -> UnreadableSourceFileError:
         return UnreadableSourceFileError(
-            path=_path(self.definition.root, file), reason=reason[:_REASON_LENGTH_MAX].rstrip(".")
+            path=file.below(self.definition.root), reason=reason[:_REASON_LENGTH_MAX].rstrip(".")
         )
 
 
@@ -174,7 +173,7 @@ def there_unchanged(
     listed: dict[str, dict[str, FileStatus]] = {}
     there = []
     for file in files:
-        path = _path(root, file)
+        path = file.below(root)
         folder, _, name = path.rpartition("/")
         if folder not in listed:
             listed[folder] = {status.name: status for status in file_io.list(folder)}
@@ -187,10 +186,6 @@ def there_unchanged(
             raise SourceFileChangedError(path=path, reason="was written or replaced")
         there.append(file)
     return tuple(there)
-
-
-def _path(root: str, file: TakenFile) -> str:
-    return join_path(root, *file.path.split("/"))
 
 
 def _line_ends(data: bytes, *, has_quotes: bool) -> Any:
@@ -216,10 +211,3 @@ def _typed(text: str | None, kind: pa.DataType) -> pa.Scalar:
         return pa.array([text], pa.string()).cast(plain).cast(kind)[0]
     except pa.ArrowException as error:
         raise ValueError(f"{text!r} in its path is no value of the partition column") from error
-
-
-def _batch(columns: Sequence[tuple[str, pa.Array]], count: int) -> pa.RecordBatch:
-    if columns:
-        return pa.RecordBatch.from_pydict(dict(columns))
-    empty = pa.StructArray.from_buffers(pa.struct([]), count, [None])
-    return pa.RecordBatch.from_struct_array(empty)

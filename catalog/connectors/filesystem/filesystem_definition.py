@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.formats.message_formats import MessageFormat
 from table_store.catalog.connectors.formats.named_format import check_formats, message_format
 from table_store.catalog.connectors.physical_columns import physical_columns
@@ -25,7 +26,7 @@ from table_store.storage.kernel.types import (
     MapType,
     StructType,
 )
-from table_store.storage.options.connector_options import CONNECTOR
+from table_store.storage.options.connector_options import needed
 from table_store.storage.options.filesystem_options import MONITOR_INTERVAL, PATH
 from table_store.storage.options.kafka_source_options import FORMAT
 from table_store.storage.options.message_format_options import (
@@ -70,11 +71,7 @@ class FilesystemDefinition:
             UnsupportedTypeError: the format has no values of a column's type.
         """
         options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
-        path, name = options.get(PATH), options.get(FORMAT)
-        if path is None or name is None:
-            reason = f"a table with the connector {FILESYSTEM!r} needs it"
-            key = PATH.key if path is None else FORMAT.key
-            raise InvalidOptionError(key=key, value=None, reason=reason)
+        path, name = needed(options, PATH), needed(options, FORMAT)
         if name not in _FORMATS:
             reason = f"files have {', '.join(map(repr, _FORMATS))}"
             raise InvalidOptionError(key=FORMAT.key, value=name, reason=reason)
@@ -101,7 +98,7 @@ class FilesystemDefinition:
 
 def is_filesystem(schema: TableSchema) -> bool:
     """Return whether the rows of a table are in files of a folder."""
-    return schema.options.get(CONNECTOR.key, "").strip().lower() == FILESYSTEM
+    return connector_of(schema) == FILESYSTEM
 
 
 def _folder(path: str) -> str:

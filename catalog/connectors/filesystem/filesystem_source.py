@@ -72,7 +72,7 @@ class FilesystemSource:
             known = {file.path: file for file in self.register.files(taken)}
             for file in there:
                 if known.get(file.path, file) != file:
-                    path = f"{self.definition.root}/{file.path}"
+                    path = file.below(self.definition.root)
                     raise SourceFileChangedError(path=path, reason="was written or replaced")
             new = [file for file in there if file.path not in known]
             new.sort(key=lambda file: (file.modified_ms, file.path))

@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.model.partition_path import NULL_PARTITION
 
 _BYTES_EACH: Final = 16
@@ -28,10 +29,9 @@ class TakenFile:
         """About how many rows it has, at least one; the same for the same file."""
         return 1 + self.size_bytes // _BYTES_EACH
 
-    @property
-    def folder(self) -> str:
-        """The folders of its path; empty if it is directly in the table's folder."""
-        return self.path.rpartition("/")[0]
+    def below(self, root: str) -> str:
+        """Return its whole path, with that of the folder."""
+        return join_path(root, *self.path.split("/"))
 
     def partition_value(self, column: str) -> str | None:
         """Return the text of a partition column in its path; None is NULL.
@@ -78,11 +78,13 @@ def parts_of(
             whole.append(file)
     most = -(-sum(file.weight for file in whole) // max(1, parallelism))
     held: list[TakenFile] = []
+    weight = 0
     for file in whole:
-        if held and sum(other.weight for other in held) + file.weight > most:
+        if held and weight + file.weight > most:
             yield FilePart(tuple(held))
-            held = []
+            held, weight = [], 0
         held.append(file)
+        weight += file.weight
     if held:
         yield FilePart(tuple(held))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.formats.named_format import (
     check_count,
     check_formats,
@@ -20,7 +21,7 @@ from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
 from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
-from table_store.storage.options.connector_options import CONNECTOR
+from table_store.storage.options.connector_options import CONNECTOR, missing, needed
 from table_store.storage.options.kafka_sink_options import (
     FIELDS_INCLUDE,
     KEY_FIELDS,
@@ -131,11 +132,10 @@ class KafkaDefinition:
         """
         options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
         properties = dict(options.with_prefix(PROPERTIES))
-        servers, topic = properties.pop(_SERVERS, None), options.get(TOPIC)
+        servers = properties.pop(_SERVERS, None)
         if servers is None:
-            raise _missing(PROPERTIES.prefix + _SERVERS)
-        if topic is None:
-            raise _missing(TOPIC.key)
+            raise missing(options, PROPERTIES.prefix + _SERVERS)
+        topic = needed(options, TOPIC)
         level = properties.pop(_ISOLATION, _LEVELS[0])
         if level not in _LEVELS:
             key = PROPERTIES.prefix + _ISOLATION
@@ -163,11 +163,6 @@ class KafkaDefinition:
         )
 
 
-def _missing(key: str) -> InvalidOptionError:
-    reason = f"a table with the connector {KAFKA!r} needs it"
-    return InvalidOptionError(key=key, value=None, reason=reason)
-
-
 def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> RecordFormat:
     if options.get(CONNECTOR) == UPSERT:
         target = KafkaTarget.of(schema)
@@ -184,7 +179,7 @@ def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> R
         )
     name = options.get(FORMAT) or options.get(VALUE_FORMAT)
     if name is None:
-        raise _missing(FORMAT.key)
+        raise missing(options, FORMAT.key)
     if name not in _FORMATS:
         reason = f"a topic has {', '.join(map(repr, _FORMATS))}"
         raise InvalidOptionError(key=FORMAT.key, value=name, reason=reason)
@@ -287,24 +282,20 @@ def _check_startup(options: OptionValues, startup: Startup, properties: Mapping[
 
 def is_kafka(schema: TableSchema) -> bool:
     """Return whether the rows of a table are the records of a topic."""
-    return _connector(schema) in (KAFKA, UPSERT)
+    return connector_of(schema) in (KAFKA, UPSERT)
 
 
 def gives_changes(schema: TableSchema) -> bool:
     """Return whether the records of a table's topic are changes of rows."""
     return tells_only_keys(schema) or (
-        _connector(schema) == KAFKA
+        connector_of(schema) == KAFKA
         and DEBEZIUM in (_text(schema, FORMAT.key), _text(schema, VALUE_FORMAT.key))
     )
 
 
 def tells_only_keys(schema: TableSchema) -> bool:
     """Return whether of a row that goes, or is replaced, no more than its key is known."""
-    return _connector(schema) == UPSERT
-
-
-def _connector(schema: TableSchema) -> str:
-    return _text(schema, CONNECTOR.key)
+    return connector_of(schema) == UPSERT
 
 
 def _text(schema: TableSchema, key: str) -> str:

@@ -13,7 +13,12 @@ import pyarrow as pa
 from table_store.catalog.connectors.connector_errors import SourceTopicError
 from table_store.catalog.connectors.kafka.kafka_connections import Brokers, connected
 from table_store.catalog.connectors.kafka.record_formats import BadRecord, RecordFormat
-from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, SKIPPED, PartReader
+from table_store.catalog.connectors.positions.source_read import (
+    CHANGE_ORDER,
+    SKIPPED,
+    PartReader,
+    batch_of,
+)
 from table_store.storage.kernel.types import (
     BINARY,
     INTEGER,
@@ -122,7 +127,7 @@ class MessageReader(PartReader):
                     arrays[CHANGE_ORDER] = pa.array(found.orders)
                 for column in others:
                     arrays[column.name] = self._metadata(column, found.records, wanted.partition)
-                yield _batch([(name, arrays[name]) for name in columns], len(found.records))
+                yield batch_of({name: arrays[name] for name in columns}, len(found.records))
         if skipped:
             SKIPPED.add(skipped)
             _log.warning(
@@ -193,10 +198,3 @@ class MessageReader(PartReader):
                 offset=offset,
                 reason="the key of it, or of one behind it, is no UTF-8; declare the column BINARY",
             ) from error
-
-
-def _batch(columns: Sequence[tuple[str, pa.Array]], count: int) -> pa.RecordBatch:
-    if columns:
-        return pa.RecordBatch.from_pydict(dict(columns))
-    empty = pa.StructArray.from_buffers(pa.struct([]), count, [None])
-    return pa.RecordBatch.from_struct_array(empty)

@@ -9,11 +9,12 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.mysql.mysql_connection import Database
 from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError
-from table_store.storage.options.connector_options import CONNECTOR
+from table_store.storage.options.connector_options import needed
 from table_store.storage.options.kafka_source_options import STARTUP_MODE
 from table_store.storage.options.mysql_source_options import (
     CHUNK_SIZE,
@@ -28,7 +29,7 @@ from table_store.storage.options.mysql_source_options import (
     TABLE_NAME,
     USERNAME,
 )
-from table_store.storage.options.options import Option, OptionScope, OptionValues
+from table_store.storage.options.options import OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
 MYSQL: Final = "mysql-cdc"
@@ -83,13 +84,13 @@ class MysqlDefinition:
         startup = _startup(options)
         return cls(
             database=Database(
-                host=_needed(options, HOSTNAME),
+                host=needed(options, HOSTNAME),
                 port=options.get(PORT),
-                user=_needed(options, USERNAME),
+                user=needed(options, USERNAME),
                 password=options.get(PASSWORD) or "",
             ),
-            schema_name=_needed(options, DATABASE_NAME),
-            table_name=_needed(options, TABLE_NAME),
+            schema_name=needed(options, DATABASE_NAME),
+            table_name=needed(options, TABLE_NAME),
             columns=physical_columns(schema),
             primary_key=schema.primary_key,
             startup=startup,
@@ -112,15 +113,7 @@ class MysqlDefinition:
 
 def is_mysql(schema: TableSchema) -> bool:
     """Return whether the rows of a table are those of a database's table."""
-    return schema.options.get(CONNECTOR.key, "").strip().lower() == MYSQL
-
-
-def _needed(options: OptionValues, option: Option[str | None]) -> str:
-    found = options.get(option)
-    if found is None:
-        reason = f"a table with the connector {MYSQL!r} needs it"
-        raise InvalidOptionError(key=option.key, value=None, reason=reason)
-    return found
+    return connector_of(schema) == MYSQL
 
 
 def _startup(options: OptionValues) -> Startup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from table_store.catalog.connectors.mysql.mysql_types import (
     key_value,
     quoted_name,
 )
-from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, PartReader
+from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, PartReader, batch_of
 
 _ROWS: Final = 1 << 14
 _NO_COLUMN: Final = 1054
@@ -107,13 +107,11 @@ class TableReader(PartReader):
             for page in self._pages(connection, f"SELECT {selected} FROM {table}{rest}", values):
                 rows += len(page)
                 by_column = list(zip(*page, strict=True))
-                yield _batch(
-                    [
-                        (column.name, self._checked(column, column.of_texts(by_column[place])))
-                        for place, column in enumerate(wanted)
-                    ],
-                    len(page),
-                )
+                arrays = {
+                    column.name: self._checked(column, column.of_texts(by_column[place]))
+                    for place, column in enumerate(wanted)
+                }
+                yield batch_of(arrays, len(page))
         _log.info("%s.%s: %d rows of a chunk", self.schema_name, self.table_name, rows)
 
     def _pages(
@@ -181,14 +179,14 @@ class ChangeReader(PartReader):
     def _batch(self, images: RowImages, columns: Sequence[str], before: int) -> pa.RecordBatch:
         by_name = {column.name: column for column in self.columns}
         count = len(images.values)
-        arrays = []
+        arrays = {}
         for name in columns:
             if name == CHANGE_ORDER:
                 order = np.arange(before + 1, before + count + 1, dtype=np.int64)
-                arrays.append((name, pa.array(np.where(images.come, order, -order))))
+                arrays[name] = pa.array(np.where(images.come, order, -order))
                 continue
-            arrays.append((name, self._values(by_name[name], images)))
-        return _batch(arrays, count)
+            arrays[name] = self._values(by_name[name], images)
+        return batch_of(arrays, count)
 
     def _values(self, column: ReadColumn, images: RowImages) -> pa.Array:
         name = column.column.name
@@ -219,17 +217,9 @@ def log_range(part: bytes) -> tuple[BinlogPosition, BinlogPosition]:
     return BinlogPosition(first_file, first_at), BinlogPosition(last_file, last_at)
 
 
-def _batch(columns: Sequence[tuple[str, pa.Array]], count: int) -> pa.RecordBatch:
-    if columns:
-        arrays: Mapping[str, pa.Array] = dict(columns)
-        return pa.RecordBatch.from_pydict(dict(arrays))
-    empty = pa.StructArray.from_buffers(pa.struct([]), count, [None])
-    return pa.RecordBatch.from_struct_array(empty)
-
-
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     if len(batches) == 1:
         return batches[0]
     if not batches[0].num_columns:
-        return _batch((), sum(batch.num_rows for batch in batches))
+        return batch_of({}, sum(batch.num_rows for batch in batches))
     return pa.concat_batches(batches)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -64,3 +64,11 @@ class SourceRead:
     reader: PartReader
     parts: tuple[bytes, ...]
     rows: int
+
+
+def batch_of(columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
+    """Return so many rows, which may have no columns: a struct without fields has a length."""
+    if columns:
+        return pa.RecordBatch.from_pydict(dict(columns))
+    empty = pa.StructArray.from_buffers(pa.struct([]), count, [None])
+    return pa.RecordBatch.from_struct_array(empty)

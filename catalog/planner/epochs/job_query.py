@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from table_store.catalog.connectors.source import connector_of, gives_changes
+from table_store.catalog.connectors.connector_name import connector_of
+from table_store.catalog.connectors.source import gives_changes
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.job_errors import UnsupportedQueryError
 from table_store.catalog.jobs.progress import Followed

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from table_store.catalog.connectors.source import connector_of
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.names.named_relation import temporary_identifier

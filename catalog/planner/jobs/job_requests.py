@@ -10,8 +10,8 @@ from dataclasses import replace
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.sink import deliver, is_append_only, is_sink
-from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.jobs.job_errors import StreamingInsertError, StreamingStatementError
 from table_store.catalog.jobs.job_status import JobState, JobStatus

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from table_store.catalog.connectors.connector_errors import ExternalTableError
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.sink import is_sink
-from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.connectors.spark_source import is_read_by_spark
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.jobs.job_errors import MaterializedViewError

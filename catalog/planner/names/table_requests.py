@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.sink import check_written
-from table_store.catalog.connectors.source import connector_of
 from table_store.catalog.definition.rule_change import RuleChange
 from table_store.catalog.definition.spark_change import change_from_spark
 from table_store.catalog.definition.table_change import (

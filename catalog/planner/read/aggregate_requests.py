@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from table_store.catalog.connectors.source import connector_of
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.definition.declared_type import COLLATIONS
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.planner.names.opened_table import opened_table

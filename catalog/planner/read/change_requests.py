@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from table_store.catalog.connectors.source import connector_of
+from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.errors import RelationNotFoundError
 from table_store.catalog.names.name_record import TableTarget
 from table_store.catalog.planner.names.changelog import describe_changes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from table_store.catalog.connectors.positions.source_read import PartReader
+from table_store.catalog.connectors.positions.source_read import PartReader, batch_of
 from table_store.catalog.planner.names.managed_table import ROW_COLUMN
 from table_store.catalog.planner.process.worker_process import begin_task
 from table_store.storage.file_store.changes.change_reader import ChangeReader
@@ -61,10 +61,7 @@ class ReadTask:
 
     def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if not self.columns:
-            # A struct without fields still has a length, which is all that COUNT(*) needs.
-            return pa.RecordBatch.from_struct_array(
-                pa.StructArray.from_buffers(pa.struct([]), batch.num_rows, [None])
-            )
+            return batch_of({}, batch.num_rows)  # its length is all that COUNT(*) needs
         if ROW_COLUMN in self.columns:
             batch = self._with_row(batch)
         if batch.schema == self.schema:

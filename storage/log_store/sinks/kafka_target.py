@@ -12,7 +12,7 @@ from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaE
 from table_store.storage.log_store.encoding.row_encoding import RowEncoder
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
 from table_store.storage.log_store.sinks.row_encoders import row_encoder
-from table_store.storage.options.connector_options import CONNECTOR
+from table_store.storage.options.connector_options import CONNECTOR, missing, needed
 from table_store.storage.options.kafka_sink_options import (
     DELIVERY_GUARANTEE,
     FIELDS_INCLUDE,
@@ -88,7 +88,7 @@ class KafkaTarget:
         properties.pop(_ISOLATION, None)
         servers = properties.pop(_SERVERS, None)
         if servers is None:
-            raise _missing(PROPERTIES.prefix + _SERVERS, options)
+            raise missing(options, PROPERTIES.prefix + _SERVERS)
         is_upsert = options.get(CONNECTOR) == "upsert-kafka"
         keys = _keys(schema, options)
         _check_partitioner(options, keys)
@@ -96,11 +96,11 @@ class KafkaTarget:
         physical = [f.name for f in schema.fields if f.generated is None]
         metadata = options.with_prefix(METADATA)
         values = tuple(n for n in physical if n not in metadata and n not in taken)
-        key = _part(options, _given(options, KEY_FORMAT), keys, KEY_PART) if keys else None
+        key = _part(options, needed(options, KEY_FORMAT), keys, KEY_PART) if keys else None
         return cls(
             brokers=servers,
             properties=properties,
-            topic=_given(options, TOPIC),
+            topic=needed(options, TOPIC),
             key=key,
             value=_part(options, _value_format(options, is_upsert=is_upsert), values, VALUE_PART),
             is_upsert=is_upsert,
@@ -168,10 +168,10 @@ def _value_format(options: OptionValues, *, is_upsert: bool) -> str:
         if other == DEBEZIUM:
             reason = "it says itself what a change is; use it with the connector 'kafka'"
             raise _refused(options, VALUE_FORMAT, reason)
-        return _given(options, VALUE_FORMAT)
+        return needed(options, VALUE_FORMAT)
     if name is not None and other is not None:
         raise _refused(options, VALUE_FORMAT, f"it says the same as {FORMAT.key!r}; leave one out")
-    return other or _given(options, FORMAT)
+    return other or needed(options, FORMAT)
 
 
 def _part(options: OptionValues, name: str, columns: Sequence[str], part: str) -> Part:
@@ -182,18 +182,6 @@ def _part(options: OptionValues, name: str, columns: Sequence[str], part: str) -
         )
     encoder = row_encoder(options, name, columns, part)
     return Part(format=name, columns=tuple(columns), encoder=encoder)
-
-
-def _given(options: OptionValues, option: Option[str | None]) -> str:
-    found = options.get(option)
-    if found is None:
-        raise _missing(option.key, options)
-    return found
-
-
-def _missing(key: str, options: OptionValues) -> InvalidOptionError:
-    reason = f"a table with the connector {options.get(CONNECTOR)!r} needs it"
-    return InvalidOptionError(key=key, value=None, reason=reason)
 
 
 def _refused(
