@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.shared_shells import SharedShells
 from tests.integration.stock_shell import StockShell
+from tests.integration.streaming_mode import stop_jobs
 
 # Dozens of JVMs that live for a minute: compiling their code well would cost more than it saves
 # (149 s of CPU for two modules of shells, 90 s so). Of that kind of code there is room for 48 MB
@@ -31,3 +32,11 @@ def shell(request: pytest.FixtureRequest, shared_shells: SharedShells) -> Iterat
     """A stock `spark-sql` as `table-store setup` leaves it, without flags."""
     with shared_shells.lent(request.path.stem) as lent:
         yield lent
+
+
+@pytest.fixture
+def no_jobs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Behind a test the jobs end that it has left in the module's `spark`, if it uses that."""
+    yield
+    if "spark" in request.fixturenames:
+        stop_jobs(request.getfixturevalue("spark"))

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
@@ -82,6 +84,13 @@ def unlogged_errors() -> Iterator[None]:
         yield
     finally:
         logger.disabled = False
+
+
+def refused(spark: SparkSession, statement: str) -> str:
+    """Return the error of a statement, which has to fail."""
+    with unlogged_errors(), pytest.raises(PySparkException) as error:
+        spark.sql(statement).collect()
+    return str(error.value)
 
 
 @contextmanager

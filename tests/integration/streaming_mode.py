@@ -1,4 +1,4 @@
-"""A session in streaming mode, where an INSERT starts a job."""
+"""A session in streaming mode, where an INSERT starts a job; and what is asked of all jobs."""
 
 from __future__ import annotations
 
@@ -21,3 +21,15 @@ def streaming(spark: SparkSession, interval: str = "100 ms", **settings: str) ->
     finally:
         for key in keys:
             spark.sql(f"RESET '{key}'")
+
+
+def flush(spark: SparkSession) -> None:
+    """Return when the tables of all jobs have what their sources have now."""
+    spark.sql("CALL sys.flush()").collect()
+
+
+def stop_jobs(spark: SparkSession) -> None:
+    """Stop what runs, or has failed too often."""
+    for job in spark.sql("SHOW JOBS").collect():
+        if job.state in ("RUNNING", "SUSPENDED"):
+            spark.sql(f"STOP JOB '{job.job}'")

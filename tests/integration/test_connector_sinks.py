@@ -11,17 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_position import LogPosition, PositionFile
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import spark_session, unlogged_errors
-from tests.integration.streaming_mode import streaming
+from tests.integration.spark_session import refused, spark_session
+from tests.integration.streaming_mode import flush, streaming
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +28,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with spark_session(tmp_path_factory.mktemp("sinks"), OWN_NAME) as session:
         session.conf.set("spark.sql.shuffle.partitions", "1")
         yield session
-
-
-@pytest.fixture(autouse=True)
-def no_jobs(spark: SparkSession) -> Iterator[None]:
-    yield
-    for job in spark.sql("SHOW JOBS").collect():
-        if job.state in ("RUNNING", "SUSPENDED"):
-            spark.sql(f"STOP JOB '{job.job}'")
 
 
 class Printed:
@@ -76,16 +67,6 @@ class Printed:
 def path_of(spark: SparkSession, table: str) -> str:
     warehouse = str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")
     return f"{warehouse}/default.db/{table}"
-
-
-def flush(spark: SparkSession) -> None:
-    spark.sql("CALL sys.flush()").collect()
-
-
-def refused(spark: SparkSession, statement: str) -> str:
-    with unlogged_errors(), pytest.raises(PySparkException) as error:
-        spark.sql(statement).collect()
-    return str(error.value)
 
 
 def test_printed_changes_add_up_to_the_result(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from table_store import jobs, open_table
@@ -26,11 +25,11 @@ from table_store.storage.file_io.local_file_io import LocalFileIO
 from tests.fakes.counting_ids import CountingIds
 from tests.integration.catalog_conf import OWN_NAME, SMALL, arguments
 from tests.integration.job_script import JobScript
-from tests.integration.spark_session import spark_session, unlogged_errors
+from tests.integration.spark_session import refused, spark_session
 from tests.integration.stock_shell import StockShell
 from tests.integration.streaming_mode import streaming
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 
 SEQUENCE = (
     "'connector' = 'datagen', 'fields.id.kind' = 'sequence', 'fields.id.start' = '0', "
@@ -42,16 +41,6 @@ SEQUENCE = (
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with spark_session(tmp_path_factory.mktemp("connectors"), OWN_NAME) as session:
         yield session
-
-
-@pytest.fixture(autouse=True)
-def no_jobs(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    if "spark" in request.fixturenames:
-        session: SparkSession = request.getfixturevalue("spark")
-        for job in session.sql("SHOW JOBS").collect():
-            if job.state in ("RUNNING", "SUSPENDED"):
-                session.sql(f"STOP JOB '{job.job}'")
 
 
 def insert(spark: SparkSession, statement: str, interval: str = "200 ms") -> str:
@@ -71,12 +60,6 @@ def finished(spark: SparkSession, job: str, timeout_s: float = 90) -> Row:
         assert time.monotonic() < end, row
         time.sleep(0.2)
     return row
-
-
-def refused(spark: SparkSession, statement: str) -> str:
-    with unlogged_errors(), pytest.raises(PySparkException) as error:
-        spark.sql(statement).collect()
-    return str(error.value)
 
 
 def warehouse(spark: SparkSession) -> str:

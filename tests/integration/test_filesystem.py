@@ -14,16 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from table_store import open_table
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
-from tests.integration.spark_session import spark_session, unlogged_errors
-from tests.integration.streaming_mode import streaming
+from tests.integration.spark_session import refused, spark_session
+from tests.integration.streaming_mode import flush, stop_jobs, streaming
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 
 COLUMNS = (
     "id BIGINT, name STRING, price DECIMAL(9, 2), day DATE, at TIMESTAMP, ok BOOLEAN, x DOUBLE"
@@ -43,32 +42,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
-def stop_jobs(spark: SparkSession) -> None:
-    for job in spark.sql("SHOW JOBS").collect():
-        if job.state in ("RUNNING", "SUSPENDED"):
-            spark.sql(f"STOP JOB '{job.job}'")
-
-
-@pytest.fixture(autouse=True)
-def no_jobs(spark: SparkSession) -> Iterator[None]:
-    yield
-    stop_jobs(spark)
-
-
-def refused(spark: SparkSession, statement: str) -> str:
-    with unlogged_errors(), pytest.raises(PySparkException) as error:
-        spark.sql(statement).collect()
-    return str(error.value)
-
-
 def same(found: DataFrame, expected: DataFrame) -> None:
     """Both have the same rows, each as often."""
     assert found.schema.simpleString() == expected.schema.simpleString()
     assert Counter(map(str, found.collect())) == Counter(map(str, expected.collect()))
-
-
-def flush(spark: SparkSession) -> None:
-    spark.sql("CALL sys.flush()").collect()
 
 
 def finished(spark: SparkSession, job: str, timeout_s: float = 90) -> Row:

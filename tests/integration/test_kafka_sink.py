@@ -28,11 +28,11 @@ from pyspark.sql import SparkSession
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
-from tests.integration.spark_session import spark_session, unlogged_errors
-from tests.integration.streaming_mode import streaming
+from tests.integration.spark_session import refused, spark_session, unlogged_errors
+from tests.integration.streaming_mode import flush, streaming
 from tests.servers.kafka_broker import KafkaBroker
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 
 
 @pytest.fixture(scope="module")
@@ -42,24 +42,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
-@pytest.fixture(autouse=True)
-def no_jobs(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    if "spark" in request.fixturenames:
-        session: SparkSession = request.getfixturevalue("spark")
-        for job in session.sql("SHOW JOBS").collect():
-            if job.state in ("RUNNING", "SUSPENDED"):
-                session.sql(f"STOP JOB '{job.job}'")
-
-
 class Topic:
     """A topic of a test, read by a plain consumer."""
 
     def __init__(self, broker: KafkaBroker, name: str, partitions: int = 1) -> None:
         self.broker, self.name, self.partitions = broker, name, partitions
-        with broker.admin() as admin:
-            wanted = {"num_partitions": partitions, "replication_factor": 1}
-            admin.create_topics({name: wanted}, wait_for_metadata=True)
+        broker.create_topic(name, partitions)
 
     def options(self, connector: str = "kafka", **more: str) -> str:
         """The clause WITH of a table over it."""
@@ -93,16 +81,6 @@ class Topic:
 
     def values(self) -> list[Any]:
         return [json.loads(record.value) for record in self.records()]
-
-
-def refused(spark: SparkSession, statement: str) -> str:
-    with unlogged_errors(), pytest.raises(PySparkException) as error:
-        spark.sql(statement).collect()
-    return str(error.value)
-
-
-def flush(spark: SparkSession) -> None:
-    spark.sql("CALL sys.flush()").collect()
 
 
 def test_a_batch_insert_is_in_the_topic(spark: SparkSession, kafka_broker: KafkaBroker) -> None:

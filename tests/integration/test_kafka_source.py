@@ -16,34 +16,23 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
-from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from table_store import jobs, open_table
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
-from tests.integration.spark_session import spark_session, unlogged_errors
+from tests.integration.spark_session import refused, spark_session, unlogged_errors
 from tests.integration.streaming_mode import streaming
 from tests.servers.kafka_broker import KafkaBroker, free_port
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with spark_session(tmp_path_factory.mktemp("kafka-source"), OWN_NAME) as session:
         yield session
-
-
-@pytest.fixture(autouse=True)
-def no_jobs(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    if "spark" in request.fixturenames:
-        session: SparkSession = request.getfixturevalue("spark")
-        for job in session.sql("SHOW JOBS").collect():
-            if job.state in ("RUNNING", "SUSPENDED"):
-                session.sql(f"STOP JOB '{job.job}'")
 
 
 class Topic:
@@ -54,9 +43,7 @@ class Topic:
         self.create(partitions)
 
     def create(self, partitions: int = 1) -> None:
-        with self.broker.admin() as admin:
-            wanted = {"num_partitions": partitions, "replication_factor": 1}
-            admin.create_topics({self.name: wanted}, wait_for_metadata=True)
+        self.broker.create_topic(self.name, partitions)
 
     def write(self, *records: dict[str, object] | bytes, partition: int = 0) -> None:
         """Write values, or records with more than these as dictionaries of `send`'s arguments."""
@@ -90,12 +77,6 @@ def insert(spark: SparkSession, statement: str, interval: str = "200 ms", **conf
 
 def rows(spark: SparkSession, query: str) -> list[Row]:
     return sorted(spark.sql(query).collect())
-
-
-def refused(spark: SparkSession, statement: str) -> str:
-    with unlogged_errors(), pytest.raises(PySparkException) as error:
-        spark.sql(statement).collect()
-    return str(error.value)
 
 
 def values(*items: object) -> list[bytes]:

@@ -16,17 +16,16 @@ from typing import Any
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from table_store import open_table
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
-from tests.integration.spark_session import spark_session, unlogged_errors
-from tests.integration.streaming_mode import streaming
+from tests.integration.spark_session import refused, spark_session
+from tests.integration.streaming_mode import flush, streaming
 from tests.servers.kafka_broker import KafkaBroker
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 
 State = dict[int, tuple[str | None, int | None]]
 
@@ -38,25 +37,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
-@pytest.fixture(autouse=True)
-def no_jobs(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    if "spark" in request.fixturenames:
-        session: SparkSession = request.getfixturevalue("spark")
-        for job in session.sql("SHOW JOBS").collect():
-            if job.state in ("RUNNING", "SUSPENDED"):
-                session.sql(f"STOP JOB '{job.job}'")
-
-
 class KeyedTopic:
     """A topic of a test whose records have the key `id`, and what they come to."""
 
     def __init__(self, broker: KafkaBroker, name: str, partitions: int = 1) -> None:
         self.broker, self.name, self.partitions = broker, name, partitions
         self.state: State = {}
-        with broker.admin() as admin:
-            wanted = {"num_partitions": partitions, "replication_factor": 1}
-            admin.create_topics({name: wanted}, wait_for_metadata=True)
+        broker.create_topic(name, partitions)
 
     def write(self, *records: tuple[int, str | None, int | None] | int) -> None:
         """Write rows, or keys whose rows go."""
@@ -125,16 +112,6 @@ def state(spark: SparkSession, query: str) -> State:
     found = spark.sql(query).collect()
     assert len({row.id for row in found}) == len(found)
     return {row.id: (row.name, row.n) for row in found}
-
-
-def refused(spark: SparkSession, statement: str) -> str:
-    with unlogged_errors(), pytest.raises(PySparkException) as error:
-        spark.sql(statement).collect()
-    return str(error.value)
-
-
-def flush(spark: SparkSession) -> None:
-    spark.sql("CALL sys.flush()").collect()
 
 
 def test_a_keyed_topic_is_a_table(spark: SparkSession, kafka_broker: KafkaBroker) -> None:

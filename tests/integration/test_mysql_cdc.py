@@ -16,18 +16,17 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from table_store import jobs, open_table
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
-from tests.integration.spark_session import spark_session, unlogged_errors
+from tests.integration.spark_session import refused, spark_session, unlogged_errors
 from tests.integration.streaming_mode import streaming
 from tests.servers.mariadb_server import PASSWORD, MariadbServer
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 
 
 @pytest.fixture(scope="module")
@@ -43,16 +42,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariadbServer]:
     found.stop()
 
 
-@pytest.fixture(autouse=True)
-def no_jobs(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    if "spark" in request.fixturenames:
-        session: SparkSession = request.getfixturevalue("spark")
-        for job in session.sql("SHOW JOBS").collect():
-            if job.state in ("RUNNING", "SUSPENDED"):
-                session.sql(f"STOP JOB '{job.job}'")
-
-
 def insert(spark: SparkSession, statement: str, interval: str = "200 ms", **conf: str) -> str:
     with streaming(spark, interval, **conf):
         return str(spark.sql(statement).collect()[0].job)
@@ -65,12 +54,6 @@ def rows(spark: SparkSession, query: str) -> list[tuple[object, ...]]:
 def path_of(spark: SparkSession, table: str) -> str:
     found = {row[0]: row[1] for row in spark.sql(f"DESCRIBE EXTENDED {table}").collect()}
     return str(found["Location"])
-
-
-def refused(spark: SparkSession, statement: str) -> str:
-    with unlogged_errors(), pytest.raises(PySparkException) as error:
-        spark.sql(statement).collect()
-    return str(error.value)
 
 
 def test_a_job_has_the_rows_and_then_each_change(

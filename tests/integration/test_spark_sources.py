@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import spark_session, unlogged_errors
+from tests.integration.spark_session import refused, spark_session
 from tests.integration.streaming_mode import streaming
 
 pytestmark = pytest.mark.spark
@@ -60,12 +59,6 @@ def run(spark: SparkSession, url: str, *statements: str) -> None:
 def read(spark: SparkSession) -> DataFrame:
     properties = {"user": "app", "password": SECRET}
     return spark.read.jdbc(URL, "items", properties=properties)
-
-
-def refused(spark: SparkSession, statement: str) -> str:
-    with unlogged_errors(), pytest.raises(PySparkException) as error:
-        spark.sql(statement).collect()
-    return str(error.value)
 
 
 def same(found: DataFrame, expected: DataFrame) -> None:

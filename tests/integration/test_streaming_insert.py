@@ -16,7 +16,6 @@ from threading import Event, Thread
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from table_store import jobs, open_table
@@ -26,7 +25,7 @@ from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from tests.fakes.counting_ids import CountingIds
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import spark_session, unlogged_errors
+from tests.integration.spark_session import refused, spark_session, unlogged_errors
 from tests.integration.streaming_mode import INTERVAL, MODE, streaming
 
 pytestmark = pytest.mark.spark
@@ -59,12 +58,6 @@ def drained(spark: SparkSession, job: str) -> Row:
 
 def bag(frame: DataFrame) -> Counter[str]:
     return Counter(map(str, frame.collect()))
-
-
-def refused(spark: SparkSession, statement: str) -> str:
-    with unlogged_errors(), pytest.raises(PySparkException) as error:
-        spark.sql(statement).collect()
-    return str(error.value)
 
 
 KEYED = "SELECT v, count(*) AS n, sum(id) AS s FROM {0}_a GROUP BY v"

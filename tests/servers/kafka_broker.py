@@ -134,6 +134,12 @@ class KafkaBroker:
             request_timeout_ms=5000,
         )
 
+    def create_topic(self, name: str, partitions: int = 1) -> None:
+        """Create a topic, and return when the broker knows it."""
+        with self.admin() as admin:
+            wanted = {"num_partitions": partitions, "replication_factor": 1}
+            admin.create_topics({name: wanted}, wait_for_metadata=True)
+
     def topics(self) -> set[str]:
         """The names of all topics that are not Kafka's own."""
         with self.admin() as admin:
