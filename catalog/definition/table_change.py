@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from table_store.catalog.definition.declared_type import CHAR_VARCHAR, with_name
-from table_store.catalog.definition.option_enrichment import changed_options
+from table_store.catalog.definition.option_enrichment import changed_options, check_alignment
 from table_store.catalog.definition.rule_change import (
     RuleChange,
     checks_of,
@@ -225,12 +225,14 @@ def _with_options(schema: TableSchema, changes: Sequence[TableChange], time_ms: 
     if options == schema.options:
         return schema
     checked = changed_options(schema.options, FrozenMap(options), has_key=bool(schema.primary_key))
-    return change_options(
+    changed = change_options(
         schema,
         time_ms=time_ms,
         set_to=checked,
         unset=[key for key in schema.options if key not in checked],
     )
+    check_alignment(changed)
+    return changed
 
 
 def _widened(schema: TableSchema, change: WidenColumn, time_ms: int) -> TableSchema:

@@ -54,7 +54,7 @@ class HangingTables:
 
     def roots_with(self, tables: Iterable[str]) -> frozenset[str]:
         """Return those of `with_those` that no job writes."""
-        return self.with_those(tables) - self.topology.sources.keys()
+        return frozenset(self.with_those(tables) - self.topology.sources.keys())
 
 
 @dataclass(frozen=True, slots=True)

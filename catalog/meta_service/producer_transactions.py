@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,7 +24,15 @@ from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import InvalidOptionError, MissingFileError
+from table_store.storage.kernel.errors import (
+    InvalidOptionError,
+    MissingFileError,
+    NotFoundError,
+)
+from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.options.options import OptionScope
+from table_store.storage.options.table_options import TABLE_OPTIONS
+from table_store.storage.options.watermark_options import WATERMARK_ALIGNMENT_GROUP
 
 TRANSACTION_FOLDER: Final = "_transactions"
 _VERSION: Final = 2
@@ -92,7 +101,8 @@ class ProducerTransactions:
         """Open a transaction, durable, or go on with one of that name that is open; return it.
 
         Raises:
-            InvalidOptionError: the name is empty or too long, or there are no tables.
+            InvalidOptionError: the name is empty or too long, there are no tables, or one of them
+                advances in event time, so that barriers take commits of others without its own.
             CorruptFileError: the note of the open one is damaged.
         """
         wanted = frozenset(tables)
@@ -101,6 +111,7 @@ class ProducerTransactions:
             raise InvalidOptionError(key="transaction", value=name, reason=reason)
         if not wanted:
             raise InvalidOptionError(key="tables", value="", reason="name the tables")
+        _check_in_no_group(wanted)
         self.file_io.write_new(join_path(self._folder, _USED), b"")
         known = self._read(self._path(name))
         if known is None:
@@ -170,6 +181,20 @@ class ProducerTransactions:
 
     def _path(self, name: str) -> str:
         return join_path(self._folder, hashlib.sha256(name.encode()).hexdigest()[:32])
+
+
+def _check_in_no_group(tables: Iterable[str]) -> None:
+    for path in sorted(tables):
+        with suppress(MissingFileError, NotFoundError):
+            options = open_logged(path).schema.options
+            group = TABLE_OPTIONS.parse(options, OptionScope.TABLE).get(WATERMARK_ALIGNMENT_GROUP)
+            if group is not None:
+                raise InvalidOptionError(
+                    key="tables",
+                    value=path,
+                    reason=f"it has {WATERMARK_ALIGNMENT_GROUP.key!r}, by which a barrier may take "
+                    "one commit of the transaction and not the others; unset it",
+                )
 
 
 def _from_json(item: Mapping[str, Any]) -> ProducerTransaction:

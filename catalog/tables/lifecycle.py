@@ -14,7 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from table_store.catalog.connectors.sink import check_new
-from table_store.catalog.definition.option_enrichment import FILE_PATH, enriched_options
+from table_store.catalog.definition.option_enrichment import (
+    FILE_PATH,
+    check_alignment,
+    enriched_options,
+)
 from table_store.catalog.definition.table_change import TableChange, changed_schema
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.errors import WrongRelationKindError
@@ -149,6 +153,7 @@ class TableLifecycle:
         check_together(options, has_key=bool(definition.primary_key))
         schema = definition.with_options(options).schema(time_ms=self.warehouse.clock.now_ms())
         check_new(schema)
+        check_alignment(schema)
         directory = self.warehouse.stage(
             identifier,
             table_id=None if replaced is None else replaced.id,

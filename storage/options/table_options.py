@@ -57,6 +57,11 @@ from table_store.storage.options.stream_options import (
     STREAM_MAX_ROWS_PER_TRIGGER,
     STREAM_RETRACTIONS,
 )
+from table_store.storage.options.watermark_options import (
+    WATERMARK_ALIGNMENT_GROUP,
+    WATERMARK_ALIGNMENT_MAX_DRIFT,
+    WATERMARK_IDLE_TIMEOUT,
+)
 
 _MB = 1024 * 1024
 
@@ -324,6 +329,9 @@ TABLE_OPTIONS = OptionSet(
         STREAM_MAX_BYTES_PER_TRIGGER,
         CONSUMER_ID,
         CONSUMER_EXPIRATION_TIME,
+        WATERMARK_ALIGNMENT_GROUP,
+        WATERMARK_ALIGNMENT_MAX_DRIFT,
+        WATERMARK_IDLE_TIMEOUT,
         LOG_KAFKA_BOOTSTRAP_SERVERS,
         LOG_KAFKA_TOPIC,
         LOG_KAFKA_TOPIC_EXISTING,

@@ -15,7 +15,7 @@ from pyspark.sql import Row, SparkSession
 
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session, unlogged_errors
-from tests.integration.streaming_mode import streaming
+from tests.integration.streaming_mode import flush, streaming
 
 pytestmark = pytest.mark.spark
 
@@ -415,3 +415,59 @@ def test_alter_as_beside_a_refresh(spark: SparkSession) -> None:
                 pass
             assert refresh.result(120)
             assert rows(spark, "SELECT * FROM m") == rows(spark, query)
+
+
+def test_sources_of_one_group_advance_in_event_time(spark: SparkSession) -> None:
+    """Payments of eleven o'clock wait until the orders have come to eleven, in jobs and views."""
+    group = "WITH ('scan.watermark.alignment.group' = 'sales')"
+    for table in ("orders", "payments"):
+        spark.sql(
+            f"CREATE TABLE {table} (id INT, at TIMESTAMP_NTZ, WATERMARK FOR at AS at) {group}"
+        )
+    spark.sql("CREATE TABLE sink (id INT, side STRING)")
+
+    def add(table: str, number: int, time: str) -> None:
+        spark.sql(f"INSERT INTO {table} VALUES ({number}, TIMESTAMP_NTZ '2026-05-01 {time}')")
+
+    union = "SELECT id, 'o' AS side FROM orders UNION ALL SELECT id, 'p' FROM payments"
+    add("orders", 1, "10:00")
+    add("payments", 1, "10:00")
+    job = insert(spark, f"INSERT INTO sink {union}")
+    spark.sql(f"CREATE MATERIALIZED VIEW mv (id, side) AS {union}")
+    add("payments", 2, "11:00")
+    add("payments", 3, "12:00")
+    before = Counter({"(1, 'o')": 1, "(1, 'p')": 1})
+    for _ in range(2):
+        flush(spark)
+        spark.sql("REFRESH MATERIALIZED VIEW mv").collect()
+        assert rows(spark, "SELECT * FROM sink") == rows(spark, "SELECT * FROM mv") == before
+    add("orders", 2, "11:00")
+    flush(spark)
+    spark.sql("REFRESH MATERIALIZED VIEW mv").collect()
+    seen = before + Counter({"(2, 'o')": 1, "(2, 'p')": 1})
+    assert rows(spark, "SELECT * FROM sink") == rows(spark, "SELECT * FROM mv") == seen
+    spark.sql("ALTER TABLE payments SET TBLPROPERTIES ('scan.watermark.alignment.max-drift'='1 h')")
+    drained(spark, job)
+    assert rows(spark, "SELECT * FROM sink") == seen + Counter({"(3, 'p')": 1})
+    # A statement that asks for one moment has what both have at the barrier.
+    spark.sql("SET 'table-store.consistency' = 'RepeatableRead'")
+    try:
+        spark.sql("REFRESH MATERIALIZED VIEW mv").collect()
+        assert rows(spark, "SELECT * FROM mv") == rows(spark, "SELECT * FROM sink")
+        assert rows(spark, union) == rows(spark, "SELECT * FROM sink")
+    finally:
+        spark.sql("RESET 'table-store.consistency'")
+
+
+def test_a_group_needs_a_watermark(spark: SparkSession) -> None:
+    group = "'scan.watermark.alignment.group' = 'g'"
+    error = refused(spark, f"CREATE TABLE t (id INT) WITH ({group})")
+    assert "needs a watermark" in str(error)
+    spark.sql("CREATE TABLE t (id INT)")
+    assert "needs a watermark" in str(refused(spark, f"ALTER TABLE t SET TBLPROPERTIES ({group})"))
+    idle = "ALTER TABLE t SET TBLPROPERTIES ('scan.watermark.idle-timeout' = '1 min')"
+    assert "it needs 'scan.watermark.alignment.group'" in str(refused(spark, idle))
+    spark.sql(f"CREATE TABLE s (at TIMESTAMP_NTZ, WATERMARK FOR at AS at) WITH ({group})")
+    begin = "CALL sys.begin_transaction(transaction => 'one', tables => 't, s')"
+    assert "it has 'scan.watermark.alignment.group'" in str(refused(spark, begin))
+    assert spark.sql("SELECT * FROM sys.transactions").collect() == []

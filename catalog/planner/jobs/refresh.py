@@ -17,6 +17,7 @@ from table_store.catalog.jobs.job_errors import (
 from table_store.catalog.jobs.ledger import Barrier, Head, Ledger
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.meta_service.barrier_holds import BARRIER_HOLDS
+from table_store.catalog.meta_service.event_time import taken_at_event_time
 from table_store.catalog.meta_service.one_moment import LOOKS_MAX, Heads, roots_at_once
 from table_store.catalog.meta_service.revision import RevisionClaim
 from table_store.catalog.names.warehouse import Warehouse
@@ -220,11 +221,17 @@ class _RootsAtOnce:
     looks: int = 0
 
     def heads(self, jobs: Sequence[_Job], last: Barrier | None) -> Heads | None:
-        """Return them; None if the queries have to be analysed again before the next look.
+        """Return what a barrier takes of the roots.
+
+        None if the queries have to be analysed again before the next look.
 
         Raises:
             TransactionOpenError: the transaction of a producer is open, and the time has passed.
         """
+        seen = self._at_one_moment(jobs, last)
+        return None if seen is None else taken_at_event_time(self.warehouse, seen)
+
+    def _at_one_moment(self, jobs: Sequence[_Job], last: Barrier | None) -> Heads | None:
         analysed_as = _roots(jobs)
         try:
             now = roots_at_once(self.warehouse, analysed_as)

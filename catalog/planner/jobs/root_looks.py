@@ -9,6 +9,7 @@ from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.source import source_of
 from table_store.catalog.jobs.job_errors import TransactionOpenError
 from table_store.catalog.jobs.ledger import Head
+from table_store.catalog.meta_service.event_time import EventTime
 from table_store.catalog.meta_service.one_moment import HangingTables, is_still
 from table_store.catalog.meta_service.producer_transactions import (
     OpenTransactions,
@@ -21,9 +22,9 @@ from table_store.storage.kernel.errors import MissingFileError, NotFoundError, T
 from table_store.storage.log_store.logged_table import open_logged
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RootLooks:
-    """Tables as they were at the first look; None where there is no table.
+    """Tables of a warehouse as they were at the first look; None where there is no table.
 
     The rows of a source that a connector makes are out up to `now_ms` then, so that the barrier
     says which they are before anybody reads them. Jobs look at least every `interval_ms`. Where
@@ -31,22 +32,37 @@ class RootLooks:
     were at one `moment`.
     """
 
+    warehouse: Warehouse
     now_ms: int
     interval_ms: int
     heads: dict[str, Head | None] = field(default_factory=dict)
     tables: dict[str, FileStoreTable] = field(default_factory=dict)
     failures: dict[str, TableStoreError] = field(default_factory=dict)
     moment: Moment = field(default_factory=Moment)
+    taken: dict[str, Head] = field(default_factory=dict)
+    event_time: EventTime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.event_time = EventTime(self.warehouse, self.now_ms, self._look)
 
     def head(self, path: str) -> Head | None:
-        """Return what a table is."""
+        """Return what a barrier takes of a table."""
+        if path not in self.taken:
+            seen = self._look(path)
+            if seen is None:
+                return None
+            self.taken[path] = self.event_time.taken(*seen)
+        return self.taken[path]
+
+    def _look(self, path: str) -> tuple[FileStoreTable, Head] | None:
         if path not in self.heads:
             try:
                 self.tables[path] = open_logged(path)
                 self.heads[path] = self._head(self.tables[path])
             except (MissingFileError, NotFoundError):
                 self.heads[path] = None
-        return self.heads[path]
+        head = self.heads[path]
+        return None if head is None else (self.tables[path], head)
 
     def failure(self, sources: Iterable[str]) -> TableStoreError | None:
         """Return why one of the sources of a job cannot be looked at; None if all can."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from table_store.catalog.jobs.ledger import Head, Ledger
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
+from table_store.catalog.meta_service.event_time import taken_at_event_time
 from table_store.catalog.meta_service.observed_job import (
     SameRows,
     observed_jobs,
@@ -52,7 +53,9 @@ def shared_barrier(warehouse: Warehouse, sources: Collection[str], after: int) -
     jobs = observed_jobs(registry)
     tracks = tracks_of(jobs)
     same = SameRows()
-    heads = {path: Head.of(open_logged(path)).snapshot for path in sources}
+    now = {path: Head.of(open_logged(path)) for path in sources}
+    reachable = taken_at_event_time(warehouse, now)
+    heads = {path: head.snapshot for path, head in reachable.items()}
     for path in followed:
         taken = tracks[path].taken if path in tracks else ()
         if not taken or not same(path, taken[-1].snapshot, heads[path]):

@@ -106,6 +106,11 @@ def latest_of(*times_ms: int | None) -> int | None:
     return max((time for time in times_ms if time is not None), default=None)
 
 
+def has_watermark(schema: TableSchema) -> bool:
+    """Whether the watermark follows from the rows."""
+    return _timed_field(schema) is not None
+
+
 def is_wall_time(schema: TableSchema) -> bool:
     """Whether the watermark's column has no time zone, so that it is shown without one."""
     field = _timed_field(schema)
