@@ -226,6 +226,17 @@ class ChangeTypeError(TableStoreError):
         )
 
 
+class CatalogInUseError(TableStoreError):
+    """A catalog that is to be dropped is needed."""
+
+    condition = "TABLE_STORE_CATALOG_IN_USE"
+    sql_state = "55006"
+
+    def __init__(self, *, catalog: str, reason: str) -> None:
+        self.catalog = catalog
+        super().__init__(f"Catalog {catalog!r} is not dropped: {reason}.")
+
+
 class LockTimeoutError(TableStoreError):
     """Another process kept a lock for too long."""
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.errors import CatalogInUseError, WrongRelationKindError
 from table_store.catalog.planner.jobs import hosted_jobs, streaming_insert
 from table_store.catalog.planner.jobs.dependents import stated_fate
 from table_store.catalog.planner.jobs.job_registry import (
@@ -51,6 +51,7 @@ from table_store.sql_ext.statements.statements import (
     CreateCatalog,
     DescribeExtended,
     DescribeJob,
+    DropCatalog,
     DropTemporaryTable,
     ExecuteStatementSet,
     FatedStatement,
@@ -69,7 +70,7 @@ from table_store.sql_ext.statements.view_statements import (
     ShowCreateMaterializedView,
     ShowMaterializedViews,
 )
-from table_store.storage.kernel.errors import AlreadyExistsError
+from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
 from table_store.storage.kernel.secrets import shown_value
 from table_store.storage.kernel.values import Value
 from table_store.storage.log_store.logged_table import open_logged
@@ -173,13 +174,32 @@ def _create_catalog(session: PlannerSession, command: CreateCatalog) -> Rows:
     if session.conf(key) is not None:
         if command.if_not_exists:
             return []
-        remedy = "begin another session, since a catalog stays until its session ends"
+        remedy = "DROP CATALOG it first"
         raise AlreadyExistsError(kind="catalog", name=command.name, remedy=remedy)
     for option, value in command.options:
         check_catalog_option(option, value)
     for option, value in command.options:
         session.set_conf(f"{key}.{option}", value)
     session.set_conf(key, CATALOG_CLASS)
+    return []
+
+
+def _drop_catalog(session: PlannerSession, command: DropCatalog) -> Rows:
+    key = f"spark.sql.catalog.{command.name}"
+    if session.conf(key) != CATALOG_CLASS:
+        if command.if_exists:
+            return []
+        raise NotFoundError(kind="catalog of the table store", name=command.name)
+    if session.application_conf(key) is not None:
+        reason = "it is set for all sessions; take its settings out of the configuration"
+        raise CatalogInUseError(catalog=command.name, reason=reason)
+    if session.current()[0] == command.name:
+        reason = "it is the session's current catalog; USE CATALOG another one first"
+        raise CatalogInUseError(catalog=command.name, reason=reason)
+    for option in session.confs(f"{key}."):
+        session.set_conf(option, None)
+    session.set_conf(key, None)
+    session.forget_catalog(command.name)
     return []
 
 
@@ -279,6 +299,7 @@ COMMANDS: Final[Mapping[type[RunnableCommand], CommandKind]] = {
     ShowOption: CommandKind(_KEY_VALUE, _show),
     ResetOption: CommandKind((), _reset),
     CreateCatalog: CommandKind((), _create_catalog),
+    DropCatalog: CommandKind((), _drop_catalog),
     DropTemporaryTable: CommandKind((), _drop_temporary),
     FatedStatement: CommandKind((), _fated),
     AlterMaterializedView: CommandKind((), _alter_view),

@@ -12,6 +12,7 @@ from table_store.sql_ext.statements.statements import (
     CreateCatalog,
     DescribeExtended,
     DescribeJob,
+    DropCatalog,
     DropTemporaryTable,
     ExecuteStatementSet,
     FatedStatement,
@@ -44,6 +45,7 @@ RunnableCommand: TypeAlias = (
     | CreateCatalog
     | DescribeExtended
     | DescribeJob
+    | DropCatalog
     | DropTemporaryTable
     | ExecuteStatementSet
     | ExplainedCommand

@@ -31,6 +31,7 @@ from table_store.sql_ext.statements.table_command import (
     parse_compact,
     parse_create_catalog,
     parse_describe,
+    parse_drop_catalog,
     parse_drop_temporary_table,
     parse_show_create,
     parse_use_catalog,
@@ -104,7 +105,10 @@ _PARSERS: dict[str, Callable[[TokenCursor], Command | None]] = {
     "DESC": _parse_describe,
     "DESCRIBE": _parse_describe,
     "DROP": lambda cursor: (
-        parse_fated_drop(cursor) or parse_drop_view(cursor) or parse_drop_temporary_table(cursor)
+        parse_drop_catalog(cursor)
+        or parse_fated_drop(cursor)
+        or parse_drop_view(cursor)
+        or parse_drop_temporary_table(cursor)
     ),
     "REFRESH": lambda cursor: parse_refresh(cursor) or parse_refresh_job(cursor),
     "SET": parse_set,

@@ -42,6 +42,7 @@ from table_store.storage.kernel.types import (
     parse_type,
 )
 from table_store.storage.kernel.values import value_to_json
+from table_store.storage.options.connector_options import CONNECTOR
 
 COMMENT: Final = "comment"
 CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
@@ -51,6 +52,8 @@ GENERATION_EXPRESSION: Final = "GENERATION_EXPRESSION"
 PROPERTY_COMMENT: Final = "comment"
 COLLATION: Final = "collation"
 """The property of DEFAULT COLLATION; it is kept, and Spark gives it to the columns it makes."""
+OWNER: Final = "owner"
+"""The property with the user who has made a table, which Spark gives and DESCRIBE shows."""
 WATERMARK_COLUMN: Final = "watermark.column"
 WATERMARK_EXPRESSION: Final = "watermark.expression"
 """Properties in which WATERMARK FOR reaches the catalog, because Spark does not know it."""
@@ -58,7 +61,7 @@ WATERMARK_EXPRESSION: Final = "watermark.expression"
 OPTION_PREFIX: Final = "option."
 """Prefix under which Spark repeats the properties of OPTIONS (…)."""
 
-_IGNORED_PROPERTIES: Final = frozenset({"owner", "is_managed_location", "table_type"})
+_IGNORED_PROPERTIES: Final = frozenset({"is_managed_location", "table_type"})
 _REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
     "location": "a managed table chooses its own folder; set the option 'file.path' to put it "
     "below another one, or name a format with USING",
@@ -150,6 +153,8 @@ def definition_from_spark(
         own = key in (PROPERTY_COMMENT, WATERMARK_COLUMN, WATERMARK_EXPRESSION)
         if not (own or repeats_option or refuse_reserved_property(key, value)):
             options[key] = value
+    if CONNECTOR.key in options:  # such a table takes its connector's options alone
+        options.pop(OWNER, None)
     column, expression = properties.get(WATERMARK_COLUMN), properties.get(WATERMARK_EXPRESSION)
     return TableDefinition(
         columns=columns_from_spark(columns),

@@ -14,6 +14,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.catalog.definition.table_definition import OWNER
 from table_store.catalog.shown.entry_text import NULL_TEXT, braced, braced_pairs, bracketed_or_null
 from table_store.storage.file_store.metadata.live_files import LiveFiles, manifests_of
 from table_store.storage.file_store.model.partition_path import partition_folders, value_text
@@ -195,7 +196,8 @@ def _option_rows(table: FileStoreTable, _: Snapshot | None) -> pa.Table:
 
 
 def _shown_options(schema: TableSchema) -> dict[str, str | None]:
-    return {key: shown_value(key, schema.options[key]) for key in sorted(schema.options)}
+    keys = schema.options.keys() - {OWNER}
+    return {key: shown_value(key, schema.options[key]) for key in sorted(keys)}
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Final
 
 from table_store.catalog.definition.declared_type import declared_sql
 from table_store.catalog.definition.sql_literal import string_literal
-from table_store.catalog.definition.table_definition import COLLATION
+from table_store.catalog.definition.table_definition import COLLATION, OWNER
 from table_store.catalog.names.identifier import quoted
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.secrets import asked_for, is_secret, reference
@@ -53,7 +53,7 @@ def create_statement(
     pairs = [
         f"{string_literal(key)} = {_shown(key, value)}"
         for key, value in sorted(schema.options.items())
-        if not key.startswith(METADATA.prefix) and key != COLLATION
+        if not key.startswith(METADATA.prefix) and key not in (COLLATION, OWNER)
     ]
     if pairs:
         clause = "WITH" if query is None else "TBLPROPERTIES"

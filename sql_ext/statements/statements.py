@@ -221,6 +221,14 @@ class ExecuteStatementSet:
 
 
 @dataclass(frozen=True, slots=True)
+class DropCatalog:
+    """`DROP CATALOG [IF EXISTS] name`."""
+
+    name: str
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
 class UseCatalog:
     """`USE CATALOG name`."""
 
@@ -244,6 +252,7 @@ Command = (
     | ShowOption
     | ResetOption
     | CreateCatalog
+    | DropCatalog
     | UseCatalog
     | AlterMaterializedView
     | AlterViewAsTable

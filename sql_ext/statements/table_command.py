@@ -1,4 +1,4 @@
-"""Short statements about one table or catalog: COMPACT, DESCRIBE, DROP TEMPORARY, USE CATALOG."""
+"""Short statements about one table or catalog: COMPACT, DESCRIBE, DROP, USE CATALOG."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from table_store.sql_ext.statements.statements import (
     Compact,
     CreateCatalog,
     DescribeExtended,
+    DropCatalog,
     DropTemporaryTable,
     ShowCreateTable,
     UseCatalog,
@@ -76,6 +77,16 @@ def parse_drop_temporary_table(cursor: TokenCursor) -> DropTemporaryTable | None
     name = cursor.name()
     cursor.expect_statement_end()
     return DropTemporaryTable(name, if_exists)
+
+
+def parse_drop_catalog(cursor: TokenCursor) -> DropCatalog | None:
+    """Read `DROP CATALOG [IF EXISTS] name`; None for every other DROP."""
+    if not cursor.accept_words("DROP", "CATALOG"):
+        return None
+    if_exists = cursor.accept_words("IF", "EXISTS")
+    name = cursor.identifier("a catalog name")
+    cursor.expect_statement_end()
+    return DropCatalog(name, if_exists)
 
 
 def parse_create_catalog(cursor: TokenCursor) -> CreateCatalog:

@@ -244,7 +244,22 @@ def test_catalogs(shell: StockShell) -> None:
     assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run("SELECT * FROM there").error
     again = shell.run("CREATE CATALOG other WITH ('warehouse' = '/x')").error
     assert "ALREADY_EXISTS" in again
-    assert "until its session ends" in again
+    assert "DROP CATALOG" in again
+    assert "TABLE_STORE_CATALOG_IN_USE" in shell.run("DROP CATALOG table_store").error
+    shell.ok("USE CATALOG other")
+    assert "TABLE_STORE_CATALOG_IN_USE" in shell.run("DROP CATALOG other").error
+    shell.ok("USE CATALOG table_store")
+    shell.ok(f"USE {shell.namespace}")
+    shell.ok("DROP CATALOG other")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run("SELECT * FROM other.default.there").error
+    assert "TABLE_STORE_NOT_FOUND" in shell.run("DROP CATALOG other").error
+    shell.ok("DROP CATALOG IF EXISTS other")
+    another = shell.folder / "another-warehouse"
+    shell.ok(f"CREATE CATALOG other WITH ('type' = 'table-store', 'warehouse' = '{another}')")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in shell.run("SELECT * FROM other.default.there").error
+    shell.ok("DROP CATALOG other")
+    shell.ok(f"CREATE CATALOG other WITH ('type' = 'table-store', 'warehouse' = '{other}')")
+    assert shell.ok("SELECT * FROM other.default.there") == (("1",),)
 
 
 REFUSED = [

@@ -2,9 +2,12 @@ package org.apache.spark.sql.tablestore
 
 import java.net.URI
 
+import scala.collection.mutable
+
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.connector.catalog.{CatalogPlugin, DefaultCatalogManager}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.util.Utils
 import org.json4s.{JArray, JObject, JString}
@@ -30,6 +33,14 @@ object SessionSettings {
   def starting(session: classic.SparkSession, prefix: String): String = {
     val found = session.sessionState.conf.getAllConfs.filter(_._1.startsWith(prefix)).toList
     compact(JObject(found.map { case (key, value) => key -> JString(value) }))
+  }
+
+  /** Spark keeps a catalog for as long as the session lives, and has no way to let one go. */
+  def forgetCatalog(session: classic.SparkSession, name: String): Unit = {
+    val manager = session.sessionState.catalogManager
+    val kept = classOf[DefaultCatalogManager].getDeclaredField("catalogs")
+    kept.setAccessible(true)
+    manager.synchronized(kept.get(manager).asInstanceOf[mutable.Map[String, CatalogPlugin]].remove(name))
   }
 
   /** The current catalog, followed by the parts of the current namespace, as a JSON array. */

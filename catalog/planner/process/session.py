@@ -92,6 +92,10 @@ class PlannerSession:
         else:
             conf.set(key, value)
 
+    def forget_catalog(self, name: str) -> None:
+        """Let the session make a catalog anew, if it is ever named again."""
+        self.bridge.SessionSettings.forgetCatalog(self.spark._jsparkSession, name)
+
     def has_temporary_view(self, name: str) -> bool:
         """Whether a temporary view of the session has this name."""
         catalog = self.spark._jsparkSession.sessionState().catalog()

@@ -151,7 +151,7 @@ def test_properties_are_taken_apart() -> None:
         primary_key=["a"],
         constraint_name="pk",
     )
-    assert definition.options == {"bucket": "2"}
+    assert definition.options == {"bucket": "2", "owner": "me"}
     assert definition.comment == "c"
     assert definition.watermark == ("ts", "ts - INTERVAL 5 SECONDS")
     schema = definition.schema(time_ms=5)

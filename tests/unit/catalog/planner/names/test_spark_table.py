@@ -37,10 +37,10 @@ def declared(properties: dict[str, str], *constraints: DeclaredConstraint) -> De
 
 
 def test_options_may_be_said_by_any_clause_of_spark() -> None:
-    """OPTIONS (…) comes twice; the rest of what Spark adds means nothing to us."""
+    """OPTIONS (…) comes twice; of the rest of what Spark adds the owner is kept."""
     given = {"option.bucket": "2", "bucket": "2", "owner": "me", TEMPORARY: "true"}
     definition = definition_of(declared({**given, "provider": "tablestore", "comment": "c"}))
-    assert (definition.options, definition.comment) == ({"bucket": "2"}, "c")
+    assert (definition.options, definition.comment) == ({"bucket": "2", "owner": "me"}, "c")
 
 
 @pytest.mark.parametrize("key", ["location", "external"])
