@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import time
 
 import pytest
@@ -277,6 +278,7 @@ def test_describe_and_show(shell: StockShell) -> None:
     described = {row[0]: row[1] for row in shell.ok("DESCRIBE TABLE EXTENDED ds") if len(row) > 1}
     assert described["bucket"] == "2"
     assert described["Provider"] == "table_store"
+    assert described["Owner"] == getpass.getuser()
     assert described["file.format"] == "parquet"
     assert described["change-tracking"] == "true"
     assert "file.path" in described
