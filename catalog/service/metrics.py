@@ -20,6 +20,7 @@ from table_store.catalog.meta_service.arrivals import WINDOWS_MS, Distribution, 
 from table_store.catalog.meta_service.observed_job import ObservedJob
 from table_store.catalog.service.observation import Observation, Observer
 from table_store.catalog.service.shown_topology import failures_in_a_row, shown_tables
+from table_store.catalog.service.table_sizes import TableSizes
 
 METRICS_TYPE: Final = CONTENT_TYPE_LATEST
 
@@ -47,6 +48,7 @@ class Metrics:
 class _OfTopology(Collector):
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
+        self._sizes = TableSizes()
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: registering must not look at storage."""
@@ -60,6 +62,7 @@ class _OfTopology(Collector):
         yield look
         yield from _of_barriers(seen)
         yield from _of_tables(seen)
+        yield from _of_sizes(seen, self._sizes)
         yield from _of_jobs(seen)
         yield from _of_epochs(seen)
 
@@ -98,6 +101,26 @@ def _of_tables(seen: Observation) -> Iterator[Metric]:
         if table.delay_ms is not None:
             delay.add_metric(values, table.delay_ms / 1000)
     yield from (barrier, snapshot, delay)
+
+
+def _of_sizes(seen: Observation, sizes: TableSizes) -> Iterator[Metric]:
+    gauges = {
+        name: _gauge(f"table_{name}", text, ("table",))
+        for name, text in (
+            ("files", "Data files of a table."),
+            ("size_bytes", "Bytes of these files."),
+            ("rows", "Rows in these files, superseded ones included."),
+            ("sorted_runs", "Sorted runs of the bucket that has most, which a read merges."),
+            ("log_lag", "Snapshots that are not in the topic of the table yet."),
+        )
+    }
+    for path in sorted(seen.roots.keys() | seen.newest.keys()):
+        size = sizes.of(path)
+        for name, gauge in gauges.items():
+            value = None if size is None else getattr(size, name)
+            if value is not None:
+                gauge.add_metric((seen.topology.name_of(path),), value)
+    yield from gauges.values()
 
 
 def _of_jobs(seen: Observation) -> Iterator[Metric]:

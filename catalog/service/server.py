@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import json
-import logging
 import signal
 import socket
 import ssl
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +17,7 @@ import uvicorn
 
 from table_store.catalog.names.table_place import plain_path
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.process_log import set_up_log
 from table_store.catalog.service.application import application_of
 from table_store.catalog.service.connection import BoundedProtocol
 from table_store.catalog.service.guard import LOOPBACK_NAMES
@@ -66,7 +64,7 @@ def serve(settings: ServiceSettings, told: Callable[[str], None]) -> None:
         PathNotAllowedError: its path is not absolute.
         ServiceSettingsError: the settings do not fit, or the address is not to be had.
     """
-    _set_up_log(settings.is_log_json)
+    set_up_log(is_json=settings.is_log_json)
     root = plain_path(settings.warehouse)
     warehouse = Warehouse(file_io_for(root), root, SystemClock(), RandomIds())
     if not warehouse.file_io.exists(root):
@@ -176,26 +174,3 @@ def _unreachable(settings: ServiceSettings, reason: str) -> ServiceSettingsError
         reason=f"it cannot listen at {settings.host}, port {settings.port} ({reason})",
         remedy="Choose another --host or --port; port 0 is any that is free",
     )
-
-
-class _JsonFormatter(logging.Formatter):
-    """A line of the log as a JSON object."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
-        item = {
-            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            item["trace"] = self.formatException(record.exc_info)
-        return json.dumps(item, ensure_ascii=False)
-
-
-def _set_up_log(is_json: bool) -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
-    handler.setFormatter(_JsonFormatter() if is_json else plain)
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

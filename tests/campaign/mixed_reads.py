@@ -22,8 +22,8 @@ from tests.campaign.technique import Case, Counts, Technique
 from tests.checkout import REPOSITORY
 
 _TABLES: Final = (ROOT, *JOBS)
-_READS: Final = 100
-_KILLS: Final = 2
+_READS: Final = 2_000
+_KILLS: Final = 4
 _EPOCHS_MAX: Final = 6
 _SECONDS_MAX: Final = 300.0
 

@@ -30,7 +30,7 @@ from tests.servers.bank_transfers import VIEWS, random_transfers
 
 pytestmark = pytest.mark.spark
 
-READS = 6
+READS = 15
 READS_OF_PYTHON = 60
 SEEN = """
     SELECT (SELECT sum(amount) FROM transactions) AS moved,

@@ -16,10 +16,15 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def log() -> Iterator[Any]:
+def jvm() -> Iterator[Any]:
+    with plain_jvm() as started:
+        yield started
+
+
+@pytest.fixture
+def log(jvm: Any) -> Any:
     """The JVM's `PlannerLog`."""
-    with plain_jvm() as jvm:
-        yield jvm.org.apache.spark.sql.tablestore.PlannerLog
+    return jvm.org.apache.spark.sql.tablestore.PlannerLog
 
 
 def folder(log: Any, temporary: Path) -> Path:
@@ -80,3 +85,16 @@ def test_the_file_is_read_by_its_owner_and_is_no_link(log: Any, tmp_path: Path) 
     with pytest.raises(Py4JJavaError, match=r"symbolic link|loop"):
         log.file(log.folder(str(tmp_path), "me"))
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_format_of_its_lines(jvm: Any, log: Any) -> None:
+    def is_json(**settings: str) -> bool:
+        conf = jvm.org.apache.spark.SparkConf(False)
+        for key, value in settings.items():
+            conf.set(f"spark.tablestore.planner.log.{key}", value)
+        return bool(log.isJson(conf))
+
+    assert not is_json()
+    assert is_json(format="json")
+    with pytest.raises(Py4JJavaError, match="TABLE_STORE_INVALID_OPTION"):
+        is_json(format="xml")

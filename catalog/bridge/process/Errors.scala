@@ -107,6 +107,13 @@ object Errors {
     "58000"
   )
 
+  def invalidLogFormat(format: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_INVALID_OPTION] Option 'spark.tablestore.planner.log.format' does not take '$format'; " +
+      "use text or json. SQLSTATE: 22023",
+    "TABLE_STORE_INVALID_OPTION",
+    "22023"
+  )
+
   def plannerLost(request: String, cause: Throwable): Throwable = new TableStoreException(
     s"[TABLE_STORE_PLANNER_LOST] The planner process ended while it worked on '$request'. What was committed is " +
       "whole, what was not is invisible; look whether the statement took effect, then repeat it. " +

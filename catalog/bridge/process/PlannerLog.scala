@@ -22,6 +22,13 @@ object PlannerLog {
         Files.createDirectories(Paths.get(given), ownerOnly))
         .getOrElse(folder(System.getProperty("java.io.tmpdir"), System.getProperty("user.name"))))
 
+  /** Whether each line of the log is to be a JSON object. */
+  def isJson(conf: SparkConf): Boolean = conf.get("spark.tablestore.planner.log.format", "text") match {
+    case "text" => false
+    case "json" => true
+    case other => throw Errors.invalidLogFormat(other)
+  }
+
   /** The user's log folder below the temporary folder; a new one with an unpredictable name if that folder belongs to
     * another user, who may have put links into it. */
   def folder(temporary: String, user: String): Path = synchronized {

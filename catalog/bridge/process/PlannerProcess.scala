@@ -38,6 +38,7 @@ private class PlannerProcess(session: SparkSession) {
     Base64.getUrlEncoder.withoutPadding.encodeToString(bytes)
   }
   private val log = PlannerLog.of(context.getConf)
+  private val isLogJson = PlannerLog.isJson(context.getConf)
   private val process = start()
   private val stdin = process.getOutputStream // stays open: end of file tells the planner that this JVM has ended
   private val stdout = new BufferedReader(new InputStreamReader(process.getInputStream, UTF_8))
@@ -52,7 +53,8 @@ private class PlannerProcess(session: SparkSession) {
   server.startServer(true)
   // Another process at the port of a dead planner may receive the token, which is worthless after this.
   process.onExit.thenRun(() => close())
-  say(("javaPort" -> server.getJavaServer.getListeningPort) ~ ("log" -> log.getPath))
+  say(("javaPort" -> server.getJavaServer.getListeningPort) ~ ("log" -> log.getPath) ~
+    ("isLogJson" -> isLogJson))
   heard(Option(_).filter(_ == "ready"))
   private val connections = new PlannerConnections(server.getPythonClient.asInstanceOf[PythonClient])
   private val planner: Planner =

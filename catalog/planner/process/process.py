@@ -15,6 +15,7 @@ from table_store.catalog.planner.process.endpoint import PlannerEndpoint
 from table_store.catalog.planner.process.gateway import PlannerGateway
 from table_store.catalog.planner.process.jvm_log import JvmLog
 from table_store.catalog.planner.process.jvm_streams import print_in_jvm
+from table_store.catalog.process_log import set_up_log
 
 # The packages that pyspark.java_gateway.launch_gateway imports for PySpark's own use.
 _IMPORTS = (
@@ -44,7 +45,7 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
 
     1. standard input: the token that both directions must send, as JSON;
     2. standard output: the port on which this process listens;
-    3. standard input: the JVM's port and the name of the log file, as JSON;
+    3. standard input: the JVM's port, the name of the log file and its format, as JSON;
     4. standard output: "ready".
 
     Everything else that this process prints goes to standard error, which is the log.
@@ -58,7 +59,7 @@ def serve(endpoint: PlannerEndpoint, on_end: Callable[[], None]) -> None:
     # Python workers must find the packages that this process found.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    set_up_log(is_json=hello["isLogJson"])
     # Errors of statements contain these messages; here each failure would be logged many times.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     for name in _IMPORTS:

@@ -35,6 +35,11 @@ def test_values(service: Service) -> None:
     assert of(found["table_store_table_delay_seconds"], table="default.b") > 0
     assert of(found["table_store_table_snapshot"], table="default.r", kind="Root") == 2
     assert of(found["table_store_table_barrier_seconds"], table="default.c") == 0.01
+    # Each of its two commits has added a file of a row.
+    assert of(found["table_store_table_files"], table="default.r") == 2
+    assert of(found["table_store_table_rows"], table="default.r") == 2
+    assert of(found["table_store_table_size_bytes"], table="default.r") > 0
+    assert not any("default.r" in str(key) for key in found["table_store_table_sorted_runs"])
     assert of(found["table_store_readable_barrier_seconds"]) == 0.01
     assert of(found["table_store_job_state"], job_id="b", state="RUNNING") == 1
     assert of(found["table_store_job_failures"], job_id="b") == 1
