@@ -28,12 +28,16 @@ pytestmark = pytest.mark.spark
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server, one session of it, one JDBC client whose connection stays open, and a shell."""
+    """A server, one session of it, one JDBC client whose connection stays open, and a shell.
+
+    `before` is what other modules had left in the shell's folder.
+    """
 
     server: ThriftServer
     session: ThriftSession
     browser: JdbcBrowser
     shell: StockShell
+    before: frozenset[str]
 
 
 @pytest.fixture(
@@ -43,14 +47,19 @@ class Running:
 def running(request: pytest.FixtureRequest, shared_shells: SharedShells) -> Iterator[Running]:
     """All of them at once, in the shell's folder."""
     conf = arguments(SMALL, request.param)
-    with (
-        shared_shells.lent_with(request.param, "thrift") as shell,
-        ThriftServer(shell.folder, *conf) as server,
-        server.connect() as session,
-        JdbcBrowser(server.url) as browser,
-    ):
-        browser.hold()
-        yield Running(server, session, browser, shell)
+    with shared_shells.lent_with(request.param, "thrift") as shell:
+        before = names_in(shell)
+        with (
+            ThriftServer(shell.folder, *conf) as server,
+            server.connect() as session,
+            JdbcBrowser(server.url) as browser,
+        ):
+            browser.hold()
+            yield Running(server, session, browser, shell, before)
+
+
+def names_in(shell: StockShell) -> frozenset[str]:
+    return frozenset(path.name for path in shell.folder.iterdir())
 
 
 def test_statements(running: Running) -> None:
@@ -260,5 +269,5 @@ def test_beeline(running: Running, tmp_path: Path) -> None:
 def test_nothing_left_in_the_folder(running: Running) -> None:
     """No metastore in the folder in which all of them were started."""
     assert ("default", "bee", "TABLE") in running.browser.tables()
-    names = {path.name for path in running.shell.folder.iterdir()}
-    assert not {"metastore_db", "derby.log"} & names
+    left = names_in(running.shell) - running.before
+    assert not {"metastore_db", "derby.log"} & left

@@ -108,10 +108,10 @@ object Errors {
   )
 
   def invalidLogFormat(format: String): Throwable = new TableStoreException(
-    s"[TABLE_STORE_INVALID_OPTION] Option 'spark.tablestore.planner.log.format' does not take '$format'; " +
-      "use text or json. SQLSTATE: 22023",
+    s"[TABLE_STORE_INVALID_OPTION] Option 'spark.tablestore.planner.log.format' = '$format' is not valid: " +
+      "use text or json. SQLSTATE: 42616",
     "TABLE_STORE_INVALID_OPTION",
-    "22023"
+    "42616"
   )
 
   def plannerLost(request: String, cause: Throwable): Throwable = new TableStoreException(
