@@ -68,7 +68,8 @@ check: lint type unit ## everything quick: under two minutes
 
 # Half of what fault tests do is to open and sync files: in memory, where there is room.
 IN_MEMORY := $(shell test "$$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 8000000 2>/dev/null && echo TMPDIR=/dev/shm)
-WITH_PROCESSES := -n 2 --dist loadscope --no-loadscope-reorder --durations=30
+# A third of what they do is to wait: three of them keep two cores busy.
+WITH_PROCESSES := -n 3 --dist loadscope --no-loadscope-reorder --durations=30
 test: lint type setup ## also contracts, Spark, a sample of crashes and of Kafka: ten minutes at most
 	@env $(IN_MEMORY) $(BIN)/python -m pytest $(WITH_PROCESSES) -m core tests
 
