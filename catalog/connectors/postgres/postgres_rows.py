@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from table_store.catalog.connectors.database_errors import (
-    SourceBusyError,
     SourceTableChangedError,
     SourceTableError,
     SourceTableNotFoundError,
 )
 from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, PartReader, batch_of
 from table_store.catalog.connectors.postgres.pgoutput import ChangedRows, Decoder, Truncated
+from table_store.catalog.connectors.postgres.postgres_chunks import Chunk
 from table_store.catalog.connectors.postgres.postgres_connection import (
     Connection,
     StatementError,
@@ -35,60 +35,6 @@ _NO_COLUMN: Final = "42703"
 _FULL: Final = "f"
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """The rows in some pages of a table's file.
-
-    Attributes:
-        file: the number of the file; None: wherever the rows are.
-        first: the number of the first page.
-        end: of the first one behind; None: all that follow.
-        limit: how many rows are enough; None: all are wanted.
-    """
-
-    file: int | None = None
-    first: int = 0
-    end: int | None = None
-    limit: int | None = None
-
-    def to_bytes(self) -> bytes:
-        """Return what a worker gets; `from_bytes` is the inverse."""
-        return json.dumps([self.file, self.first, self.end, self.limit]).encode()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Chunk:
-        """Return the chunk that `to_bytes` has written."""
-        return cls(*json.loads(data))
-
-    @property
-    def condition(self) -> str:
-        """SQL for the rest of a SELECT."""
-        sides = [f"ctid >= '({self.first:d},0)'"] if self.first else []
-        if self.end is not None:
-            sides.append(f"ctid < '({self.end:d},0)'")
-        where = f" WHERE {' AND '.join(sides)}" if sides else ""
-        return where + ("" if self.limit is None else f" LIMIT {self.limit:d}")
-
-
-def chunks(file: int, pages: int, rows: int, wanted: int) -> tuple[Chunk, ...]:
-    """Return chunks that have each row of a table that nobody writes once.
-
-    A row stays where it is until it is written, or all rows are moved into another file. So a row
-    that is not where it was has a change that the log tells.
-
-    Args:
-        file: the number of the table's file.
-        pages: how many it has.
-        rows: about how many rows are in them.
-        wanted: about how many rows of them a chunk has.
-    """
-    step = max(1, pages * max(1, wanted) // max(1, rows))
-    firsts = range(0, max(1, pages), step)
-    return tuple(
-        Chunk(file, first, None if first + step >= pages else first + step) for first in firsts
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +54,6 @@ class TableReader(PartReader):
 
         Raises:
             SourceTableNotFoundError, SourceTableError: the table is gone, or altered.
-            SourceBusyError: its rows were moved into another file.
             SourceUnavailableError, SourceRefusedError: the database does not answer, or refuses.
         """
         chunk, rows = Chunk.from_bytes(part), 0
@@ -137,16 +82,6 @@ class TableReader(PartReader):
         names = ", ".join(quoted_name(column.column.name) for column in columns) or "1"
         statement = f"SELECT {names} FROM ONLY {name}{chunk.condition}"
         with connection.transaction():
-            if chunk.file is not None:
-                # Until the end of the transaction nobody moves its rows.
-                connection.rows(f"LOCK TABLE ONLY {name} IN ACCESS SHARE MODE")
-                filenode = "SELECT pg_catalog.pg_relation_filenode(%s::regclass)"
-                if connection.rows(filenode, (name,)) != [(chunk.file,)]:
-                    raise SourceBusyError(
-                        table=self.definition.table,
-                        reason="its rows were moved into another file while they were read",
-                        remedy="Do not run VACUUM FULL or CLUSTER on it meanwhile",
-                    )
             if not columns:
                 ((rows,),) = connection.rows(f"SELECT count(*) FROM ({statement}) counted")
                 yield batch_of({}, rows)

@@ -2,7 +2,7 @@
 
 Options and meanings are those of Flink CDC's connector of this name.
 
-A job begins with the rows that the table has, in chunks by their place in its file, while it is
+A job begins with the rows that the table has, in chunks by primary key, while it is
 written; then it follows the log from a position before the first chunk. Each row of a chunk is as
 it was at the position, or as a later change, which the log has too, has left it. Who writes rows by
 their keys comes to the same state by applying these changes once more, in order. So an epoch that
@@ -31,6 +31,7 @@ from table_store.catalog.connectors.positions.position import (
     TopicCuts,
 )
 from table_store.catalog.connectors.positions.source_read import AskedRows, SourceRead
+from table_store.catalog.connectors.postgres.postgres_chunks import Chunk, chunks
 from table_store.catalog.connectors.postgres.postgres_connection import Connection
 from table_store.catalog.connectors.postgres.postgres_definition import PostgresDefinition
 from table_store.catalog.connectors.postgres.postgres_log import (
@@ -48,9 +49,7 @@ from table_store.catalog.connectors.postgres.postgres_log import (
 )
 from table_store.catalog.connectors.postgres.postgres_rows import (
     ChangeReader,
-    Chunk,
     TableReader,
-    chunks,
     log_part,
 )
 from table_store.catalog.connectors.postgres.postgres_table import DatabaseTable
@@ -147,13 +146,13 @@ class PostgresSource:
             table = DatabaseTable.of(connection, definition)
             columns = tuple(map(table.read_column, definition.columns))
             if between is None:
-                return self._rows(table, (Chunk(limit=asked.limit),))
+                return self._rows(table, (Chunk(table.key[0], limit=asked.limit),))
             _, begin, last = between
             start, end = begin.offsets[0], last.offsets[0]
             table.check_identity(definition)
             if not (asked.first or definition.begins_with_changes):
                 wait_for_writers(connection, definition, table.oid)
-                found = chunks(table.file, table.pages, table.rows, definition.chunk_rows)
+                found = chunks(connection, definition, table)
                 _log.info(
                     "%s: about %d rows in %d chunks, then the log from %s on",
                     definition.table,

@@ -20,10 +20,10 @@ from table_store.catalog.connectors.postgres.postgres_types import DatabaseColum
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.frozen_map import FrozenMap
 
-PAGE_BYTES: Final = 8192
+_PAGE_BYTES: Final = 8192
 _TABLE: Final = (
     "SELECT c.oid, c.relkind, c.relpersistence, c.relreplident, c.reltoastrelid, c.reltuples, "
-    "c.relpages, pg_catalog.pg_relation_size(c.oid), pg_catalog.pg_relation_filenode(c.oid), "
+    "c.relpages, pg_catalog.pg_relation_size(c.oid), "
     "pg_catalog.has_schema_privilege(n.oid, 'USAGE') "
     "AND pg_catalog.has_any_column_privilege(c.oid, 'SELECT') "
     "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
@@ -64,21 +64,17 @@ class DatabaseTable:
 
     Attributes:
         oid: its number.
-        file: the number of the file in which its rows are: another one if they were moved.
         identity: its replica identity: `f` for all columns, `d` for the primary key.
         columns: all of them, by name.
         key: those of the primary key; never empty.
         rows: about how many it has.
-        pages: how many pages it has.
     """
 
     oid: int
-    file: int
     identity: str
     columns: Mapping[str, DatabaseColumn]
     key: tuple[str, ...]
     rows: int
-    pages: int
 
     @classmethod
     def of(cls, connection: Connection, definition: PostgresDefinition) -> DatabaseTable:
@@ -96,7 +92,7 @@ class DatabaseTable:
                 server=definition.database.server,
                 options="'database-name', 'schema-name' and 'table-name'",
             )
-        oid, kind, persistence, identity, apart, tuples, known, size, file, is_granted = found[0]
+        oid, kind, persistence, identity, apart, tuples, known, size, is_granted = found[0]
         reason = None
         if kind in _KINDS:
             reason = f"it is {_KINDS[kind]}"
@@ -106,17 +102,15 @@ class DatabaseTable:
             raise SourceTableError(table=definition.table, reason=reason)
         if not is_granted:
             raise definition.database.refused(f"no SELECT on {definition.table}")
-        pages = -(-int(size or 0) // PAGE_BYTES)
-        each = tuples / known if known and tuples > 0 else PAGE_BYTES / _ROW_BYTES
+        pages = -(-int(size or 0) // _PAGE_BYTES)
+        each = tuples / known if known and tuples > 0 else _PAGE_BYTES / _ROW_BYTES
         columns = [_column(row, has_apart=bool(apart)) for row in connection.rows(_COLUMNS, (oid,))]
         table = cls(
             oid=oid,
-            file=file,
             identity=identity,
             columns=FrozenMap({column.name: column for column in columns}),
             key=tuple(name for (name,) in connection.rows(_KEY, (oid,))),
             rows=int(pages * each),
-            pages=pages,
         )
         reason = table._why_not(definition)
         if reason is not None:
