@@ -1,4 +1,4 @@
-"""The log of a database: its end, and the changes of a table that a replication slot keeps."""
+"""The changes of a table that a replication slot keeps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from table_store.catalog.connectors.postgres.postgres_connection import (
     Connection,
     StatementError,
     literal,
-    quoted_name,
     said,
 )
 from table_store.catalog.connectors.postgres.postgres_definition import PostgresDefinition
@@ -32,25 +31,6 @@ _LOOK_S: Final = 0.02
 _CANCELED, _LOCKED, _IN_USE, _EXISTS, _NO_MORE = "57014", "55P03", "55006", "42710", "53400"
 _NO_OBJECT, _NOT_READY = "42704", "55000"
 
-_SERVER: Final = (
-    "SELECT current_setting('wal_level'), pg_catalog.pg_is_in_recovery(), "
-    "(SELECT rolsuper OR rolreplication FROM pg_catalog.pg_roles WHERE rolname = current_user)"
-)
-_END: Final = (
-    "SELECT (pg_catalog.pg_current_wal_flush_lsn() - '0/0')::bigint, system_identifier "
-    "FROM pg_catalog.pg_control_system()"
-)
-_DATABASE: Final = (
-    "SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()"
-)
-# The columns of the view depend on the version.
-_PUBLICATION: Final = (
-    "SELECT p.pubinsert, p.pubupdate, p.pubdelete, p.pubtruncate, (SELECT to_jsonb(t) "
-    "FROM pg_catalog.pg_publication_tables t WHERE t.pubname = p.pubname AND t.schemaname = %s "
-    "AND t.tablename = %s), coalesce((SELECT r.oid FROM pg_catalog.pg_publication_rel r "
-    "WHERE r.prpubid = p.oid AND r.prrelid = %s), 0), p.oid "
-    "FROM pg_catalog.pg_publication p WHERE p.pubname = %s"
-)
 _SLOT: Final = (
     "SELECT plugin, database, temporary, active_pid, wal_status, "
     "(confirmed_flush_lsn - '0/0')::bigint FROM pg_catalog.pg_replication_slots "
@@ -68,19 +48,6 @@ _KEPT: Final = (
     "For the future let 'max_slot_wal_keep_size' of the database exceed what it writes while jobs "
     "are away, and give each table a slot of its own"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class LogEnd:
-    """Up to where a server's log is on its disk, as the number of a byte, and whose log it is."""
-
-    at: int
-    server_id: int
-
-    @classmethod
-    def of(cls, connection: Connection) -> LogEnd:
-        """Look at the log now."""
-        return cls(*connection.rows(_END)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,86 +83,6 @@ class Slot:
                 remedy="Create the source with another 'slot.name'",
             )
         return cls(reader, begin or 0, status == "lost")
-
-
-def check_server(connection: Connection, definition: PostgresDefinition) -> None:
-    """Check that a server tells the changes of its tables.
-
-    Raises:
-        SourceServerError: it does not.
-        SourceRefusedError: it does not tell the user.
-    """
-    ((level, is_standby, may_replicate),) = connection.rows(_SERVER)
-    server = definition.database.server
-    if level != "logical":
-        raise SourceServerError(
-            server=server,
-            reason=f"wal_level is {level}, not logical",
-            remedy="As its administrator ALTER SYSTEM SET wal_level = logical, and restart it",
-        )
-    if is_standby:
-        raise SourceServerError(
-            server=server,
-            reason="it is a standby",
-            remedy="Create the source with the 'hostname' of its primary",
-        )
-    if not may_replicate:
-        user = quoted_name(definition.database.user)
-        raise definition.database.refused(
-            f"it has not the attribute REPLICATION: ALTER ROLE {user} REPLICATION"
-        )
-
-
-def publication_id(connection: Connection, definition: PostgresDefinition, oid: int) -> str:
-    """Return what the membership of a table in its publication is known by.
-
-    Raises:
-        SourceServerError: the publication is not there, or does not tell all changes of the table.
-    """
-    name = quoted_name(definition.publication)
-    table = f"{quoted_name(definition.schema_name)}.{quoted_name(definition.table_name)}"
-    place = (definition.schema_name, definition.table_name, oid, definition.publication)
-    found = connection.rows(_PUBLICATION, place)
-    reason, remedy = None, f"CREATE PUBLICATION {name} FOR TABLE {table}"
-    if not found:
-        reason = f"there is no publication {definition.publication}"
-    else:
-        *told, member, relation, publication = found[0]
-        names = ("insert", "update", "delete", "truncate")
-        untold = [kind for kind, is_told in zip(names, told, strict=True) if not is_told]
-        if member is None:
-            reason = f"the publication {definition.publication} has not the table {table}"
-            remedy = f"ALTER PUBLICATION {name} ADD TABLE {table}"
-        elif untold:
-            reason = f"the publication {definition.publication} leaves out each {untold[0]}"
-            remedy = f"ALTER PUBLICATION {name} SET (publish = '{', '.join(names)}')"
-        elif member.get("rowfilter") is not None:
-            reason = f"the publication {definition.publication} leaves out rows of {table}"
-            remedy = f"Create one without WHERE: {remedy.replace(name, 'another_name')}"
-        else:
-            columns = member.get("attnames")
-            missing = [
-                field.name
-                for field in definition.columns
-                if columns is not None and field.name not in columns
-            ]
-            if not missing:
-                return f"{publication}.{relation}"
-            reason = f"the publication {definition.publication} leaves out column {missing[0]}"
-            remedy = f"Create one with it: {remedy.replace(name, 'another_name')}"
-    raise SourceServerError(
-        server=definition.database.server,
-        reason=reason,
-        remedy=f"As the owner of the table {remedy}, and name it by 'debezium.publication.name'",
-    )
-
-
-def log_id(
-    connection: Connection, definition: PostgresDefinition, end: LogEnd, oid: int, publication: str
-) -> str:
-    """Return what a table's log is known by: other ones have another history."""
-    ((database,),) = connection.rows(_DATABASE)
-    return f"{end.server_id}:{database}:{oid}:{publication}:{definition.slot}"
 
 
 def made_slot(connection: Connection, definition: PostgresDefinition) -> Slot:

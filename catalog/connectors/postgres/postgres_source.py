@@ -35,14 +35,10 @@ from table_store.catalog.connectors.postgres.postgres_chunks import Chunk, chunk
 from table_store.catalog.connectors.postgres.postgres_connection import Connection
 from table_store.catalog.connectors.postgres.postgres_definition import PostgresDefinition
 from table_store.catalog.connectors.postgres.postgres_log import (
-    LogEnd,
     Slot,
     advance_slot,
     check_has,
-    check_server,
-    log_id,
     made_slot,
-    publication_id,
     shown,
     table_changed,
     wait_for_writers,
@@ -51,6 +47,12 @@ from table_store.catalog.connectors.postgres.postgres_rows import (
     ChangeReader,
     TableReader,
     log_part,
+)
+from table_store.catalog.connectors.postgres.postgres_server import (
+    LogEnd,
+    check_server,
+    log_id,
+    publication_id,
 )
 from table_store.catalog.connectors.postgres.postgres_table import DatabaseTable
 from table_store.storage.options.kafka_source_options import STARTUP_MODE
