@@ -11,11 +11,11 @@ from table_store.catalog.connectors.kafka.kafka_definition import (
     gives_changes,
     is_kafka,
     only_in_key,
-    tells_only_keys,
 )
 from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.catalog.connectors.positions.position import PositionStore
 from table_store.catalog.connectors.source import check_new as check_new_source
+from table_store.catalog.connectors.source import tells_only_keys
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_listener import LogListener
@@ -87,7 +87,7 @@ def check_readable(schema: TableSchema, name: str) -> None:
     elif (column := _never_null(schema)) is not None:
         remedy = (
             f"Of a row that goes only its key is known, and column {column!r} is NOT NULL; create "
-            "another table over the topic where it is not"
+            "another table over it where it is not"
         )
     else:
         return

@@ -17,12 +17,23 @@ from table_store.catalog.connectors.kafka.kafka_definition import KafkaDefinitio
 from table_store.catalog.connectors.kafka.kafka_definition import (
     gives_changes as has_changed_records,
 )
+from table_store.catalog.connectors.kafka.kafka_definition import (
+    tells_only_keys as has_tombstones,
+)
 from table_store.catalog.connectors.kafka.kafka_source import KafkaSource
 from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, is_mysql
 from table_store.catalog.connectors.mysql.mysql_source import MysqlSource
 from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.positions.position import Position, PositionStore
 from table_store.catalog.connectors.positions.source_read import AskedRows, SourceRead
+from table_store.catalog.connectors.postgres.postgres_definition import (
+    PostgresDefinition,
+    is_postgres,
+)
+from table_store.catalog.connectors.postgres.postgres_definition import (
+    tells_only_keys as has_only_keys,
+)
+from table_store.catalog.connectors.postgres.postgres_source import PostgresSource
 from table_store.catalog.connectors.spark_source import SparkSource, is_read_by_spark
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
@@ -84,6 +95,20 @@ class Source:
         )
         return 0 if last is None else last.rows
 
+    @property
+    def is_kept_for_jobs(self) -> bool:
+        """Whether what holds the rows keeps them until it is told that jobs have them."""
+        return isinstance(self.connector, PostgresSource)
+
+    def release(self, rows: int) -> None:
+        """Tell what holds the rows that all jobs have committed those of a position.
+
+        Raises:
+            TableStoreError: what holds the rows does not answer.
+        """
+        if isinstance(self.connector, PostgresSource):
+            self.connector.release(rows, self.positions)
+
     def plan(self, asked: AskedRows) -> SourceRead | None:
         """Return how to read rows that are out, or all that there will be; None: without end."""
         return self.connector.plan(asked, self.positions)
@@ -100,6 +125,8 @@ def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Sourc
         return Source(connector, KafkaSource(KafkaDefinition.of(schema)), positions)
     if is_mysql(schema):
         return Source(connector, MysqlSource(MysqlDefinition.of(schema)), positions)
+    if is_postgres(schema):
+        return Source(connector, PostgresSource(PostgresDefinition.of(schema)), positions)
     if is_filesystem(schema):
         register = FileRegister(table.file_io, table.path, table.ids)
         folder = FilesystemSource(FilesystemDefinition.of(schema), register)
@@ -112,19 +139,31 @@ def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Sourc
 
 def is_repeatable(schema: TableSchema) -> bool:
     """Return whether all rows of a source that were ever read can be read again."""
-    return not (is_kafka(schema) or is_mysql(schema) or is_filesystem(schema))
+    return not (is_kafka(schema) or _is_database(schema) or is_filesystem(schema))
 
 
 def gives_changes(schema: TableSchema) -> bool:
     """Return whether rows of a source also go: its later rows have a `CHANGE_ORDER`."""
-    return is_mysql(schema) or has_changed_records(schema)
+    return _is_database(schema) or has_changed_records(schema)
+
+
+def tells_only_keys(schema: TableSchema) -> bool:
+    """Return whether of a row that goes, or is replaced, no more than its key is known."""
+    return has_tombstones(schema) or has_only_keys(schema)
 
 
 def begins_with_changes(schema: TableSchema) -> bool:
     """Return whether its first rows have one, too."""
     if is_mysql(schema):
         return MysqlDefinition.of(schema).begins_with_changes
+    if is_postgres(schema):
+        return PostgresDefinition.of(schema).begins_with_changes
     return has_changed_records(schema)
+
+
+def begins_late(schema: TableSchema) -> bool:
+    """Return whether a job begins with what comes from then on, as former rows are not kept."""
+    return is_postgres(schema) and PostgresDefinition.of(schema).begins_with_changes
 
 
 def check_new(schema: TableSchema) -> None:
@@ -139,6 +178,8 @@ def check_new(schema: TableSchema) -> None:
         KafkaDefinition.of(schema).brokers.cluster().close()
     elif is_mysql(schema):
         MysqlDefinition.of(schema)
+    elif is_postgres(schema):
+        PostgresDefinition.of(schema)
     elif is_filesystem(schema):
         FilesystemDefinition.of(schema)
     elif is_read_by_spark(schema):
@@ -151,3 +192,7 @@ def last_position(table: FileStoreTable) -> int:
     """Return how many rows of a source are out; 0 for any other table. Costs a list."""
     last = PositionStore(table.file_io, table.path).last()
     return 0 if last is None else last.rows
+
+
+def _is_database(schema: TableSchema) -> bool:
+    return is_mysql(schema) or is_postgres(schema)

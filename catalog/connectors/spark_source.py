@@ -14,9 +14,9 @@ from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store.secret_reference import resolved
 from table_store.storage.options.connector_options import CONNECTOR, READ_BY_SPARK, needed
+from table_store.storage.options.database_options import PASSWORD, TABLE_NAME, USERNAME
 from table_store.storage.options.filesystem_options import PATH
 from table_store.storage.options.kafka_source_options import FORMAT
-from table_store.storage.options.mysql_source_options import PASSWORD, TABLE_NAME, USERNAME
 from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.spark_source_options import (
     DRIVER,

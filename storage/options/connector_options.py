@@ -7,6 +7,12 @@ from typing import Any, Final
 
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.database_options import (
+    DATABASE_OPTIONS,
+    PASSWORD,
+    TABLE_NAME,
+    USERNAME,
+)
 from table_store.storage.options.filesystem_options import FILESYSTEM_OPTIONS, PATH
 from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS, PARTITIONER
 from table_store.storage.options.kafka_source_options import (
@@ -28,12 +34,7 @@ from table_store.storage.options.message_format_options import (
     JSON_TIMESTAMP_FORMAT,
     PART_OPTIONS,
 )
-from table_store.storage.options.mysql_source_options import (
-    MYSQL_SOURCE_OPTIONS,
-    PASSWORD,
-    TABLE_NAME,
-    USERNAME,
-)
+from table_store.storage.options.mysql_source_options import MYSQL_SOURCE_OPTIONS
 from table_store.storage.options.options import (
     FOR_TABLE,
     LONG_MAX,
@@ -43,6 +44,7 @@ from table_store.storage.options.options import (
     one_of,
     whole_number,
 )
+from table_store.storage.options.postgres_source_options import POSTGRES_SOURCE_OPTIONS
 from table_store.storage.options.print_options import PRINT_OPTIONS
 from table_store.storage.options.spark_source_options import JDBC_OPTIONS, SOURCE_OPTIONS
 
@@ -53,6 +55,7 @@ CONNECTOR: Option[str | None] = Option(
         "kafka",
         "upsert-kafka",
         "mysql-cdc",
+        "postgres-cdc",
         "filesystem",
         "jdbc",
         "spark",
@@ -98,7 +101,9 @@ CONNECTOR_OPTIONS: Final[tuple[Option[Any], ...]] = (
     *KAFKA_SINK_OPTIONS,
     PARTITIONER,
     *PRINT_OPTIONS,
+    *DATABASE_OPTIONS,
     *MYSQL_SOURCE_OPTIONS,
+    *POSTGRES_SOURCE_OPTIONS,
     *FILESYSTEM_OPTIONS,
     *JDBC_OPTIONS,
 )
@@ -131,7 +136,8 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
         "upsert-kafka": _UPSERT_KAFKA,
         "print": (CONNECTOR, *PRINT_OPTIONS),
         "blackhole": (CONNECTOR,),
-        "mysql-cdc": (CONNECTOR, STARTUP_MODE, *MYSQL_SOURCE_OPTIONS),
+        "mysql-cdc": (CONNECTOR, STARTUP_MODE, *DATABASE_OPTIONS, *MYSQL_SOURCE_OPTIONS),
+        "postgres-cdc": (CONNECTOR, STARTUP_MODE, *DATABASE_OPTIONS, *POSTGRES_SOURCE_OPTIONS),
         "filesystem": (
             CONNECTOR,
             FORMAT,
@@ -152,7 +158,9 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
 SINKS: Final = frozenset(("kafka", "upsert-kafka", "filesystem", "print", "blackhole"))
 """Connectors that take rows."""
 
-SOURCES: Final = frozenset(("datagen", "kafka", "upsert-kafka", "mysql-cdc", "filesystem"))
+SOURCES: Final = frozenset(
+    ("datagen", "kafka", "upsert-kafka", "mysql-cdc", "postgres-cdc", "filesystem")
+)
 """Connectors that make rows."""
 
 READ_BY_SPARK: Final = frozenset(("jdbc", "spark"))

@@ -67,9 +67,10 @@ STARTUP_MODE: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    derived_default="`earliest-offset` of `kafka`, `initial` of `mysql-cdc`",
-    doc="Of `kafka` and `mysql-cdc`: with what the rows begin. `group-offsets`, `timestamp` and "
-    "`specific-offsets` are of `kafka`, `initial` and `specific-offset` of `mysql-cdc`.",
+    derived_default="`earliest-offset` of `kafka`, `initial` of `mysql-cdc` and `postgres-cdc`",
+    doc="Of `kafka`, `mysql-cdc` and `postgres-cdc`: with what the rows begin. `group-offsets`, "
+    "`timestamp` and `specific-offsets` are of `kafka`, `specific-offset` of `mysql-cdc`; "
+    "`postgres-cdc` has `initial` and `latest-offset`.",
 )
 STARTUP_TIMESTAMP: Option[int | None] = Option(
     key="scan.startup.timestamp-millis",

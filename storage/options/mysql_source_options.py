@@ -10,9 +10,7 @@ from table_store.storage.options.options import (
     TEXT,
     Option,
     OptionType,
-    integer,
     long,
-    whole_number,
 )
 
 _SERVER_IDS: Final = re.compile(r"(\d{1,10})(?:\s*-\s*(\d{1,10}))?")
@@ -37,56 +35,6 @@ def _log_file(text: str) -> str:
     return found
 
 
-HOSTNAME: Option[str | None] = Option(
-    key="hostname",
-    type=TEXT,
-    default=None,
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `mysql-cdc`: the database's host.",
-)
-PORT = Option(
-    key="port",
-    type=whole_number("Integer", 1, 65535),
-    default=3306,
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `mysql-cdc`: the database's port.",
-)
-USERNAME: Option[str | None] = Option(
-    key="username",
-    type=TEXT,
-    default=None,
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `mysql-cdc` and `jdbc`: the database's user who reads the table and, for `mysql-cdc`, "
-    "the binlog.",
-)
-PASSWORD: Option[str | None] = Option(
-    key="password",
-    type=TEXT,
-    default=None,
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `mysql-cdc` and `jdbc`: the user's password, or `${secret:env:NAME}` or "
-    "`${secret:file:/path}` in its place.",
-)
-DATABASE_NAME: Option[str | None] = Option(
-    key="database-name",
-    type=TEXT,
-    default=None,
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `mysql-cdc`: the database of the table that is read; no pattern.",
-)
-TABLE_NAME: Option[str | None] = Option(
-    key="table-name",
-    type=TEXT,
-    default=None,
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `mysql-cdc` and `jdbc`: the table that is read; no pattern.",
-)
 SERVER_ID: Option[tuple[int, int] | None] = Option(
     key="server-id",
     type=OptionType("Integer, or a range", _server_ids),
@@ -106,15 +54,6 @@ SERVER_TIME_ZONE = Option(
     doc="Of `mysql-cdc`: the zone of a DATETIME that is read as TIMESTAMP, and of a TIMESTAMP that "
     "is read as TIMESTAMP_NTZ.",
 )
-CHUNK_SIZE = Option(
-    key="scan.incremental.snapshot.chunk.size",
-    type=integer(),
-    default=100_000,
-    scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `mysql-cdc`: about how many rows of the table one task reads at the beginning. More: "
-    "fewer statements, which take longer.",
-)
 STARTUP_FILE: Option[str | None] = Option(
     key="scan.startup.specific-offset.file",
     type=OptionType("String", _log_file),
@@ -133,15 +72,8 @@ STARTUP_POSITION: Option[int | None] = Option(
 )
 
 MYSQL_SOURCE_OPTIONS: Final = (
-    HOSTNAME,
-    PORT,
-    USERNAME,
-    PASSWORD,
-    DATABASE_NAME,
-    TABLE_NAME,
     SERVER_ID,
     SERVER_TIME_ZONE,
-    CHUNK_SIZE,
     STARTUP_FILE,
     STARTUP_POSITION,
 )

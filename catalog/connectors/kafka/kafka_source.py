@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
+from table_store.catalog.connectors.asked_cuts import asked_cuts
 from table_store.catalog.connectors.connector_errors import (
     ExternalTableError,
-    SourcePositionLostError,
     SourceTopicError,
 )
 from table_store.catalog.connectors.kafka.kafka_connections import connected
@@ -224,18 +224,7 @@ class KafkaSource:
         self, asked: AskedRows, positions: PositionStore
     ) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
         """Return the topic's id and the offsets of the two positions."""
-        assert asked.last is not None, "it was checked"
-        last = positions.last()
-        topic = None if last is None else last.topic
-        begin, end = (
-            (None if topic is None else topic.cut(rows)) or positions.cut(rows)
-            for rows in (asked.first, asked.last)
-        )
-        if topic is None or begin is None or end is None:
-            number = asked.first if begin is None else asked.last
-            raise SourcePositionLostError(
-                table=asked.table, reason=f"its position {number} is no longer kept"
-            )
+        topic, begin, end = asked_cuts(asked, positions)
         start = _filled(begin.offsets, len(end.offsets))
         if not asked.first and self.definition.startup in _WHAT_IS_THERE:
             with self._cluster() as cluster:

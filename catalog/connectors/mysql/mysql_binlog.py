@@ -20,11 +20,11 @@ from pymysqlreplication.row_event import (
     WriteRowsEvent,
 )
 
-from table_store.catalog.connectors.mysql.mysql_connection import Connection, Database
-from table_store.catalog.connectors.mysql.mysql_errors import (
+from table_store.catalog.connectors.database_errors import (
     SourceChangesGoneError,
     SourceTableChangedError,
 )
+from table_store.catalog.connectors.mysql.mysql_connection import Connection, Database
 
 _EVENTS: Final = (
     DeleteRowsEvent,
@@ -34,6 +34,10 @@ _EVENTS: Final = (
     UpdateRowsEvent,
     WriteRowsEvent,
     XidEvent,
+)
+PURGED: Final = (
+    "For the future let 'binlog_expire_logs_seconds' of the database exceed the time that jobs may "
+    "be away"
 )
 _GONE: Final = 1236
 _STATUS: Final = "SHOW SESSION STATUS LIKE 'binlog_snapshot_%%'"
@@ -212,7 +216,8 @@ class TableLog:
             raise SourceChangesGoneError(
                 table=self._table,
                 position=f"{self._name(start.file)}:{start.at}",
-                oldest=f"other files ({error.args[-1]})",
+                reason=f"the binlog begins with other files ({error.args[-1]})",
+                remedy=PURGED,
             ) from error
         finally:
             reader.close()

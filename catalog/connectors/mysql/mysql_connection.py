@@ -10,13 +10,13 @@ from typing import Any, Final
 import pymysql
 from pymysql.cursors import Cursor, SSCursor
 
-from table_store.catalog.connectors.mysql.mysql_errors import (
+from table_store.catalog.connectors.database_errors import (
     SourceRefusedError,
     SourceUnavailableError,
 )
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.log_store.secret_reference import resolved
-from table_store.storage.options.mysql_source_options import PASSWORD
+from table_store.storage.options.database_options import PASSWORD
 
 _CONNECT_S: Final = 5
 _SILENCE_S: Final = 60
@@ -24,6 +24,7 @@ _REFUSED: Final = frozenset((1044, 1045, 1130, 1142, 1143, 1227, 1251, 1370, 169
 _UNAVAILABLE: Final = frozenset(
     (1040, 1053, 1077, 1152, 1153, 1158, 1159, 1160, 1161, 1184, 1203, 1927, 3169)
 )
+_RIGHTS: Final = "SELECT on the table, and REPLICATION SLAVE and BINLOG MONITOR on *.*"
 _CLIENT_ERRORS: Final = range(2000, 3000)
 
 Row = tuple[Any, ...]
@@ -104,7 +105,9 @@ class Database:
         number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
         reason = str(error.args[-1]) if error.args else type(error).__name__
         if isinstance(error, pymysql.Error) and number in _REFUSED:
-            return SourceRefusedError(server=self.name, user=self.user, reason=reason)
+            return SourceRefusedError(
+                server=self.name, user=self.user, reason=reason, rights=_RIGHTS
+            )
         is_lost = isinstance(error, OSError | pymysql.InterfaceError) or number in _CLIENT_ERRORS
         if is_lost or number in _UNAVAILABLE:
             return SourceUnavailableError(server=self.name, reason=reason)

@@ -15,24 +15,27 @@ from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.options.connector_options import needed
-from table_store.storage.options.kafka_source_options import STARTUP_MODE
-from table_store.storage.options.mysql_source_options import (
+from table_store.storage.options.database_options import (
     CHUNK_SIZE,
     DATABASE_NAME,
     HOSTNAME,
     PASSWORD,
     PORT,
+    TABLE_NAME,
+    USERNAME,
+)
+from table_store.storage.options.kafka_source_options import STARTUP_MODE
+from table_store.storage.options.mysql_source_options import (
     SERVER_ID,
     SERVER_TIME_ZONE,
     STARTUP_FILE,
     STARTUP_POSITION,
-    TABLE_NAME,
-    USERNAME,
 )
 from table_store.storage.options.options import OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
 MYSQL: Final = "mysql-cdc"
+_PORT: Final = 3306
 _SERVER_IDS: Final = (2**31, 2**32 - 1)
 
 
@@ -85,7 +88,7 @@ class MysqlDefinition:
         return cls(
             database=Database(
                 host=needed(options, HOSTNAME),
-                port=options.get(PORT),
+                port=options.get(PORT) or _PORT,
                 user=needed(options, USERNAME),
                 password=options.get(PASSWORD) or "",
             ),

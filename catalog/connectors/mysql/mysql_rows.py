@@ -11,16 +11,16 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from table_store.catalog.connectors.database_errors import (
+    SourceTableChangedError,
+    SourceTableError,
+    SourceTableNotFoundError,
+)
 from table_store.catalog.connectors.mysql.mysql_binlog import BinlogPosition, RowImages, TableLog
 from table_store.catalog.connectors.mysql.mysql_connection import (
     Connection,
     Database,
     StatementError,
-)
-from table_store.catalog.connectors.mysql.mysql_errors import (
-    SourceTableChangedError,
-    SourceTableError,
-    SourceTableNotFoundError,
 )
 from table_store.catalog.connectors.mysql.mysql_types import (
     DatabaseColumn,
@@ -122,7 +122,9 @@ class TableReader(PartReader):
         except StatementError as error:
             if error.args[0] in _NO_TABLE:
                 raise SourceTableNotFoundError(
-                    table=self._table, server=self.database.name
+                    table=self._table,
+                    server=self.database.name,
+                    options="'database-name' and 'table-name'",
                 ) from error
             if error.args[0] == _NO_COLUMN:
                 raise SourceTableError(table=self._table, reason=str(error.args[-1])) from error

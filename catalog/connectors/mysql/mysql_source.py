@@ -20,15 +20,20 @@ import logging
 from dataclasses import dataclass
 from typing import Final
 
-from table_store.catalog.connectors.connector_errors import SourcePositionLostError
-from table_store.catalog.connectors.mysql.mysql_binlog import Binlog, BinlogPosition, TableLog
-from table_store.catalog.connectors.mysql.mysql_chunks import chunks
-from table_store.catalog.connectors.mysql.mysql_connection import Connection
-from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, Startup
-from table_store.catalog.connectors.mysql.mysql_errors import (
+from table_store.catalog.connectors.asked_cuts import asked_cuts
+from table_store.catalog.connectors.database_errors import (
     SourceChangesGoneError,
     SourceTableChangedError,
 )
+from table_store.catalog.connectors.mysql.mysql_binlog import (
+    PURGED,
+    Binlog,
+    BinlogPosition,
+    TableLog,
+)
+from table_store.catalog.connectors.mysql.mysql_chunks import chunks
+from table_store.catalog.connectors.mysql.mysql_connection import Connection
+from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, Startup
 from table_store.catalog.connectors.mysql.mysql_rows import (
     ChangeReader,
     Chunk,
@@ -122,7 +127,7 @@ class MysqlSource:
             SourceChangesGoneError: the binlog has no longer what is to be read.
             SourceUnavailableError, SourceTableChangedError and others: see `following`.
         """
-        between = None if asked.last is None else self._between(asked, positions)
+        between = None if asked.last is None else _between(asked, positions)
         with self.definition.database.connected() as connection:
             table = self._table(connection)
             columns = tuple(
@@ -146,7 +151,8 @@ class MysqlSource:
             raise SourceChangesGoneError(
                 table=self.definition.table,
                 position=log.shown(start),
-                oldest=log.shown(log.begin),
+                reason=f"the binlog begins with {log.shown(log.begin)}",
+                remedy=PURGED,
             )
         return SourceRead(
             reader=ChangeReader(log=self._log(log, table), columns=columns),
@@ -214,21 +220,10 @@ class MysqlSource:
             return
         raise SourceTableChangedError(table=self.definition.table, reason=reason)
 
-    def _between(
-        self, asked: AskedRows, positions: PositionStore
-    ) -> tuple[BinlogPosition, BinlogPosition]:
-        assert asked.last is not None, "it was checked"
-        last = positions.last()
-        topic = None if last is None else last.topic
-        found = []
-        for number in (asked.first, asked.last):
-            cut = (None if topic is None else topic.cut(number)) or positions.cut(number)
-            if cut is None:
-                raise SourcePositionLostError(
-                    table=asked.table, reason=f"its position {number} is no longer kept"
-                )
-            found.append(_position(cut.offsets))
-        return found[0], found[1]
+
+def _between(asked: AskedRows, positions: PositionStore) -> tuple[BinlogPosition, BinlogPosition]:
+    _, start, end = asked_cuts(asked, positions)
+    return _position(start.offsets), _position(end.offsets)
 
 
 def _offsets(position: BinlogPosition) -> tuple[int, ...]:

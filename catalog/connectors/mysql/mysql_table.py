@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from table_store.catalog.connectors.mysql.mysql_connection import Connection
-from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition
-from table_store.catalog.connectors.mysql.mysql_errors import (
+from table_store.catalog.connectors.database_errors import (
     SourceServerError,
     SourceTableError,
     SourceTableNotFoundError,
 )
+from table_store.catalog.connectors.mysql.mysql_connection import Connection
+from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition
 from table_store.catalog.connectors.mysql.mysql_types import (
     DatabaseColumn,
     Family,
@@ -77,7 +77,9 @@ class DatabaseTable:
         found = [_column(row) for row in connection.texts(_COLUMNS, place)]
         if not found:
             server = definition.database.name
-            raise SourceTableNotFoundError(table=definition.table, server=server)
+            raise SourceTableNotFoundError(
+                table=definition.table, server=server, options="'database-name' and 'table-name'"
+            )
         table = cls(
             columns=FrozenMap({column.name: column for column in found}),
             key=tuple(name for (name,) in connection.texts(_KEY, place)),

@@ -7,9 +7,9 @@ repeated after a crash reads the same.
 
 A number of rows says nothing of where a topic was by then. So positions of a topic have its last
 cuts, and each `CUTS_MAX`-th of them stays: a job finds the offsets of the cut at which it is, if
-that is not older than `CUTS_MAX` times `_PAGES_KEPT` cuts. A database's binlog counts as a topic
-here: the offsets of a cut are the number of its file and the position in it. Files of a folder are
-kept as a list in the order in which they were taken.
+that is not older than `CUTS_MAX` times `_PAGES_KEPT` cuts. A database's log counts as a topic
+here: the offsets of a cut are the number of its file and the position in it, or the latter alone.
+Files of a folder are kept as a list in the order in which they were taken.
 """
 
 from __future__ import annotations

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
+from table_store.catalog.connectors.source import source_of
+from table_store.catalog.jobs.progress import JOB_OF_VIEW, Followed, SinkState, read_progress
+from table_store.catalog.jobs.sink_commit import last_followed
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.storage.file_store.metadata.consumer import Consumer
+from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import (
     CorruptFileError,
@@ -63,6 +66,54 @@ def note_consumer(sink: Sink, sources: Mapping[str, int]) -> None:
             continue  # it was dropped meanwhile
         except CorruptFileError as error:
             _log.warning("%s keeps nothing for %s: %s", path, sink.name, error)
+
+
+def hold_rows(sink: Sink, sources: Mapping[str, int]) -> None:
+    """Tell sources that a job begins, so that they keep rows for it that they would forget."""
+    kept = {}
+    for path, rows in sources.items():
+        source = source_of(open_logged(path))
+        if source is not None and source.is_kept_for_jobs:
+            kept[path] = rows
+    note_consumer(sink, kept)
+
+
+def committed_rows(source: FileStoreTable) -> int | None:
+    """The position of a source up to which all of its jobs have committed its rows.
+
+    None if it has no jobs. Those that have been silent for too long do not count. It costs a list,
+    and some small files for each job.
+
+    Raises:
+        CorruptFileError, FormatVersionError: nobody can tell.
+    """
+    found = []
+    for consumer in source.consumers.all():
+        if consumer.sink is None:
+            continue
+        try:
+            followed = _followed(open_logged(consumer.sink), consumer.id)
+        except _GONE:
+            continue
+        # What a job notes when it begins may be what it is about to read.
+        rows = consumer.next_snapshot_id - 1
+        if followed is not None:
+            rows = min(rows, followed.sources.get(source.path, rows))
+        found.append(rows)
+    return min(found, default=None)
+
+
+def _followed(sink: FileStoreTable, job: str) -> Followed | None:
+    """From where a job goes on if it begins again; None: from the beginning."""
+    latest, progress = sink.latest_snapshot(), read_progress(sink.file_io, sink.path, job)
+    if progress is not None and progress.sink == SinkState.of(latest, job):
+        return progress.followed
+    if latest is None:
+        return None
+    try:
+        return last_followed(sink.snapshot_store, latest, job)
+    except SnapshotNotFoundError:
+        return None
 
 
 def forget_consumer(name: str, sources: Iterable[str]) -> None:

@@ -11,6 +11,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from table_store.catalog.connectors.connector_name import connector_of
+from table_store.catalog.connectors.database_errors import (
+    SourceBusyError,
+    SourceUnavailableError,
+)
 from table_store.catalog.connectors.sink import deliver, is_append_only, is_sink
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.jobs.job_errors import StreamingInsertError, StreamingStatementError
@@ -18,6 +22,7 @@ from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.appended_rows import check_append_only
+from table_store.catalog.planner.epochs.consumers import hold_rows
 from table_store.catalog.planner.epochs.epoch import advance
 from table_store.catalog.planner.epochs.epoch_record import error_text, recording
 from table_store.catalog.planner.epochs.job_query import JobQuery
@@ -83,7 +88,10 @@ _ERROR_LENGTH_MAX = 2_000
 _NOTE_MS = 60_000
 _CLOCK = SystemClock()
 _SOURCE_GONE = "TABLE_OR_VIEW_NOT_FOUND"
-_AWAY = f"[{LogUnavailableError.condition}]"
+_AWAY = tuple(
+    f"[{error.condition}]"
+    for error in (LogUnavailableError, SourceBusyError, SourceUnavailableError)
+)
 _ENDING = (JobCommand.DRAIN, JobCommand.STOP)
 
 
@@ -145,8 +153,9 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         )
     sink = sink_of(job, access, managed)
     claim(session, job, sink)
+    hold_rows(sink, query.sources)
     if start is not None:
-        begin_late(sink, start)
+        begin_late(sink, late_start(query) or start)
     listed = _registered(session, job, query)
     if is_hosted:
         # The runner claims the table before the job's first epoch.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from table_store.catalog.connectors.positions.moment import Moment
-from table_store.catalog.connectors.source import source_of
+from table_store.catalog.connectors.source import Source, source_of
 from table_store.catalog.jobs.job_errors import TransactionOpenError
 from table_store.catalog.jobs.ledger import Head
 from table_store.catalog.meta_service.event_time import EventTime
@@ -17,9 +18,18 @@ from table_store.catalog.meta_service.producer_transactions import (
 )
 from table_store.catalog.meta_service.revision import Revision, RevisionClaim
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.planner.epochs.consumers import committed_rows
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import MissingFileError, NotFoundError, TableStoreError
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    FormatVersionError,
+    MissingFileError,
+    NotFoundError,
+    TableStoreError,
+)
 from table_store.storage.log_store.logged_table import open_logged
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -84,9 +94,22 @@ class RootLooks:
             try:
                 if source is not None:
                     source.advance(self.now_ms, self.interval_ms, self.moment)
+                    if source.is_kept_for_jobs:
+                        _release(source, table)
             except TableStoreError as error:
                 self.failures[table.path] = error
         return Head.of(table)
+
+
+def _release(source: Source, table: FileStoreTable) -> None:
+    """Let a source forget what all jobs have committed; where nobody can tell, it keeps it."""
+    try:
+        rows = committed_rows(table)
+    except (CorruptFileError, FormatVersionError) as error:
+        _log.warning("%s keeps all of its changes: %s", table.path, error)
+        return
+    if rows is not None:
+        source.release(rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from table_store.catalog.connectors.source import begins_late, last_position
 from table_store.catalog.jobs.job_errors import StreamingInsertError
 from table_store.catalog.jobs.progress import Followed, Progress, write_progress
 from table_store.catalog.planner.epochs.job_query import JobQuery
@@ -25,7 +26,11 @@ def late_start(query: JobQuery) -> Followed | None:
     starts: dict[str, int] = {}
     for number, source in enumerate(query.facts.sources):
         handle = source.table_handle
-        schema = open_logged(handle.path).schema
+        table = open_logged(handle.path)
+        schema = table.schema
+        if begins_late(schema):
+            starts[handle.path] = last_position(table)
+            continue
         options = read_options(query.facts.options[number], schema)
         mode = options.get(LOG_SCAN)
         if mode == "full":

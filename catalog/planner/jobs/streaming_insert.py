@@ -8,10 +8,14 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from table_store.catalog.connectors.kafka.kafka_definition import tells_only_keys
 from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.sink import check_readable
-from table_store.catalog.connectors.source import gives_changes, is_repeatable, source_of
+from table_store.catalog.connectors.source import (
+    gives_changes,
+    is_repeatable,
+    source_of,
+    tells_only_keys,
+)
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.jobs.job_errors import (
     JobExistsError,

@@ -14,12 +14,14 @@ import pytest
 from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
 from table_store.storage.options import (
     connector_options,
+    database_options,
     filesystem_options,
     kafka_sink_options,
     kafka_source_options,
     log_options,
     message_format_options,
     mysql_source_options,
+    postgres_source_options,
     print_options,
     spark_source_options,
     table_options,
@@ -91,7 +93,9 @@ def test_every_declaration_is_listed_once_and_documented() -> None:
         kafka_source_options,
         message_format_options,
         print_options,
+        database_options,
         mysql_source_options,
+        postgres_source_options,
         filesystem_options,
         spark_source_options,
     )

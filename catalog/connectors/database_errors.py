@@ -28,20 +28,35 @@ class SourceUnavailableError(TableStoreError):
         )
 
 
+class SourceBusyError(TableStoreError):
+    """Others hold what is needed to follow a table."""
+
+    condition = "TABLE_STORE_SOURCE_BUSY"
+    sql_state = "55006"
+    retriable = True
+
+    def __init__(self, *, table: str, reason: str, remedy: str) -> None:
+        self.table = table
+        self.reason = reason
+        super().__init__(
+            f"The changes of {table} cannot be read yet: {reason}. {remedy}; jobs wait meanwhile, "
+            "and go on by themselves."
+        )
+
+
 class SourceRefusedError(TableStoreError):
     """The database answered, and refuses."""
 
     condition = "TABLE_STORE_SOURCE_REFUSED"
     sql_state = "42501"
 
-    def __init__(self, *, server: str, user: str, reason: str) -> None:
+    def __init__(self, *, server: str, user: str, reason: str, rights: str) -> None:
         self.server = server
         self.user = user
         self.reason = reason
         super().__init__(
             f"The database at {server} refuses what the user {user!r} asks for: {reason}. Check "
-            "'username' and 'password' of the table; the user needs SELECT on the table, and "
-            "REPLICATION SLAVE and BINLOG MONITOR on *.*."
+            f"'username' and 'password' of the table; the user needs {rights}."
         )
 
 
@@ -51,12 +66,12 @@ class SourceTableNotFoundError(TableStoreError):
     condition = "TABLE_STORE_SOURCE_TABLE_NOT_FOUND"
     sql_state = "42704"
 
-    def __init__(self, *, table: str, server: str) -> None:
+    def __init__(self, *, table: str, server: str, options: str) -> None:
         self.table = table
         self.server = server
         super().__init__(
             f"There is no table {table} at {server}, or the user may not read it. Create it, grant "
-            "SELECT on it, or create the source with the right 'database-name' and 'table-name'."
+            f"SELECT on it, or create the source with the right {options}."
         )
 
 
@@ -106,11 +121,10 @@ class SourceChangesGoneError(TableStoreError):
     condition = "TABLE_STORE_SOURCE_CHANGES_GONE"
     sql_state = "55000"
 
-    def __init__(self, *, table: str, position: str, oldest: str) -> None:
+    def __init__(self, *, table: str, position: str, reason: str, remedy: str) -> None:
         self.table = table
         self.position = position
         super().__init__(
-            f"The changes of {table} from {position} on are no longer in the binlog, which begins "
-            f"with {oldest}: they were purged before they were read. {_ANEW}. For the future let "
-            "'binlog_expire_logs_seconds' of the database exceed the time that jobs may be away."
+            f"The changes of {table} from {position} on are gone before they were read: {reason}. "
+            f"{_ANEW}. {remedy}."
         )
