@@ -222,11 +222,16 @@ FOLLOWED = {
     "cumulated": "CUMULATE(TABLE {t}, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '1' HOUR)",
     "in_sessions": SESSION,
 }
-CHANGES = (
-    "INSERT INTO followed SELECT id + 1000, k, ts + INTERVAL 95 SECONDS, price FROM followed",
-    "UPDATE followed SET ts = ts + INTERVAL 4 MINUTES, price = 1 WHERE id % 7 = 3",
-    "DELETE FROM followed WHERE id % 5 = 2",
-    "UPDATE followed SET ts = NULL WHERE id % 11 = 4",
+BY_JOBS = ("hopped", "in_sessions")
+ROUNDS = (
+    (
+        "INSERT INTO followed SELECT id + 1000, k, ts + INTERVAL 95 SECONDS, price FROM followed",
+        "UPDATE followed SET ts = ts + INTERVAL 4 MINUTES, price = 1 WHERE id % 7 = 3",
+    ),
+    (
+        "DELETE FROM followed WHERE id % 5 = 2",
+        "UPDATE followed SET ts = NULL WHERE id % 11 = 4",
+    ),
 )
 
 
@@ -240,6 +245,7 @@ def test_views_and_jobs_follow(spark: SparkSession) -> None:
     }
     for name, query in queries.items():
         spark.sql(f"CREATE MATERIALIZED VIEW {name} REFRESH POLICY INCREMENTAL AS {query}")
+    for name in BY_JOBS:
         spark.sql(
             f"CREATE TABLE job_{name} (k STRING, window_start TIMESTAMP, window_end TIMESTAMP, "
             "total BIGINT, PRIMARY KEY (k, window_start, window_end))"
@@ -247,18 +253,20 @@ def test_views_and_jobs_follow(spark: SparkSession) -> None:
     whole = queries["in_sessions"].replace(" PARTITION BY k", "")
     spark.sql(f"CREATE MATERIALIZED VIEW in_one_line AS {whole}")
     with streaming(spark):
-        for name, query in queries.items():
-            spark.sql(f"INSERT INTO job_{name} {query}")
-    for change in CHANGES:
-        spark.sql(change)
+        for name in BY_JOBS:
+            spark.sql(f"INSERT INTO job_{name} {queries[name]}")
+    for statements in ROUNDS:
+        for statement in statements:
+            spark.sql(statement)
         flush(spark)
         for name, query in queries.items():
             (done,) = spark.sql(f"REFRESH MATERIALIZED VIEW {name}").collect()
             assert done.rule == "incremental", (name, done)
             wanted = rows(spark, query)
             assert len(wanted) > 10
-            assert rows(spark, f"TABLE {name}") == wanted, (name, change)
-            assert rows(spark, f"TABLE job_{name}") == wanted, (name, change)
+            assert rows(spark, f"TABLE {name}") == wanted, (name, statements)
+            if name in BY_JOBS:
+                assert rows(spark, f"TABLE job_{name}") == wanted, (name, statements)
     stop_jobs(spark)
     spark.sql("REFRESH MATERIALIZED VIEW in_one_line")
     assert rows(spark, "TABLE in_one_line") == rows(spark, whole)
