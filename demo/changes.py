@@ -80,8 +80,9 @@ def run(spark: SparkSession, brokers: str, folder: Path) -> None:
     """
     title("The retail warehouse, every table with a topic")
     spark.sql(f"SET table-storage.log.kafka.bootstrap.servers = {brokers}")
-    for statement in statements(HERE / "retail.sql"):
-        spark.sql(statement.replace("path 'data/", f"path '{HERE}/data/"))
+    script = (HERE / "retail.sql").read_text(encoding="utf-8")
+    for statement in statements(script.replace("path 'data/", f"path '{HERE}/data/")):
+        spark.sql(statement)
     spark.sql("SHOW TABLES").show()
 
     title(f"Records of {TOPIC}, read by a plain consumer")

@@ -1,15 +1,13 @@
-"""A file of SQL statements, none of whose texts holds a semicolon at the end of a line."""
+"""The text of a file of SQL, none of whose strings holds a semicolon at the end of a line."""
 
 from __future__ import annotations
 
-from pathlib import Path
 
-
-def statements(file: Path) -> list[str]:
+def statements(text: str) -> list[str]:
     """Return the statements in their order, without semicolons and lines that are comments."""
     found = []
-    for statement in file.read_text(encoding="utf-8").split(";\n"):
+    for statement in text.split(";\n"):
         lines = [line for line in statement.splitlines() if not line.startswith("--")]
-        if text := "\n".join(lines).strip():
-            found.append(text)
+        if kept := "\n".join(lines).strip():
+            found.append(kept)
     return found

@@ -62,13 +62,8 @@ class Demo:
         self.size = size
         self.programs = Programs(size.folder)
         self.warehouse = size.folder / "warehouse"
-        self._queries = dict(
-            zip(
-                ("share", "history", "correction"),
-                statements(HERE / "warehouse_queries.sql"),
-                strict=True,
-            )
-        )
+        queries = statements((HERE / "warehouse_queries.sql").read_text(encoding="utf-8"))
+        self._share, _, self._correction = queries
 
     def run(self) -> bool:
         """Tell it; whether all tables are right at the end."""
@@ -105,7 +100,7 @@ class Demo:
         self.topic = FollowedTopic(self.broker.bootstrap, _TOPIC)
         self._wait_until_hosted()
         title(f"Orders of {DAYS[-1]} and their share of their category's sales, each second")
-        print(self._queries["share"])
+        print(self._share)
         self.dashboard.run("SET 'table-store.consistency' = 'RepeatableRead'")
         self._watch()
         self._correct()
@@ -141,11 +136,10 @@ class Demo:
     def _submit(self) -> None:
         title("warehouse.sql: sources, tables in layers, and six streaming INSERTs")
         self.dashboard.run("SET 'table-store.jobs' = 'runner'")
-        places = {"'3306'": f"'{self.database.port}'", "localhost:9092": self.broker.bootstrap}
-        for statement in statements(HERE / "warehouse.sql"):
+        script = (HERE / "warehouse.sql").read_text(encoding="utf-8")
+        script = script.replace("'3306'", f"'{self.database.port}'")
+        for statement in statements(script.replace("localhost:9092", self.broker.bootstrap)):
             print(statement.splitlines()[0])
-            for there, here in places.items():
-                statement = statement.replace(there, here)
             self.dashboard.run(statement)
         service = ("meta-service", "--warehouse", str(self.warehouse), "--port", "0")
         self.programs.start("meta-service", "table-store", *service)
@@ -164,7 +158,7 @@ class Demo:
         seen = set()
         for _ in range(self.size.reads):
             begin = time.monotonic()
-            best = self.dashboard.run(self._queries["share"])
+            best = self.dashboard.run(self._share)
             took_ms = (time.monotonic() - begin) * 1000
             ((detail, sales),) = self.dashboard.run(_BALANCE)
             ((delay_ms,),) = self.dashboard.run(_DELAY)
@@ -183,10 +177,10 @@ class Demo:
 
     def _correct(self) -> None:
         title(f"The sales of {CLOSED_DAY} are written again without refunds, while the jobs run")
-        print(self._queries["correction"])
+        print(self._correction)
         day = f"SELECT gmv FROM dws_day WHERE dt = '{CLOSED_DAY}'"
         before = self.dashboard.run(day)
-        self.dashboard.run(self._queries["correction"])
+        self.dashboard.run(self._correction)
         self.dashboard.run("CALL sys.flush()")
         after = self.dashboard.run(day)
         print(
@@ -228,7 +222,7 @@ def _wait(is_true: Callable[[], bool], otherwise: str) -> None:
     while not is_true():
         if time.monotonic() > end:
             raise SystemExit(otherwise)
-        time.sleep(0.3)
+        time.sleep(1)
 
 
 def main() -> int:
