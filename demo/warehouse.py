@@ -196,6 +196,9 @@ class Demo:
             raise SystemExit(f"the shop has failed:\n{said}")
         print(f"the shop: {said}")
         self.dashboard.run("CALL sys.flush()")
+        self.dashboard.run(
+            "RESET 'table-store.consistency'"
+        )  # there may be no later barrier of all
         self.topic.stop()
         fields = ("dt", "parent_cate_id", "cate_gmv")
         found = {name: self.dashboard.run(f"SELECT * FROM {name}") for name in QUERIES}
