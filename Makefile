@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all test-clients campaign demo demo-stream demo-kafka benchmark benchmark-quick benchmark-growth benchmark-cluster clean
+.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all test-clients campaign demo demo-stream demo-kafka demo-warehouse benchmark benchmark-quick benchmark-growth benchmark-cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,6 +94,9 @@ demo-stream: setup ## streaming jobs in a job runner, one barrier for every quer
 
 demo-kafka: setup ## a real Kafka broker: topics, a stream beside statements, CHANGES
 	@$(BIN)/python -m demo.changes
+
+demo-warehouse: setup ## a busy MariaDB followed into layers, a topic and a dashboard; a correction, a killed runner; 4 minutes
+	@$(BIN)/python -m demo.warehouse $(ARGS)
 
 benchmark: setup ## 10 million rows beside plain Parquet and Delta, merges, the log, streams; table, JSON, plot
 	@$(BIN)/python -m tests.benchmark.run

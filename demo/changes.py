@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import coalesce, col, lit, when
 from pyspark.sql.functions import sum as sum_of
 
-from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.topic_reader import committed_messages, committed_records, replayed
+from demo.sql_file import statements
+from servers.kafka_broker import KafkaBroker
+from servers.topic_reader import committed_messages, committed_records, replayed
 
 HERE = Path(__file__).resolve().parent
 FOLDER = Path(sys.argv[1]).resolve() if sys.argv[1:] else HERE.parent / ".demo-kafka"
@@ -38,18 +38,6 @@ _STATEMENTS = (
 def title(text: str) -> None:
     """Say what comes next."""
     print(f"\n-- {text}")
-
-
-def statements(file: Path) -> Iterator[str]:
-    """Yield the statements of a SQL file; none of its texts holds a semicolon.
-
-    Paths of data are relative to the folder of the file.
-    """
-    text = file.read_text().replace("path 'data/", f"path '{file.parent}/data/")
-    for statement in text.split(";\n"):
-        lines = [line for line in statement.splitlines() if not line.startswith("--")]
-        if "".join(lines).strip():
-            yield "\n".join(lines)
 
 
 def add_changes(changes: DataFrame, batch: int) -> None:
@@ -92,7 +80,8 @@ def run(spark: SparkSession, brokers: str, folder: Path) -> None:
     """
     title("The retail warehouse, every table with a topic")
     spark.sql(f"SET table-storage.log.kafka.bootstrap.servers = {brokers}")
-    for statement in statements(HERE / "retail.sql"):
+    script = (HERE / "retail.sql").read_text(encoding="utf-8")
+    for statement in statements(script.replace("path 'data/", f"path '{HERE}/data/")):
         spark.sql(statement)
     spark.sql("SHOW TABLES").show()
 

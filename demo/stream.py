@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import time
 from pathlib import Path
 
 from pyspark.sql import Row, SparkSession
 
+from demo.programs import Programs
 from table_store import jobs
 
 HERE = Path(__file__).resolve().parent
@@ -78,24 +79,11 @@ def show(spark: SparkSession, query: str) -> None:
     spark.sql(query).show(truncate=False)
 
 
-def program(name: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a command of `table-store`, whose output goes to a file of the folder."""
-    with (FOLDER / f"{name}.log").open("ab") as log:
-        return subprocess.Popen(
-            [str(PROGRAMS / "table-store"), *arguments],
-            cwd=FOLDER,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-
-
-def runner() -> subprocess.Popen[bytes]:
+def start_runner(programs: Programs) -> None:
     """Start a job runner of the warehouse."""
     warehouse = f"spark.sql.warehouse.dir={WAREHOUSE}"
-    return program(
-        "runner", "jobs", "--master", "local[2]", "--driver-memory", "1g", "--conf", warehouse
-    )
+    session = ("--master", "local[2]", "--driver-memory", "1g", "--conf", warehouse)
+    programs.start("runner", "table-store", "jobs", *session)
 
 
 def wrong_reads(spark: SparkSession, consistency: str, *, reads_max: int = _READS) -> int:
@@ -139,20 +127,20 @@ def run(spark: SparkSession) -> None:
         SystemExit: a result is wrong.
     """
     title("Three tables, three streaming jobs and a materialized view, submitted to a job runner")
-    host = runner()
+    programs = Programs(FOLDER)
+    start_runner(programs)
     arguments = ("--warehouse", str(WAREHOUSE), "--port", "0")
-    service = program("meta-service", "meta-service", *arguments)
+    programs.start("meta-service", "table-store", "meta-service", *arguments)
     try:
         submit(spark)
         _wait_until_hosted(spark)
-        print(f"{(FOLDER / 'meta-service.log').read_text().strip()} (while this demo runs)")
+        print(f"{programs.log('meta-service').read_text().strip()} (while this demo runs)")
         title("Amounts joined with prices while people shop: each piece costs ten")
         wrong_reads(spark, "ReadUncommitted", reads_max=_READS_UNTIL_WRONG)
         read_repeatably(spark)
         title("The runner is killed (kill -9), and queries go on at the last barrier")
-        host.kill()
-        host.wait()
-        host = runner()
+        programs.end("runner", signal.SIGKILL)
+        start_runner(programs)
         read_repeatably(spark)
         show(spark, "SELECT table_name, delay_ms, bottlenecks FROM sys.table_delay")
         title("Another runner goes on where it was")
@@ -163,10 +151,7 @@ def run(spark: SparkSession) -> None:
         for query in _TOPOLOGY:
             show(spark, query)
     finally:
-        for process in (host, service):
-            process.terminate()
-        for process in (host, service):
-            process.wait(60)
+        programs.close()
 
 
 def submit(spark: SparkSession) -> None:

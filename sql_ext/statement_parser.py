@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from table_store.sql_ext.hints.option_hints import rewrite_option_hints
+from table_store.sql_ext.hints.windowed_table import rewrite_windowed_tables
 from table_store.sql_ext.lexer.token_cursor import TokenCursor
 from table_store.sql_ext.statements.alter_view import parse_alter_view
 from table_store.sql_ext.statements.create_table import parse_create_table
@@ -57,7 +58,7 @@ def parse_statement(sql: str) -> Statement | None:
     Raises:
         StatementSyntaxError: the statement has something only we understand and is malformed.
     """
-    text = sql if _takes_any_text(sql) else rewrite_option_hints(sql)
+    text = sql if _takes_any_text(sql) else rewrite_option_hints(rewrite_windowed_tables(sql))
     cursor = TokenCursor(text)
     is_explained, mode = _accept_explain(cursor)
     command = _parse_command(cursor)

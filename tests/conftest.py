@@ -12,7 +12,7 @@ import pytest
 from tests.tiers import is_core, without_test
 
 if TYPE_CHECKING:
-    from tests.servers.kafka_broker import KafkaBroker
+    from servers.kafka_broker import KafkaBroker
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # of a busy machine nothing follows
 hypothesis.settings.load_profile("untimed")
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """A running broker; tests use topics of their own and leave it running."""
-    from tests.servers.kafka_broker import KafkaBroker  # takes its time; most tests need none
+    from servers.kafka_broker import KafkaBroker  # takes its time; most tests need none
 
     broker = KafkaBroker(tmp_path_factory.mktemp("kafka"))
     broker.start()

@@ -2,7 +2,8 @@
 
 A block of `text` behind another one is what that prints. All blocks of a page are run, in their
 order. What names the brokers `host:9092` is run with a broker, and so is all of its page; some
-pages are run with a database. The folder `/data/exchange` is one of the test.
+pages are run with a database, and one is the script of a demo. The folder `/data/exchange` is one
+of the test.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _BLOCK = re.compile(
 )
 _BROKERS = "host:9092"
 _FOLDER = "/data/exchange"
-_OF_A_DATABASE = ("mysql-cdc", "postgres-cdc")
+_OF_A_DATABASE = ("mysql-cdc", "postgres-cdc", "warehouse")
 _STATEMENT_END = re.compile(r";[ \t]*(?:--[^\n]*)?(?:\n|$)")
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY))
 
+from servers.kafka_broker import KafkaBroker  # noqa: E402
 from tests.benchmark.bench import Bench  # noqa: E402 - the path must be set first
 from tests.benchmark.dataset import Dataset  # noqa: E402
 from tests.benchmark.measurements import Measurements  # noqa: E402
@@ -46,7 +47,6 @@ from tests.benchmark.workloads.views import Views  # noqa: E402
 from tests.benchmark.workloads.warm_up import warm_up  # noqa: E402
 from tests.benchmark.workloads.wide_rows import WideRows  # noqa: E402
 from tests.benchmark.written_files import WrittenFiles  # noqa: E402
-from tests.servers.kafka_broker import KafkaBroker  # noqa: E402
 
 _FORMATS = Path(__file__).resolve().parent / "formats"
 _WORKLOADS: dict[str, Callable[[Bench, argparse.Namespace], None]] = {

@@ -14,6 +14,8 @@ from threading import Thread
 import pyarrow as pa
 import pytest
 
+from servers.kafka_broker import KafkaBroker
+from servers.topic_reader import committed_messages, replayed
 from table_store import TableDescriptor, connect
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
 from table_store.storage.file_store.model.errors import ChangesNotAvailableError
@@ -24,8 +26,6 @@ from table_store.storage.log_store.log_settings import KafkaSettings
 from table_store.storage.log_store.log_store import LogStore, is_logged
 from table_store.storage.log_store.log_stores import log_store
 from tests.fakes.manual_clock import ManualClock
-from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.topic_reader import committed_messages, replayed
 
 HOUR_MS = 3_600_000
 NEVER_YOUNG = 1 << 50

@@ -23,6 +23,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from servers.kafka_broker import KafkaBroker
+from servers.topic_reader import committed_messages, replayed
 from table_store import TableDescriptor, connect, open_table
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
 from table_store.storage.file_store.commit.commit_outcome import Committed
@@ -42,8 +44,6 @@ from table_store.storage.log_store.log_settings import KafkaSettings
 from table_store.storage.log_store.snapshot_messages import snapshot_messages
 from tests.fakes.cutting_proxy import CuttingProxy
 from tests.fakes.dying_cluster import Death, Steps, counted
-from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.topic_reader import committed_messages, replayed
 
 pytestmark = [
     pytest.mark.crash,

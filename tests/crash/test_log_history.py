@@ -21,6 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from servers.kafka_broker import KafkaBroker
+from servers.topic_reader import Message, committed_messages, replayed
 from table_store import TableDescriptor, connect
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.model.scope import WHOLE_TABLE
@@ -32,8 +34,6 @@ from table_store.storage.log_store.log_settings import KafkaSettings
 from tests.fakes.dying_cluster import Death, Steps, counted
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
 from tests.fakes.manual_clock import ManualClock
-from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.topic_reader import Message, committed_messages, replayed
 
 pytestmark = [
     pytest.mark.crash,

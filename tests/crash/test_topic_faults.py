@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 from kafka import KafkaProducer, TopicPartition
 
+from servers.kafka_broker import KafkaBroker
+from servers.topic_reader import committed_messages
 from table_store import TableDescriptor, connect
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER
 from table_store.storage.file_store.table import FileStoreTable
@@ -20,8 +22,6 @@ from table_store.storage.log_store.log_errors import BadLogRecordError, TopicNot
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_position import PositionFile
 from table_store.storage.log_store.log_settings import KafkaSettings
-from tests.servers.kafka_broker import KafkaBroker
-from tests.servers.topic_reader import committed_messages
 
 pytestmark = pytest.mark.crash
 _names = count()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from demo.warehouse_truth import differences
 from tests.checkout import REPOSITORY
 
 DEMO = REPOSITORY / "demo" / "run.py"
@@ -43,3 +44,20 @@ def test_demo_of_a_topology(tmp_path: Path) -> None:
     assert [int(wrong) for _, wrong in reads[1:]] == [0, 0, 10, 0], "of a wrong price alone"
     assert done.stdout.count("the jobs run after") == 2
     assert "each table is what its query gives" in done.stdout
+
+
+class _Database:
+    def run(self, *_: str) -> list[tuple[object, ...]]:
+        return [("a", 1), ("a", 1), ("b", 2)]
+
+
+def test_demo_of_a_warehouse_sees_each_difference() -> None:
+    def found(*rows: tuple[object, ...]) -> list[str]:
+        return differences(_Database(), "dws_day", rows)  # type: ignore[arg-type]
+
+    assert found(("a", 1), ("b", 2), ("a", 1)) == []
+    assert found(("a", 1), ("b", 2)) == ["missing: ('a', 1)"]
+    assert found(("a", 1), ("a", 1), ("b", 3)) == [
+        "missing: ('b', 2)",
+        "not in the database: ('b', 3)",
+    ]

@@ -18,9 +18,9 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from servers.maven_jars import maven_jars
 from tests.integration.catalog_conf import SESSION_CATALOG
 from tests.integration.spark_session import spark_session, unlogged_errors
-from tests.servers.maven_jars import maven_jars
 
 pytestmark = pytest.mark.spark
 

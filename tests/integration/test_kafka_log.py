@@ -12,10 +12,10 @@ import pytest
 from kafka import KafkaProducer
 from kafka.admin import ConfigResource
 
+from servers.kafka_broker import KafkaBroker, free_port
+from servers.topic_reader import Message, committed_messages, replayed
 from tests.documents import examples, words
 from tests.integration.stock_shell import StockShell
-from tests.servers.kafka_broker import KafkaBroker, free_port
-from tests.servers.topic_reader import Message, committed_messages, replayed
 
 pytestmark = pytest.mark.spark
 

@@ -25,12 +25,12 @@ from kafka.partitioner.default import murmur2
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from servers.kafka_broker import KafkaBroker
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
 from tests.integration.spark_session import refused, spark_session, unlogged_errors
 from tests.integration.streaming_mode import flush, streaming
-from tests.servers.kafka_broker import KafkaBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 

@@ -18,13 +18,13 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
 from pyspark.sql import Row, SparkSession
 
+from servers.kafka_broker import KafkaBroker, free_port
 from table_store import jobs, open_table
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
 from tests.integration.spark_session import refused, spark_session, unlogged_errors
 from tests.integration.streaming_mode import streaming
-from tests.servers.kafka_broker import KafkaBroker, free_port
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 

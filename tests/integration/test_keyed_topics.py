@@ -18,12 +18,12 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
+from servers.kafka_broker import KafkaBroker
 from table_store import open_table
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
 from tests.integration.spark_session import refused, spark_session
 from tests.integration.streaming_mode import flush, streaming
-from tests.servers.kafka_broker import KafkaBroker
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 

@@ -18,13 +18,19 @@ from pathlib import Path
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from demo.followed_topic import FollowedTopic
+from demo.shop import Shop, opening
+from demo.sql_file import statements
+from demo.warehouse_truth import QUERIES, differences
+from servers.kafka_broker import KafkaBroker
+from servers.mariadb_server import PASSWORD, USER, MariadbServer
 from table_store import jobs, open_table
+from tests.checkout import REPOSITORY
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
 from tests.integration.spark_session import refused, spark_session, unlogged_errors
 from tests.integration.streaming_mode import streaming
-from tests.servers.mariadb_server import PASSWORD, MariadbServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 
@@ -309,6 +315,51 @@ def test_examples_of_the_documents(spark: SparkSession, server: MariadbServer) -
             if statement.startswith("SELECT"):
                 found += [tuple(" ".join(map(str, row)).split()) for row in answer]
         assert tuple(found) == code.printed, f"mysql-cdc, line {code.line}"
+    spark.sql("USE default")
+
+
+def test_the_warehouse_of_the_demo(
+    spark: SparkSession, server: MariadbServer, kafka_broker: KafkaBroker
+) -> None:
+    """Its script, its correction and its trade, compared as the demo compares them."""
+    server.run("DROP TABLE IF EXISTS orders", *opening(400))
+    kafka_broker.create_topic("dws_cate_day")
+    spark.sql("CREATE NAMESPACE retail")
+    spark.sql("USE retail")
+    script = (REPOSITORY / "demo" / "warehouse.sql").read_text()
+    password = PASSWORD.replace("'", "''")
+    for there, here in (
+        ("'database-name' = 'retail'", f"'database-name' = '{server.database}'"),
+        ("'username' = 'retail'", f"'username' = '{USER}'"),
+        ("'123456'", f"'{password}'"),
+        ("'3306'", f"'{server.port}'"),
+        ("localhost:9092", kafka_broker.bootstrap),
+    ):
+        assert there in script
+        script = script.replace(there, here)
+    for statement in statements(script):
+        spark.sql(statement)
+    jobs.flush(spark)
+    share, history, correction = statements(
+        (REPOSITORY / "demo" / "warehouse_queries.sql").read_text()
+    )
+    spark.sql(correction)
+    with server.connection() as held:
+        held.autocommit(False)
+        shop = Shop(held, random.Random(11))
+        for _ in range(80):
+            shop.trade()
+    jobs.flush(spark)
+    topic = FollowedTopic(kafka_broker.bootstrap, "dws_cate_day")
+    topic.stop()
+    fields = ("dt", "parent_cate_id", "cate_gmv")
+    told = [tuple(value[field] for field in fields) for value in topic.values()]
+    for table in QUERIES:
+        assert differences(server, table, rows(spark, f"SELECT * FROM {table}")) == []
+    assert differences(server, "dws_cate_day", told) == []
+    assert len(rows(spark, share)) == 10
+    assert len(rows(spark, history)) == 100
+    assert shop.rows_changed > 80
     spark.sql("USE default")
 
 

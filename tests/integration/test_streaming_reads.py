@@ -12,9 +12,9 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from demo import changes as demo_of_changes
+from servers.kafka_broker import KafkaBroker
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session
-from tests.servers.kafka_broker import KafkaBroker
 
 pytestmark = [
     pytest.mark.spark,

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import ClassVar
 
-from tests.servers.kafka_broker import KafkaBroker, free_port
+from servers.kafka_broker import KafkaBroker, free_port
 
 _PROPERTIES = """
 listeners={listeners},SASL_PLAINTEXT://127.0.0.1:{sasl},SASL_SSL://127.0.0.1:{tls}

@@ -7,7 +7,7 @@ import struct
 import zipfile
 from typing import Final
 
-from tests.servers.maven_jars import maven_jars
+from servers.maven_jars import maven_jars
 
 _SCHEMA: Final = "org/apache/spark/sql/TPCDSSchema.class"
 _SIZES: Final = {

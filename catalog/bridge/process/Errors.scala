@@ -174,6 +174,12 @@ object Errors {
     "42601"
   )
 
+  def windowFunction(function: String, problem: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_WINDOW_FUNCTION] $function cannot make windows: $problem. SQLSTATE: 22023",
+    "TABLE_STORE_WINDOW_FUNCTION",
+    "22023"
+  )
+
   def partitionsAreData(table: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_PARTITION_NOT_EXPLICIT] Partitions of $table come and go with their rows: insert rows instead of " +
       "adding a partition. SQLSTATE: 0A000",

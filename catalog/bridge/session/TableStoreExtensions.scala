@@ -26,6 +26,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(session => new WriteTargets(session))
     extensions.injectHintResolutionRule(session => new StreamWriters(session))
     extensions.injectHintResolutionRule(session => new CatalogListing(session))
+    extensions.injectHintResolutionRule(_ => EventTimeWindows)
     extensions.injectResolutionRule(session => new ConnectorColumns(session))
     extensions.injectResolutionRule(_ => ConstraintStatement)
     extensions.injectResolutionRule(session => new AssignedVariables(session))

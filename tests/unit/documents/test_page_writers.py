@@ -1,4 +1,4 @@
-"""Goal: what the documents say of options, errors and rooms is what the code says."""
+"""Goal: what the documents say of options, errors, rooms and demos is what the code says."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from page_writers.condition_list import paragraphs_of, with_conditions
 from page_writers.conditions import Condition, all_conditions
 from page_writers.marked_part import MarkedPart
 from page_writers.rooms import room_graph, room_lines
+from page_writers.scripts import with_scripts
 from page_writers.site_pages import linked
 from table_store.storage.options.option_table import option_table
 from tests.checkout import REPOSITORY
@@ -30,6 +31,11 @@ def test_options_are_those_declared() -> None:
 def test_conditions_are_those_declared() -> None:
     text = page("operations")
     assert with_conditions(text, all_conditions()) == text, "run `make docs`"
+
+
+def test_scripts_are_those_of_the_demo() -> None:
+    text = page("warehouse")
+    assert with_scripts(text) == text, "run `make docs`"
 
 
 def test_every_condition_has_a_paragraph() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from servers.kafka_broker import free_port
 from table_store.storage.file_store.commit.commit_listener import NO_LISTENER, LogNotAttachedError
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.table import FileStoreTable
@@ -16,7 +17,6 @@ from table_store.storage.kernel.types import LONG
 from table_store.storage.log_store.log_errors import LogUnavailableError
 from table_store.storage.log_store.logged_table import open_logged
 from tests.checkout import REPOSITORY
-from tests.servers.kafka_broker import free_port
 
 ROWS = pa.table({"k": pa.array([1], pa.int64())})
 

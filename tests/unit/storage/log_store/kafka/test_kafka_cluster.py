@@ -18,6 +18,7 @@ from kafka.protocol.producer import (
     WriteTxnMarkersRequest,
 )
 
+from servers.kafka_broker import free_port
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store.kafka.kafka_client_settings import client_settings
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
@@ -26,7 +27,6 @@ from table_store.storage.log_store.kafka.kafka_connection import (
     PRIVATE_NAMES,
 )
 from table_store.storage.log_store.log_errors import LogUnavailableError
-from tests.servers.kafka_broker import free_port
 
 
 def test_private_names_have_not_moved() -> None:

@@ -12,6 +12,8 @@ from kafka import KafkaConsumer, TopicPartition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
+    """One record: the change of one row, by the snapshot that made it."""
+
     partition: int
     snapshot_id: int
     sequence: int

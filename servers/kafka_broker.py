@@ -19,7 +19,7 @@ from pathlib import Path
 import kafka.errors
 from kafka import KafkaAdminClient
 
-from tests.servers.maven_jars import maven_jars
+from servers.maven_jars import maven_jars
 
 # Tests have clocks of their own, by which all is old: nothing expires while they run.
 # The last two: a broker that was killed is taken back in seconds, not after its lease.

@@ -1,4 +1,4 @@
-"""Jars of Maven's repository that only tests need; Ivy, a part of pyspark, brings them."""
+"""Jars of Maven's repository that tests and demos need; Ivy, a part of pyspark, brings them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 
 _IVY = Path(__file__).parent / "ivy"
-_BUILD = Path(__file__).parent.parent.parent / "build"
+_BUILD = Path(__file__).parent.parent / "build"
 
 
 def maven_jars(name: str) -> Path:

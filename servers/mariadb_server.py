@@ -1,4 +1,4 @@
-"""A MariaDB server of a test's own: its data in a folder, its port on the loopback.
+"""A MariaDB server of a test's or demo's own: its data in a folder, its port on the loopback.
 
 It is Debian's; where it is absent, the first call installs it, which takes half a minute and needs
 the rights to do so.
@@ -20,15 +20,21 @@ from typing import Any
 
 import pymysql
 
-from tests.servers.kafka_broker import free_port
+from servers.kafka_broker import free_port
 
-_BUILD = Path(__file__).parent.parent.parent / "build"
+_BUILD = Path(__file__).parent.parent / "build"
 _READY_SECONDS = 60
+_NOT_INSTALLED = """MariaDB is not installed, and this program could not install it. As root:
+    apt-get update && apt-get install --no-install-recommends mariadb-server"""
 USER, PASSWORD = "reader", "let me 'in'"
 
 
 def mariadb() -> str:
-    """The path of the server's program, installed by the first call on a machine."""
+    """The path of the server's program, installed by the first call on a machine.
+
+    Raises:
+        RuntimeError: it is not there and cannot be installed; says by which commands it is.
+    """
     _BUILD.mkdir(exist_ok=True)
     with (_BUILD / "mariadb.lock").open("w") as lock:  # several test processes may begin at once
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -37,17 +43,23 @@ def mariadb() -> str:
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         for arguments in (["update"], ["install", "--no-install-recommends", "mariadb-server"]):
             command = ["apt-get", "-q", "-y", *arguments]
-            subprocess.run(command, check=True, capture_output=True, env=environment, timeout=300)
+            try:
+                subprocess.run(
+                    command, check=True, capture_output=True, env=environment, timeout=300
+                )
+            except (OSError, subprocess.SubprocessError) as error:
+                raise RuntimeError(_NOT_INSTALLED) from error
     found = shutil.which("mariadbd")
     assert found is not None
     return found
 
 
 class MariadbServer:
-    """A server with a binlog, a database `shop`, and a user who may read both."""
+    """A server with a binlog, one database, and a user who may read both."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, database: str = "shop") -> None:
         self.folder = folder
+        self.database = database
         self.port = free_port()
         folder.mkdir(parents=True, exist_ok=True)
         program = mariadb()
@@ -64,9 +76,9 @@ class MariadbServer:
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
         self.run(
-            "CREATE DATABASE shop",
+            f"CREATE DATABASE {database}",
             f"CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY \"{PASSWORD}\"",
-            f"GRANT SELECT ON shop.* TO {USER}@'127.0.0.1'",
+            f"GRANT SELECT ON {database}.* TO {USER}@'127.0.0.1'",
             f"GRANT REPLICATION SLAVE, BINLOG MONITOR ON *.* TO {USER}@'127.0.0.1'",
         )
 
@@ -92,7 +104,7 @@ class MariadbServer:
             self._process = None
 
     def run(self, *statements: str) -> list[tuple[Any, ...]]:
-        """Run statements as root in `shop`, each in its own transaction; the last one's rows."""
+        """Run statements as root in the database, each a transaction; the last one's rows."""
         with self.connection() as held, held.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
@@ -107,22 +119,22 @@ class MariadbServer:
         try:
             with held.cursor() as cursor:
                 cursor.execute("SET time_zone = '+00:00'")
-                cursor.execute("SHOW DATABASES LIKE 'shop'")
+                cursor.execute("SHOW DATABASES LIKE %s", (self.database,))
                 if cursor.fetchall():
-                    held.select_db("shop")
+                    held.select_db(self.database)
             yield held
         finally:
             held.close()
 
     def options(self, table: str, **more: str) -> str:
-        """The clause WITH of a table that reads one of `shop`."""
+        """The clause WITH of a table that reads one of the database."""
         given = {
             "connector": "mysql-cdc",
             "hostname": "127.0.0.1",
             "port": str(self.port),
             "username": USER,
             "password": PASSWORD,
-            "database-name": "shop",
+            "database-name": self.database,
             "table-name": table,
             **{key.replace("__", ".").replace("_", "-"): value for key, value in more.items()},
         }
