@@ -18,13 +18,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from servers.postgres_server import PASSWORD, PostgresServer
 from table_store import jobs, open_table
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
 from tests.integration.spark_session import refused, spark_session, unlogged_errors
 from tests.integration.streaming_mode import streaming
-from tests.servers.postgres_server import PASSWORD, PostgresServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("no_jobs")]
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import psycopg
 
-from tests.servers.kafka_broker import free_port
+from servers.kafka_broker import free_port
 
-_BUILD = Path(__file__).parent.parent.parent / "build"
+_BUILD = Path(__file__).parent.parent / "build"
 _PROGRAMS = Path("/usr/lib/postgresql")
 _READY_SECONDS = 60
 _OWNER = "postgres"
