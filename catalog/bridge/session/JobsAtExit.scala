@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tablestore
 
+import java.util
 import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
@@ -17,7 +18,7 @@ object JobsAtExit {
   private val priority = 1000
   private val signals = Seq("TERM", "INT")
   private var isPrepared = false
-  private var hasEnded = false
+  @volatile private var hasEnded = false
   @volatile private var isScript = false
 
   /** Called by the thread of the statement that starts a job. */
@@ -48,14 +49,29 @@ object JobsAtExit {
           s"${reason}Ends with this program: job $names. The same INSERT with the same 'pipeline.name' resumes.")
         others.foreach(Jobs.tell(_, Requests.JobCommand.stop))
       }
-      Jobs.awaitAll()
+      whereTasksMayFail(Jobs.awaitAll())
     }
+  }
+
+  /** While the JVM ends, Spark's executor tells nobody that a task has failed, so the statement would wait for ever. It
+    * finds out by adding a hook, which the JVM then refuses. So hooks are taken until `body` has returned; they are not
+    * run. */
+  private def whereTasksMayFail(body: => Unit): Unit = {
+    val hooks =
+      try {
+        val field = Utils.classForName[AnyRef]("java.lang.ApplicationShutdownHooks").getDeclaredField("hooks")
+        field.setAccessible(true) // Spark's programs open the package
+        Option.when(field.get(null) == null)(field)
+      } catch { case _: ReflectiveOperationException | NonFatal(_) => None }
+    hooks.foreach(_.set(null, new util.IdentityHashMap[Thread, Thread]))
+    try body
+    finally hooks.foreach(_.set(null, null))
   }
 
   private def told(signal: Signal): Unit = {
     Jobs.running.foreach(Jobs.tell(_, Requests.JobCommand.stop))
     // Within a hook it would wait for itself.
-    if (!org.apache.spark.util.ShutdownHookManager.inShutdown()) {
+    if (!hasEnded && !org.apache.spark.util.ShutdownHookManager.inShutdown()) {
       val exit = new Thread(() => System.exit(128 + signal.getNumber), "table-store-exit")
       exit.setDaemon(true)
       exit.start()
