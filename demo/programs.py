@@ -35,10 +35,14 @@ class Programs:
         return self._folder / f"{name}.log"
 
     def end(self, name: str, how: signal.Signals = signal.SIGTERM) -> int:
-        """Send a signal, and return the exit code when it has ended."""
+        """Send a signal, and return the exit code; what has not ended after a minute is killed."""
         process = self._running.pop(name)
         process.send_signal(how)
-        return process.wait(_END_S)
+        try:
+            return process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
 
     def close(self) -> None:
         """End all that run."""
