@@ -98,6 +98,27 @@ def test_a_script_does_not_stay_for_temporary_tables(shell: StockShell) -> None:
     assert not list((shell.folder / "spark-warehouse" / "_temporary").iterdir())
 
 
+def test_a_script_ends_with_a_job_that_fails(shell: StockShell) -> None:
+    """And says why, though Spark's executor keeps a task's failure to itself while a JVM ends."""
+    shell.ok("CREATE TABLE divisors (id BIGINT, v INT)")
+    shell.ok("CREATE TABLE quotients (id BIGINT, q DOUBLE)")
+    shell.ok("INSERT INTO divisors VALUES (0, 1)")
+    sql = """
+    SET 'execution.runtime-mode' = 'streaming';
+    SET 'execution.checkpointing.interval' = '200 ms';
+    INSERT INTO quotients SELECT a.id, 1 / a.v FROM divisors a JOIN divisors b ON a.id = b.id;
+    """
+    with JobScript(shell.folder, sql, "divides") as script:
+        script.wait_for_commit("quotients")
+        # So many that Spark has tasks for them.
+        shell.ok("INSERT INTO divisors SELECT id, IF(id = 1000, 0, 1) FROM range(1, 300000)")
+        assert script.process.wait(120) == 0, script.errors
+    (told,) = [line for line in script.errors.splitlines() if "TABLE_STORE_JOB_ENDED" in line]
+    assert "quotients has ended: " in told
+    assert "DIVIDE_BY_ZERO" in told
+    assert shell.ok("SELECT count(*) FROM quotients") == (("1",),)
+
+
 def test_a_killed_driver_resumes(shell: StockShell) -> None:
     """In the middle of epochs, twice; in the end nothing is lost and nothing doubled."""
     shell.ok("INSERT INTO b VALUES (0, 30), (2, 31)")

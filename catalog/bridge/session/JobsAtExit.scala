@@ -50,6 +50,8 @@ object JobsAtExit {
         others.foreach(Jobs.tell(_, Requests.JobCommand.stop))
       }
       whereTasksMayFail(Jobs.awaitAll())
+      for (job <- running; error <- job.error)
+        System.err.println(Errors.jobEnded(job.name, error).getMessage)
     }
   }
 
