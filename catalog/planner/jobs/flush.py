@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
-from table_store.catalog.jobs.job_errors import NoJobError
+from table_store.catalog.jobs.job_errors import NoCommonBarrierError, NoJobError
 from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.meta_service.consistency import Consistency, ConsistentReads
 from table_store.catalog.meta_service.submitted_jobs import Order
 from table_store.catalog.planner.jobs.hosted_jobs import Submitter, behind, is_passing
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
@@ -26,6 +27,7 @@ _CLOCK = SystemClock()
 _PATIENCE_S = 10
 """So long it waits for what passes by itself, such as a producer's transaction."""
 _LOOK_MS = 100
+_ROUNDS_MAX = 5
 
 
 def flush(
@@ -92,9 +94,7 @@ def _followed(session: PlannerSession, jobs: Iterable[ListedJob]) -> list[Flushe
     while _is_delayed(session, here) and time.monotonic() < end:
         session.bridge.Jobs.pause(_LOOK_MS)
         session.bridge.Jobs.flush(here)
-    for one in jobs:
-        if one.job.is_hosted:
-            Submitter.of(session, one).ask(one, Order.FLUSH)
+    _follow_in_runners(session, [one for one in jobs if one.job.is_hosted])
     now = {one.job.id: one for one in listed_jobs(session)}
     failed = [one for one in now.values() if one.status.failures and one.status.error]
     found = []
@@ -108,6 +108,47 @@ def _followed(session: PlannerSession, jobs: Iterable[ListedJob]) -> list[Flushe
             FlushedTable(table=one.job.sink_name, job=one.job.name, barrier=one.status.barrier)
         )
     return found
+
+
+def _follow_in_runners(session: PlannerSession, jobs: Sequence[ListedJob]) -> None:
+    """Let hosted jobs follow their sources up to now, to one barrier.
+
+    Each is asked by itself, and its runner may have seen only some of that when it cuts one. Where
+    they have come to different ones, all are asked again, but not for ever: others may hold them
+    up.
+
+    Raises:
+        NoRunnerError, JobBehindError: see `flush`.
+    """
+    for _ in range(_ROUNDS_MAX):
+        submitters = [(Submitter.of(session, one), one) for one in jobs]
+        asked = [submitter.asked(one, Order.FLUSH) for submitter, one in submitters]
+        begin_ms = min((each.begin_ms for each in asked), default=0)
+        reached = [
+            submitter.await_up_to(one, each)
+            for (submitter, one), each in zip(submitters, asked, strict=True)
+        ]
+        has_new = any(one.status.barrier >= begin_ms for one in reached)
+        if len(jobs) < 2 or not has_new or _have_one_barrier(submitters, begin_ms):
+            return
+
+
+def _have_one_barrier(submitters: Sequence[tuple[Submitter, ListedJob]], since_ms: int) -> bool:
+    """Whether the tables of jobs that hang together can be read at one barrier since a time."""
+    paths: dict[str, set[str]] = {}
+    warehouses = {submitter.warehouse.root: submitter.warehouse for submitter, _ in submitters}
+    for submitter, one in submitters:
+        paths.setdefault(submitter.warehouse.root, set()).add(one.job.path)
+    try:
+        return all(
+            pinned.barrier >= since_ms
+            for root, warehouse in warehouses.items()
+            for pinned in ConsistentReads.of(warehouse).pinned(
+                paths[root], Consistency.READ_COMMITTED
+            )
+        )
+    except NoCommonBarrierError:
+        return False
 
 
 def _is_delayed(session: PlannerSession, jobs: Sequence[str]) -> bool:

@@ -133,6 +133,14 @@ def _shown(submission: Submission, told: HostedJob | None, *, is_alone: bool) ->
     return known
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedJob:
+    """What a runner was asked for, and when, in ms since 1970."""
+
+    submission: Submission
+    begin_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class Submitter:
     """Tells the job runner of a warehouse what a session wants."""
@@ -203,20 +211,32 @@ class Submitter:
             NoRunnerError: no runner hosts it.
             JobBehindError: it has ended meanwhile, or fails.
         """
-        wanted = "brings its table up to now"
-        if not has_runner(self.warehouse):
-            raise NoRunnerError(job=listed.job.name, wanted=wanted)
+        return self.await_up_to(listed, self.asked(listed, order))
+
+    def asked(self, listed: ListedJob, order: Order) -> AskedJob:
+        """Ask the runner of a job for that, and do not wait.
+
+        Raises:
+            NoRunnerError: no runner hosts it.
+        """
+        self._require_runner(listed)
         begin_ms = self.warehouse.clock.now_ms()
-        submission = self.submit(listed, order)
+        return AskedJob(submission=self.submit(listed, order), begin_ms=begin_ms)
+
+    def await_up_to(self, listed: ListedJob, asked: AskedJob) -> ListedJob:
+        """Return a job when its runner has done what was asked; fails as `ask`."""
         while True:
-            found = self._told(listed, submission)
-            if found is not None and found.status.reached_ms >= begin_ms:
+            found = self._told(listed, asked.submission)
+            if found is not None and found.status.reached_ms >= asked.begin_ms:
                 return found
             if found is not None and (found.status.is_over or fails(found.status)):
                 raise behind(found, found.status.error or "it has ended")
-            if not has_runner(self.warehouse):
-                raise NoRunnerError(job=listed.job.name, wanted=wanted)
+            self._require_runner(listed)
             self._pause()
+
+    def _require_runner(self, listed: ListedJob) -> None:
+        if not has_runner(self.warehouse):
+            raise NoRunnerError(job=listed.job.name, wanted="brings its table up to now")
 
     def await_over(self, listed: ListedJob) -> ListedJob:
         """Return a job when it has ended."""
