@@ -41,6 +41,7 @@ from tests.benchmark.workloads.many_files import ManyFiles  # noqa: E402
 from tests.benchmark.workloads.merge_cases import MergeCases  # noqa: E402
 from tests.benchmark.workloads.micro_merge import MicroMerge  # noqa: E402
 from tests.benchmark.workloads.random_upserts import RandomUpserts  # noqa: E402
+from tests.benchmark.workloads.sources import Sources  # noqa: E402
 from tests.benchmark.workloads.streams import Streams  # noqa: E402
 from tests.benchmark.workloads.table_life import TableLife  # noqa: E402
 from tests.benchmark.workloads.views import Views  # noqa: E402
@@ -68,6 +69,7 @@ _WORKLOADS: dict[str, Callable[[Bench, argparse.Namespace], None]] = {
     "views": lambda bench, _: Views(bench).run(),
     "epochs": lambda bench, arguments: Epochs(bench, arguments.epochs).run(),
     "streams": lambda bench, arguments: _run_streams(bench, arguments.commits),
+    "sources": lambda bench, _: _run_sources(bench),
 }
 
 
@@ -130,6 +132,14 @@ def _run_streams(bench: Bench, commits: int) -> None:
     broker = _broker(bench)
     try:
         Streams(bench, commits, broker.bootstrap).run()
+    finally:
+        broker.kill()
+
+
+def _run_sources(bench: Bench) -> None:
+    broker = _broker(bench)
+    try:
+        Sources(bench, broker).run()
     finally:
         broker.kill()
 
