@@ -25,7 +25,7 @@ _TABLES: Final = (ROOT, *JOBS)
 _READS: Final = 2_000
 _KILLS: Final = 4
 _EPOCHS_MAX: Final = 6
-_SECONDS_MAX: Final = 300.0
+_SECONDS_MAX: Final = 1_500.0
 
 
 @dataclass

@@ -59,7 +59,7 @@ class StandaloneCluster(ClosedAtExit):
                     "PATH": f"{binary}{os.pathsep}{os.environ['PATH']}",
                     "SPARK_WORKER_DIR": str(self._folder / "work"),
                     "SPARK_DAEMON_MEMORY": "256m",
-                    "SPARK_DAEMON_JAVA_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", ""),
+                    "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
                 },
                 stdin=subprocess.DEVNULL,
                 stdout=output,
