@@ -73,7 +73,7 @@ WITH_PROCESSES := -n 3 --dist loadscope --no-loadscope-reorder --durations=30
 test: lint type setup ## also contracts, Spark, a sample of crashes and of Kafka: ten minutes at most
 	@env $(IN_MEMORY) $(BIN)/python -m pytest $(WITH_PROCESSES) -m core tests
 
-test-all: lint type setup ## everything: 25 minutes at most
+test-all: lint type setup ## everything: about half an hour
 	@env $(IN_MEMORY) $(BIN)/python -m pytest $(WITH_PROCESSES) tests
 
 CLIENTS := .venv-clients

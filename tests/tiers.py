@@ -4,7 +4,7 @@
 | --------------- | ---------------------------------------------------- | ------------------ |
 | `make check`    | lint, types, `tests/unit`, `tests/property`          | under 2 minutes    |
 | `make test`     | these, `tests/contract` and what `CORE` below names  | 10 minutes at most |
-| `make test-all` | everything; `.ci/run` calls it                       | 25 minutes at most |
+| `make test-all` | everything; `.ci/run` calls it                       | half an hour       |
 
 `CORE` has of every kind of test that starts processes what fails first when something is broken:
 the statements of the stock shell, DataFrames and streams in one configuration of the catalog, one
