@@ -6,8 +6,6 @@ the rights to do so.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import signal
 import socket
@@ -20,38 +18,16 @@ from typing import Any
 
 import pymysql
 
+from servers.debian_package import installed
 from servers.kafka_broker import free_port
 
-_BUILD = Path(__file__).parent.parent / "build"
 _READY_SECONDS = 60
-_NOT_INSTALLED = """MariaDB is not installed, and this program could not install it. As root:
-    apt-get update && apt-get install --no-install-recommends mariadb-server"""
 USER, PASSWORD = "reader", "let me 'in'"
 
 
 def mariadb() -> str:
-    """The path of the server's program, installed by the first call on a machine.
-
-    Raises:
-        RuntimeError: it is not there and cannot be installed; says by which commands it is.
-    """
-    _BUILD.mkdir(exist_ok=True)
-    with (_BUILD / "mariadb.lock").open("w") as lock:  # several test processes may begin at once
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if (found := shutil.which("mariadbd")) is not None:
-            return found
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for arguments in (["update"], ["install", "--no-install-recommends", "mariadb-server"]):
-            command = ["apt-get", "-q", "-y", *arguments]
-            try:
-                subprocess.run(
-                    command, check=True, capture_output=True, env=environment, timeout=300
-                )
-            except (OSError, subprocess.SubprocessError) as error:
-                raise RuntimeError(_NOT_INSTALLED) from error
-    found = shutil.which("mariadbd")
-    assert found is not None
-    return found
+    """The path of the server's program; fails as `installed`."""
+    return installed("mariadb-server", lambda: shutil.which("mariadbd"))
 
 
 class MariadbServer:

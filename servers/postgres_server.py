@@ -6,7 +6,6 @@ the rights to do so. It does not run as root: if the tests do, it runs as the pa
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import signal
@@ -20,9 +19,9 @@ from typing import Any
 
 import psycopg
 
+from servers.debian_package import installed
 from servers.kafka_broker import free_port
 
-_BUILD = Path(__file__).parent.parent / "build"
 _PROGRAMS = Path("/usr/lib/postgresql")
 _READY_SECONDS = 60
 _OWNER = "postgres"
@@ -30,19 +29,8 @@ USER, PASSWORD = "reader", "let me 'in'"
 
 
 def postgres_programs() -> Path:
-    """The folder of the server's programs, installed by the first call on a machine."""
-    _BUILD.mkdir(exist_ok=True)
-    with (_BUILD / "postgres.lock").open("w") as lock:  # several test processes may begin at once
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if (found := _newest()) is not None:
-            return found
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for arguments in (["update"], ["install", "--no-install-recommends", "postgresql"]):
-            command = ["apt-get", "-q", "-y", *arguments]
-            subprocess.run(command, check=True, capture_output=True, env=environment, timeout=300)
-    found = _newest()
-    assert found is not None
-    return found
+    """The folder of the server's programs; fails as `installed`."""
+    return installed("postgresql", _newest)
 
 
 def _newest() -> Path | None:

@@ -7,7 +7,6 @@ the rights to do so.
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
 import shutil
@@ -18,26 +17,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_BUILD = Path(__file__).parent.parent.parent / "build"
+from servers.debian_package import installed
+
 _ANSWER_SECONDS = 30
 _KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "Tab": (9, ""), " ": (32, " ")}
 _ARROWS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
 
 def chromium() -> str:
-    """The path of the program, installed by the first call on a machine."""
-    _BUILD.mkdir(exist_ok=True)
-    with (_BUILD / "chromium.lock").open("w") as lock:  # several test processes may begin at once
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if (found := shutil.which("chromium")) is not None:
-            return found
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for arguments in (["update"], ["install", "--no-install-recommends", "chromium"]):
-            command = ["apt-get", "-q", "-y", *arguments]
-            subprocess.run(command, check=True, capture_output=True, env=environment, timeout=300)
-    found = shutil.which("chromium")
-    assert found is not None
-    return found
+    """The path of the program; fails as `installed`."""
+    return installed("chromium", lambda: shutil.which("chromium"))
 
 
 class BrowserPage:
