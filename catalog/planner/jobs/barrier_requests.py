@@ -243,7 +243,7 @@ def _has_work(session: PlannerSession, listed: ListedJob, looks: RootLooks) -> b
         path: Head(snapshot=at, created_ms=status.created.get(path, 0))
         for path, at in status.sources.items()
     }
-    if any(looks.head(path) != head for path, head in followed.items()):
+    if any(looks.has_moved(path, head) for path, head in followed.items()):
         return True
     try:
         sink = opened_sink(session, listed.job)

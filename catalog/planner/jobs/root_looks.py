@@ -64,6 +64,14 @@ class RootLooks:
             self.taken[path] = self.event_time.taken(*seen)
         return self.taken[path]
 
+    def has_moved(self, path: str, followed: Head) -> bool:
+        """Whether a barrier takes something else of a table than what a job has followed.
+
+        What is as it was costs no question about event time: a barrier has taken it already.
+        """
+        seen = self._look(path)
+        return (seen is None or seen[1] != followed) and self.head(path) != followed
+
     def _look(self, path: str) -> tuple[FileStoreTable, Head] | None:
         if path not in self.heads:
             try:
@@ -77,7 +85,7 @@ class RootLooks:
     def failure(self, sources: Iterable[str]) -> TableStoreError | None:
         """Return why one of the sources of a job cannot be looked at; None if all can."""
         for path in sources:
-            self.head(path)
+            self._look(path)
             if path in self.failures:
                 return self.failures[path]
         return None
