@@ -12,6 +12,7 @@ import logging
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
 
 from table_store.storage.file_io.file_io import FileIO
@@ -169,9 +170,7 @@ class Progress:
             CorruptFileError: it is no progress, or not as it was written.
             FormatVersionError: it was written by a newer version.
         """
-        return from_checked_json(
-            data, _from_json, path=path, version=PROGRESS_VERSION, noun="job's progress"
-        )
+        return _parsed(data, path)
 
 
 def read_progress(file_io: FileIO, location: str, job: str = JOB_OF_VIEW) -> Progress | None:
@@ -218,6 +217,12 @@ def job_file(location: str, job: str, name: str) -> str:
         return join_path(location, JOB_FOLDER, name)
     digest = hashlib.sha256(job.encode()).hexdigest()[:16]
     return join_path(location, JOB_FOLDER, f"{name}-{digest}")
+
+
+@lru_cache(maxsize=64)  # a consistent read looks at the progress of every job of its topology
+def _parsed(data: bytes, path: str) -> Progress:
+    noun = "job's progress"
+    return from_checked_json(data, _from_json, path=path, version=PROGRESS_VERSION, noun=noun)
 
 
 def _from_json(item: Mapping[str, Any]) -> Progress:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -47,6 +48,8 @@ JOBS: Final[Mapping[str, Mapping[str, tuple[str, int]]]] = {
 _ACCOUNTS: Final = 10
 _ROWS_MAX: Final = 5
 _EPOCHS_UNTIL_COMPACTED: Final = 2
+_PAUSE_S_MAX: Final = 0.1
+"""Tables are at different barriers for most of the time, and readers have the processor."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class Chain:
         while True:
             if barrier is not None:
                 for name in JOBS:
+                    time.sleep(randomly.uniform(0, _PAUSE_S_MAX))
                     self._epoch(name, barrier)
                 if barrier.position % _EPOCHS_UNTIL_COMPACTED == 0:
                     for name in (ROOT, *JOBS):
