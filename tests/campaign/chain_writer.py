@@ -9,10 +9,10 @@ where a killed process left it, is what jobs do, by the same files.
 from __future__ import annotations
 
 import random
-import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from typing import Final
 
 import pyarrow as pa
@@ -86,8 +86,8 @@ class Chain:
         """A table, opened anew."""
         return open_table(f"{self.root}/default.db/{name}").storage
 
-    def go_on(self, randomly: random.Random) -> None:
-        """Bring all jobs to the last barrier, then move money and cut the next one, for ever."""
+    def go_on(self, randomly: random.Random, tell: Callable[[int], None]) -> None:
+        """Bring all jobs to the last barrier, tell it, move money and cut the next, for ever."""
         ledger = Ledger.of(self.warehouse)
         barrier = ledger.latest()
         while True:
@@ -98,7 +98,7 @@ class Chain:
                 if barrier.position % _EPOCHS_UNTIL_COMPACTED == 0:
                     for name in (ROOT, *JOBS):
                         self.table(name).compact()
-                print(barrier.number, flush=True)
+                tell(barrier.number)
             for _ in range(randomly.randint(1, 3)):
                 self._move(randomly)
             root = self.table(ROOT)
@@ -176,5 +176,6 @@ class Chain:
         return outcome.snapshot
 
 
-if __name__ == "__main__":
-    Chain(sys.argv[1]).go_on(random.Random(sys.argv[2]))
+def write(root: str, seed: float, told: Connection) -> None:
+    """Let the chain of a warehouse go on until the process is killed; tell each barrier."""
+    Chain(root).go_on(random.Random(seed), told.send)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from multiprocessing.connection import Connection
 from typing import Final
 
 import pyarrow.compute as pc
 
 from table_store.topology import versions_together
-from tests.campaign.chain_writer import JOBS, ROOT, Chain
+from tests.campaign.chain_writer import JOBS, ROOT, Chain, write
 from tests.campaign.history import WrongRowsError
 from tests.campaign.technique import Case, Counts, Technique
-from tests.checkout import REPOSITORY
 
+# A new process is forked from one that has imported everything, and nothing else.
+_PROCESSES: Final = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload([write.__module__])
 _TABLES: Final = (ROOT, *JOBS)
 _READS: Final = 2_000
 _KILLS: Final = 4
@@ -74,40 +75,36 @@ class Readers:
 
 
 @contextmanager
-def _writing(chain: Chain, rng: random.Random, said: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that lets the chain go on, and is killed."""
-    with said.open("a") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.campaign.chain_writer", chain.root, str(rng.random())],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            cwd=REPOSITORY,
-            text=True,
-            start_new_session=True,
-        )
+def _writing(chain: Chain, rng: random.Random) -> Iterator[Connection]:
+    """What a process tells that lets the chain go on, and is killed."""
+    told, tells = _PROCESSES.Pipe(duplex=False)
+    process = _PROCESSES.Process(target=write, args=(chain.root, rng.random(), tells), daemon=True)
+    process.start()
+    tells.close()
     try:
-        yield process
+        yield told
     finally:
         process.kill()
-        process.communicate()
+        process.join()
+        told.close()
 
 
-def _await_epochs(process: subprocess.Popen[str], count: int, said: Path) -> None:
-    assert process.stdout is not None
-    for _ in range(count):
-        if not process.stdout.readline():
-            raise WrongRowsError(said.read_text())
+def _await_epoch(told: Connection) -> None:
+    try:
+        told.recv()
+    except EOFError:
+        raise WrongRowsError("the chain has failed, as standard error says") from None
 
 
 def _run_case(case: Case) -> Counts:
     rng = case.random()
-    chain, said = Chain(str(case.folder / "warehouse")), case.folder / "said"
+    chain = Chain(str(case.folder / "warehouse"))
     chain.create()
     readers = Readers(chain)
     end = time.monotonic() + _SECONDS_MAX
     while not readers.has_enough or readers.counts["kills"] < _KILLS:
-        with _writing(chain, rng, said) as process:
-            _await_epochs(process, 1, said)
+        with _writing(chain, rng) as told:
+            _await_epoch(told)
             for _ in range(rng.randint(1, _EPOCHS_MAX)):
                 for _ in range(_READS // (_KILLS * _EPOCHS_MAX)):
                     readers.read("RepeatableRead")
