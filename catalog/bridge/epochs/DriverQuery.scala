@@ -9,7 +9,7 @@ import org.apache.spark.memory.TaskMemoryManager
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, OneRowRelation}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, OneRowRelation, Repartition, Union}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.internal.SQLConf
@@ -22,7 +22,11 @@ object DriverQuery {
   def rows(session: classic.SparkSession, optimized: LogicalPlan, max: Int): Option[Seq[InternalRow]] =
     if (!optimized.collectLeaves().forall(isHeld) || hasSubquery(optimized)) None
     else {
-      val held = optimized.transform { case HeldRows.In(output, rows) => HeldRows(output, new RowBlock(rows)) }
+      val held = optimized.transformUp {
+        case HeldRows.In(output, rows) => HeldRows(output, new RowBlock(rows))
+        // Spark does not see that what comes of several single partitions is one, too.
+        case several @ (_: Union | _: Join) => Repartition(1, shuffle = false, several)
+      }
       val plan = inOnePartition(session)(QueryExecution.prepareExecutedPlan(session, held))
       if (plan.exists(_.isInstanceOf[Exchange])) None
       else session.withActive(collected(session, plan, max))
@@ -35,15 +39,17 @@ object DriverQuery {
   private def hasSubquery(plan: LogicalPlan): Boolean =
     plan.exists(_.expressions.exists(SubqueryExpression.hasSubquery))
 
-  /** Plans joins that neither broadcast nor shuffle rows. The planner asks the session's own settings, which other
-    * threads may change here, too; what they plan elsewhere meanwhile is no more than slower. */
+  /** Plans joins that neither broadcast nor shuffle rows, however large Spark takes the result of a join for. The planner
+    * asks the session's own settings, which other threads may change here, too; what they plan elsewhere meanwhile is no
+    * more than slower. */
   private def inOnePartition[T](session: classic.SparkSession)(plan: => T): T = {
     val conf = session.sessionState.conf
+    val limits = Seq(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD -> -1L, SQLConf.MAX_SINGLE_PARTITION_BYTES -> Long.MaxValue)
     conf.synchronized {
-      val before = conf.getConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD)
-      conf.setConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD, -1L)
+      val before = limits.map { case (limit, _) => limit -> conf.getConf(limit) }
+      limits.foreach { case (limit, bytes) => conf.setConf(limit, bytes) }
       try session.withActive(plan)
-      finally conf.setConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD, before)
+      finally before.foreach { case (limit, bytes) => conf.setConf(limit, bytes) }
     }
   }
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from pyspark.sql import DataFrame
@@ -93,17 +94,19 @@ class SourceChange:
         """
         path = self.source.table_handle.path
         key = changes_key(path, query.created[path], self.old, self.new, is_partial=self.is_partial)
+        read_by_jobs = _columns_read(path, query.created[path])
+        read_by_jobs |= self.read
         rows = query.shared(key)
         if rows is None or not self.read.issubset(rows.columns):
-            # Where two jobs read different columns, a third may read others.
-            names = self.read if rows is None else frozenset(self.scan.schema.column_names)
+            # A job reads for all that have come so far; if that is not enough, another may come.
+            names = read_by_jobs if rows is None else frozenset(self.scan.schema.column_names)
             rows = query.settled(self._changes(query, names))
             if rows is None:
                 return []
             query.share(key, rows)
         return with_weights(rows, self.columns, CHANGE_TYPE)
 
-    def _changes(self, query: JobQuery, names: frozenset[str]) -> DataFrame:
+    def _changes(self, query: JobQuery, names: Set[str]) -> DataFrame:
         in_order = [name for name in self.scan.schema.column_names if name in names]
         scan = replace(self.scan, columns=(*in_order, CHANGE_TYPE))
         name = f"{self.source.relation.text} CHANGES"
@@ -165,6 +168,13 @@ class NewRows:
 
 
 Change: TypeAlias = SourceChange | NewRows
+
+
+@lru_cache(maxsize=1000)
+def _columns_read(path: str, created_ms: int) -> set[str]:
+    """What jobs of this process have read of the changes of a table, to be added to."""
+    del path, created_ms
+    return set()
 
 
 def replaced_source(query: JobQuery, followed: Followed) -> str | None:

@@ -29,7 +29,7 @@ from table_store.storage.file_store.model.key_cuts import key_ranges, meets
 from table_store.storage.file_store.model.key_range import KeyRange
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.sorted_run import key_max, key_min
-from table_store.storage.file_store.scan.scan_planner import OPEN_COST_BYTES
+from table_store.storage.file_store.scan.scan_planner import OPEN_COST_BYTES, share_bytes
 
 CHAIN_FILES_MAX: Final = 64
 """Most files of commits that are merged at once; all of them are open at the same time."""
@@ -40,14 +40,24 @@ def plan_changes(
     schema: TableSchema,
     mode: ChangeMode,
     *,
-    target_bytes: int,
+    parallelism: int,
+    limit_bytes: int,
 ) -> tuple[ChangeSplit, ...]:
-    """Return the splits of a range, each of about `target_bytes` or less where it can be cut."""
+    """Return the splits of a range, `parallelism` or more where it can be cut.
+
+    Each is of about `limit_bytes` of files or less, older files that hold changed keys included.
+    """
     splits: list[ChangeSplit] = []
-    for history in histories:
-        if schema.primary_key:
-            splits.extend(_keyed(history, schema, mode, target_bytes))
-        else:
+    if schema.primary_key:
+        steps = [(*_kept_steps(history.kept), *_keyed_steps(history)) for history in histories]
+        size_bytes = sum(f.size_bytes for each in steps for step in each for f in step.files)
+        target_bytes = share_bytes(size_bytes, parallelism, limit_bytes)
+        for history, each in zip(histories, steps, strict=True):
+            splits.extend(_keyed(history, each, schema, mode, target_bytes))
+    else:
+        size_bytes = sum(history.size_bytes for history in histories)
+        target_bytes = share_bytes(size_bytes, parallelism, limit_bytes)
+        for history in histories:
             splits.extend(_keyless(history, mode, target_bytes))
     return tuple(splits)
 
@@ -56,9 +66,12 @@ def plan_changes(
 
 
 def _keyed(
-    history: BucketHistory, schema: TableSchema, mode: ChangeMode, target_bytes: int
+    history: BucketHistory,
+    steps: Sequence[ChangeStep],
+    schema: TableSchema,
+    mode: ChangeMode,
+    target_bytes: int,
 ) -> Iterator[ChangeSplit]:
-    steps = (*_kept_steps(history.kept), *_keyed_steps(history))
     is_net = mode.deduplication is Deduplication.NET_CHANGES
     for together in [steps] if is_net else [(step,) for step in steps]:
         files = sorted((file for step in together for file in step.files), key=key_min)

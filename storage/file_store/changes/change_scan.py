@@ -28,7 +28,6 @@ from table_store.storage.file_store.data.data_file_reader import DataFileReader
 from table_store.storage.file_store.metadata.manifest_file import MetadataReader
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
-from table_store.storage.file_store.scan.scan_planner import share_bytes
 from table_store.storage.file_store.scan.split_reader import under_schema
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.predicate import Predicate
@@ -78,13 +77,12 @@ class ChangeScan:
             UntrackedChangesError: a commit was made without change tracking.
             SnapshotNotFoundError: a snapshot of the range has expired meanwhile.
         """
-        histories = self._histories()
-        size_bytes = sum(history.size_bytes for history in histories)
         return plan_changes(
-            histories,
+            self._histories(),
             self.schema,
             self.mode,
-            target_bytes=share_bytes(size_bytes, self.parallelism, self.target_bytes),
+            parallelism=self.parallelism,
+            limit_bytes=self.target_bytes,
         )
 
     def _histories(self) -> tuple[BucketHistory, ...]:
