@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.campaign.run import Campaign, run_case, source_commit
 from tests.campaign.techniques import TECHNIQUES
-from tests.campaign.totals import Totals
+from tests.campaign.totals import KEPT_TOTALS, Totals
 from tests.checkout import REPOSITORY
 
 
@@ -57,9 +57,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--case", type=int, help="try this one only, and add it to no totals")
     parser.add_argument("--cases", type=int, help="of each technique; default: a release's")
     parser.add_argument("--minutes", type=float, help="end the run after so many")
-    parser.add_argument(
-        "--totals", type=Path, default=REPOSITORY / "campaign.json", help="file to add counts to"
-    )
+    parser.add_argument("--totals", type=Path, default=KEPT_TOTALS, help="file to add counts to")
     parser.add_argument("--folder", type=Path, help="where tables are made; default: TMPDIR")
     return parser.parse_args()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.campaign.technique import Case, Counts, Technique
-from tests.campaign.totals import Totals
+from tests.campaign.totals import KEPT_TOTALS, Totals
 from tests.checkout import REPOSITORY
 
 
@@ -29,9 +29,16 @@ def run_case(
 
 def source_commit() -> str:
     """Return the commit of the sources, marked where they differ from it."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    commit = _git("rev-parse", "--short=12", "HEAD")
+    totals = KEPT_TOTALS.relative_to(REPOSITORY)
+    is_dirty = bool(_git("status", "--porcelain", "--untracked-files=no", "--", f":!{totals}"))
+    return f"{commit or 'unknown'}{'-dirty' if is_dirty else ''}"
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
     found = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or "unknown"
+    return found.stdout.strip()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,4 +1,8 @@
-"""What a campaign has tried so far, in a file, so that a stopped one goes on where it was."""
+"""What a campaign has tried so far, in a file, so that a stopped one goes on where it was.
+
+That file is committed: a campaign of many hours goes on in other checkouts and on other days, and
+tells with which sources it was.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,13 @@ import os
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from tests.campaign.technique import Counts
+from tests.checkout import REPOSITORY
+
+KEPT_TOTALS: Final = REPOSITORY / "docs" / "campaign.json"
+"""The file of the campaign that is committed."""
 
 
 @dataclass(slots=True)
