@@ -84,6 +84,7 @@ STATEMENTS = [
     ("insert values", "INSERT INTO k VALUES (1, 10), (2, 20)"),
     ("insert one row", "INSERT INTO k SELECT 3 AS id, 30 AS v"),
     ("select", "SELECT id, v FROM k"),
+    ("lookup", "SELECT id, v + 1 AS v FROM k WHERE id = 2 AND v > 1"),
     ("update", "UPDATE k SET v = v + 1 WHERE id = 2"),
     ("compact", "ALTER TABLE k COMPACT"),
     ("count", "SELECT count(*), max(v) FROM k"),
@@ -294,9 +295,15 @@ def test_update_plans_one_scan_and_one_write(costs: Any) -> None:
     assert requests == {"plan_scan": 1, "write": 1}
 
 
+def test_a_lookup_by_key_takes_no_job(costs: Any) -> None:
+    """The planner finds the row, and what else is asked of it is evaluated where it is planned."""
+    assert costs["lookup"]["jobs"] == 0
+    assert costs["lookup"]["rows"] == [[2, 21]]
+
+
 def test_count_and_max_after_compaction_read_nothing(costs: Any) -> None:
-    """The manifests answer, so no scan is planned; Spark's one job is over that one row."""
-    assert costs["count"]["jobs"] <= 1
+    """The manifests answer, so no scan is planned, and their row is in the plan."""
+    assert costs["count"]["jobs"] == 0
     assert costs["count"]["requests"] == {
         "load_relation": 1,
         "load_table": 1,

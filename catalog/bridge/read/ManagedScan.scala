@@ -8,7 +8,8 @@ import org.apache.commons.lang3.StringUtils
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.classic.{SparkSession, Strategy}
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions, Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate.{Aggregation, CountStar, Max, Min}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -16,7 +17,9 @@ import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.PredicateUtils
@@ -104,8 +107,38 @@ class ManagedScanBuilder(
 
 /** Rows that the planner has answered itself: of system tables, lookups by key and aggregates. */
 class RowsScan(table: String, override val readSchema: StructType, answer: Answers.ArrowRows) extends LocalScan {
+  private lazy val answered = Json.rows(answer)
   override def description(): String = s"TableStoreRows $table"
-  override def rows(): Array[InternalRow] = Json.rows(answer)
+  override def rows(): Array[InternalRow] = answered
+}
+
+/** Plans projections and filters of few such rows as what they make of them, which takes no Spark job. */
+object AnsweredRowsStrategy extends Strategy {
+  private val fewRows = 1000
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
+    val held = if (isOverRows(plan)) HeldRows.folded(plan.transformUp { case Answered(rows) => rows }) else plan
+    held match {
+      case HeldRows.In(output, rows) if held ne plan => LocalTableScanExec(output, rows, None) :: Nil
+      case _ => Nil
+    }
+  }
+
+  private def isOverRows(plan: LogicalPlan): Boolean = plan match {
+    case Project(_, child) => isOverRows(child)
+    case Filter(_, child) => isOverRows(child)
+    case other => Answered.unapply(other).nonEmpty
+  }
+
+  private object Answered {
+    def unapply(plan: LogicalPlan): Option[LogicalPlan] = plan match {
+      case relation: DataSourceV2ScanRelation => relation.scan match {
+          case scan: RowsScan if scan.rows().length <= fewRows => Some(HeldRows.of(relation.output, scan.rows().toSeq))
+          case _ => None
+        }
+      case _ => None
+    }
+  }
 }
 
 /** A scan, which is planned when a batch query first needs its plan. A scan that becomes a stream is never planned as a

@@ -39,6 +39,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
     extensions.injectPlannerStrategy(session => new MaterializedViews(session))
     extensions.injectPlannerStrategy(_ => HeldRowsStrategy)
+    extensions.injectPlannerStrategy(_ => AnsweredRowsStrategy)
     extensions.injectPlannerStrategy(_ => SessionViewStrategy)
     extensions.injectPlannerStrategy(session => new CatalogListingStrategy(session))
     extensions.injectPlannerStrategy(session => new ExtendedListing(session))
