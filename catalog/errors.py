@@ -104,6 +104,38 @@ class ExistingRowError(TableStoreError):
         )
 
 
+class ExistingKeyError(TableStoreError):
+    """A primary key is added to a table whose rows do not have different keys."""
+
+    condition = "TABLE_STORE_EXISTING_KEY_VIOLATION"
+    sql_state = "23505"
+
+    def __init__(self, *, table: str, columns: Sequence[str], row: str, count: int) -> None:
+        self.columns = tuple(columns)
+        self.row = row
+        self.count = count
+        found = f"{count} rows have {row}" if count > 1 else f"a row has {row}"
+        super().__init__(
+            f"Table {table} cannot get the primary key ({', '.join(columns)}), for {found}. The "
+            "table is as it was; keep one row for each key, without NULL in it, and run the "
+            "statement again."
+        )
+
+
+class SchemaMovedError(TableStoreError):
+    """A table gets another primary key while another statement alters it."""
+
+    condition = "TABLE_STORE_TABLE_MOVED"
+    sql_state = "40001"
+    retriable = True
+
+    def __init__(self, *, table: str) -> None:
+        super().__init__(
+            f"Table {table} got another primary key at this moment. Nothing else was altered; run "
+            "the statement again."
+        )
+
+
 class ReplaceConditionError(TableStoreError):
     """REPLACE WHERE with a condition that storage cannot evaluate exactly."""
 

@@ -43,6 +43,7 @@ from table_store.storage.kernel.types import (
 )
 from table_store.storage.kernel.values import value_to_json
 from table_store.storage.options.connector_options import CONNECTOR
+from table_store.storage.options.log_options import LOG_KAFKA_TOPIC
 
 COMMENT: Final = "comment"
 CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
@@ -121,6 +122,27 @@ class TableDefinition:
         )
         _check_stored_order(schema)
         return schema
+
+
+def with_other_key(
+    schema: TableSchema, primary_key: Sequence[str], constraint_name: str | None
+) -> TableDefinition:
+    """Return the definition of a new table that differs from a table in its primary key alone.
+
+    Its rows are all written anew, so columns have no value for older ones, and it gets a log of its
+    own.
+    """
+    options = {key: text for key, text in schema.options.items() if key != LOG_KAFKA_TOPIC.key}
+    return TableDefinition(
+        columns=tuple(replace(field, initial_default=None) for field in schema.fields),
+        primary_key=tuple(primary_key),
+        partition_keys=schema.partition_keys,
+        options=FrozenMap(options),
+        comment=schema.comment,
+        constraint_name=constraint_name,
+        watermark=schema.watermark,
+        checks=schema.checks,
+    )
 
 
 def definition_from_spark(

@@ -302,10 +302,13 @@ class Warehouse:
         self._directories.settle(staged)
         return record
 
-    def publish_replacement(self, record: NameRecord, staged: StagedDirectory) -> NameRecord:
+    def publish_replacement(
+        self, record: NameRecord, staged: StagedDirectory, *, replaces: str | None = None
+    ) -> NameRecord:
         """Give a staged directory to a table's name in place of the one it has.
 
-        The old directory stays for time travel and for running readers.
+        The old directory stays for time travel and for running readers. With `replaces`, the
+        directory that the name must still have, nothing happens where it has another one.
 
         Raises:
             NotFoundError: the table was dropped meanwhile, and perhaps created again.
@@ -313,10 +316,12 @@ class Warehouse:
         """
 
         def change() -> NameRecord:
-            self._directories.require_claim(record.identifier, staged)
             found = self.require(record.identifier, RelationKind.TABLE)
             if found.id != record.id:
                 raise NotFoundError(kind="table", name=str(record.identifier))
+            if replaces is not None and self.location(found) != replaces:
+                return found
+            self._directories.require_claim(record.identifier, staged)
             self._directories.hand_over(staged, found.id)
             old = table_target(found)
             generation = Generation(location=old.location, until_ms=self.clock.now_ms())

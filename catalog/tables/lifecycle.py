@@ -4,7 +4,8 @@ REPLACE TABLE gives the name a new directory in one step. The rejected way, a ne
 an overwriting snapshot in the old directory, is two steps, between which old rows would be read
 with the ids of new columns. The old directory stays (`Generation`), so that time travel by
 timestamp and running readers work; it is removed with the table, or when snapshots are expired. A
-writer that has opened it before commits into the old directory, as if it had been first.
+writer that has opened it before commits into the old directory, as if it had been first; where the
+new table is to have the old one's rows, it cannot any more (`succession`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from table_store.catalog.definition.option_enrichment import (
 )
 from table_store.catalog.definition.table_change import TableChange, changed_schema
 from table_store.catalog.definition.table_definition import TableDefinition
-from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.errors import SchemaMovedError, WrongRelationKindError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import NameRecord, RelationKind, TableTarget
 from table_store.catalog.names.namespace_store import check_droppable
@@ -29,6 +30,7 @@ from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.tables.listeners import ListenerChain, TableContext, TableListener
 from table_store.catalog.tables.log_topic import topic_name, with_topic
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
+from table_store.catalog.tables.succession import announce_successor, settle_succession
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import (
@@ -94,7 +96,12 @@ class TableLifecycle:
             CorruptFileError: the schema is damaged.
         """
         record = self.warehouse.require(identifier, RelationKind.TABLE)
-        return self._at(record, self.warehouse.location(record, timestamp_ms))
+        table = self._at(record, self.warehouse.location(record, timestamp_ms))
+        if table.schema.successor is None or timestamp_ms is not None:
+            return table
+        settle_succession(self.warehouse, record, table.location)
+        record = self.warehouse.require(identifier, RelationKind.TABLE)
+        return self._at(record, self.warehouse.location(record))
 
     def create(
         self,
@@ -211,6 +218,35 @@ class TableLifecycle:
             raise
         return ManagedTable(record=record, location=staged.location, schema=schema)
 
+    def succeed(self, table: ManagedTable, staged: StagedTable, snapshot_id: int) -> bool:
+        """Give a table's name to a staged one with the rows of a snapshot (0: none) of the table.
+
+        Returns whether that has happened. If not, others have changed rows since the snapshot, or
+        the definition since `table` was loaded; then, as after an error, the staged table is gone.
+
+        Raises:
+            NotFoundError: the table was dropped or renamed meanwhile.
+            ListenerFailedError: a listener refused.
+        """
+        context = TableContext(
+            identifier=staged.identifier,
+            table_id=staged.directory.table_id,
+            location=staged.location,
+            schema=self._schemas(staged.location).latest(),
+        )
+        try:
+            self._listeners.notify_create(context)
+        except TableStoreError:
+            self.abort_staged(staged)
+            raise
+        if announce_successor(self.warehouse, table.location, table.schema, staged, snapshot_id):
+            settle_succession(self.warehouse, table.record, table.location)
+            if self._names_location(table.identifier, staged.location):
+                return True
+        self._listeners.undo_create(context)
+        self.abort_staged(staged)
+        return False
+
     def abort_staged(self, staged: StagedTable) -> None:
         """Remove a staged table; the name stays what it was before."""
         self.warehouse.abandon(staged.directory)
@@ -277,6 +313,8 @@ class TableLifecycle:
             return table
 
         def next_schema(current: TableSchema) -> TableSchema:
+            if current.successor is not None:
+                raise SchemaMovedError(table=str(identifier))
             changed = changed_schema(current, changes, time_ms=time_ms)
             # Another ALTER may have made the same changes just now.
             return replace(changed, id=current.id + 1)
