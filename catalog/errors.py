@@ -58,6 +58,20 @@ class DuplicateImportedKeyError(TableStoreError):
         )
 
 
+class ImportFailedError(TableStoreError):
+    """What is to be imported cannot be read."""
+
+    condition = "TABLE_STORE_IMPORT_FAILED"
+    sql_state = "58030"
+
+    def __init__(self, *, format_name: str, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(
+            f"The {format_name} table at {path!r} cannot be imported: {reason}. Nothing was made."
+        )
+
+
 class ProcedureNotFoundError(TableStoreError):
     """No procedure has the name that a CALL says."""
 
