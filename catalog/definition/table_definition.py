@@ -62,10 +62,10 @@ WATERMARK_EXPRESSION: Final = "watermark.expression"
 OPTION_PREFIX: Final = "option."
 """Prefix under which Spark repeats the properties of OPTIONS (…)."""
 
+_LOCATION: Final = "location"
 _IGNORED_PROPERTIES: Final = frozenset({"is_managed_location", "table_type"})
 _REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
-    "location": "a managed table chooses its own folder; set the option 'file.path' to put it "
-    "below another one, or name a format with USING",
+    _LOCATION: "a table stays in the folder in which it was made",
     "external": "a managed table's files go with it; leave EXTERNAL out, or name a format with "
     "USING",
     "primary-key": "it is given by PRIMARY KEY (…) NOT ENFORCED among the columns",
@@ -80,7 +80,8 @@ class TableDefinition:
     """A managed table as CREATE TABLE describes it, before ids and defaults are added.
 
     The ids of `columns` have no meaning yet. `watermark` is (column, SQL expression). Only a
-    materialized view has a `query` and an `upkeep`.
+    materialized view has a `query` and an `upkeep`. `location` is a folder of its own that the
+    statement names.
     """
 
     columns: tuple[Field, ...]
@@ -93,6 +94,7 @@ class TableDefinition:
     query: StoredQuery | None = None
     upkeep: Upkeep = DEFAULT_UPKEEP
     checks: tuple[Check, ...] = ()
+    location: str | None = None
 
     def with_options(self, options: Mapping[str, str]) -> TableDefinition:
         """Return the same definition with other options."""
@@ -172,7 +174,7 @@ def definition_from_spark(
     for key, value in properties.items():
         bare = key.removeprefix(OPTION_PREFIX)
         repeats_option = key != bare and properties.get(bare) == value
-        own = key in (PROPERTY_COMMENT, WATERMARK_COLUMN, WATERMARK_EXPRESSION)
+        own = key in (PROPERTY_COMMENT, _LOCATION, WATERMARK_COLUMN, WATERMARK_EXPRESSION)
         if not (own or repeats_option or refuse_reserved_property(key, value)):
             options[key] = value
     if CONNECTOR.key in options:  # such a table takes its connector's options alone
@@ -187,6 +189,7 @@ def definition_from_spark(
         constraint_name=constraint_name,
         watermark=None if column is None or expression is None else (column, expression),
         checks=tuple(checks),
+        location=properties.get(_LOCATION),
     )
 
 

@@ -37,6 +37,7 @@ from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     CorruptFileError,
     FileAccessError,
+    InvalidOptionError,
     MissingFileError,
     NotFoundError,
     TableStoreError,
@@ -133,6 +134,7 @@ class TableLifecycle:
         mode: StagingMode,
         *,
         settings: Mapping[str, str] = NO_SETTINGS,
+        beside: str | None = None,
     ) -> StagedTable:
         """Make the directory and schema of a table that nobody sees before it is committed.
 
@@ -141,6 +143,8 @@ class TableLifecycle:
             definition: as written in the statement.
             mode: whether the name must be free, or taken by a table.
             settings: of the session; those that begin with `table-storage.` become options.
+            beside: a directory that the new one is to have for a neighbour; None: as the
+                definition says.
 
         Raises:
             AlreadyExistsError: CREATE, and the name is taken.
@@ -148,7 +152,8 @@ class TableLifecycle:
             WrongRelationKindError: the name is that of a view or foreign table.
             InvalidSchemaError: the definition breaks a rule.
             UnknownOptionError, InvalidOptionError: an option or setting is wrong.
-            PathNotAllowedError: the option `file.path` names a place that is not allowed.
+            PathNotAllowedError: LOCATION or the option `file.path` names a place that is not
+                allowed.
             InvalidIdentifierError, NamespaceNotFoundError: the name is not allowed.
         """
         replaced = self._replaced(identifier, mode)
@@ -161,10 +166,18 @@ class TableLifecycle:
         schema = definition.with_options(options).schema(time_ms=self.warehouse.clock.now_ms())
         check_new(schema)
         check_alignment(schema)
+        if definition.location is not None and self._has_one_place:
+            raise InvalidOptionError(
+                key="location",
+                value=definition.location,
+                reason="a temporary table lies in the folder of its session",
+            )
         directory = self.warehouse.stage(
             identifier,
             table_id=None if replaced is None else replaced.id,
             base=None if self._has_one_place else options.get(FILE_PATH),
+            location=definition.location,
+            beside=beside,
         )
         staged = StagedTable(
             identifier=identifier,

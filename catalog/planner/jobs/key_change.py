@@ -159,7 +159,9 @@ def _rewritten(session: PlannerSession, change: KeyChange) -> None:
         snapshot = source.latest_snapshot()
         if snapshot is not None and schema.primary_key:
             _check_keys(session, change, schema.primary_key, snapshot)
-        staged = change.lifecycle.stage(change.own, definition, StagingMode.REPLACE)
+        staged = change.lifecycle.stage(
+            change.own, definition, StagingMode.REPLACE, beside=table.location
+        )
         try:
             if snapshot is not None:
                 _copy(session, change, staged, table, snapshot)
