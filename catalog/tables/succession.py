@@ -27,6 +27,7 @@ from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.log_store.logged_table import open_logged
 
 
 def announce_successor(
@@ -51,7 +52,7 @@ def settle_succession(warehouse: Warehouse, record: NameRecord, location: str) -
     Raises:
         NotFoundError: the table was dropped or renamed meanwhile.
     """
-    table = FileStoreTable(warehouse.places.file_io_of(location), location)
+    table = open_logged(location, warehouse.places.file_io_of(location))
     successor = table.schema.successor
     if successor is None:
         return
