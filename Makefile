@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all test-clients campaign demo demo-stream demo-kafka demo-warehouse benchmark benchmark-quick benchmark-growth benchmark-cluster clean
+.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all test-clients test-superset golden campaign demo demo-stream demo-kafka demo-warehouse benchmark benchmark-quick benchmark-growth benchmark-cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,17 @@ test-clients: setup ## dbt's own suite, SQLAlchemy and pandas against a Thrift s
 	@$(CLIENTS)/bin/python -m pip install --quiet './dbt-table-store[test]'
 	@$(CLIENTS)/bin/python -m pip install --quiet --no-deps --force-reinstall ./dbt-table-store
 	@$(CLIENTS)/bin/python -P -m pytest -q --durations=10 -c dbt-table-store/pyproject.toml dbt-table-store/tests $(ARGS)
+
+SUPERSET := .venv-superset
+test-superset: setup ## Superset itself against a Thrift server, in an environment of its own (800 MB); a minute after that
+	@test -x $(SUPERSET)/bin/python || { echo "environment: creating $(SUPERSET)"; $(PYTHON) -m venv $(SUPERSET); }
+	@$(SUPERSET)/bin/python -m pip install --quiet --requirement dbt-table-store/superset_tests/requirements.txt
+	@$(SUPERSET)/bin/python -m pip install --quiet --no-deps --force-reinstall ./dbt-table-store
+	@$(SUPERSET)/bin/python -P -m pytest -q --durations=5 -c dbt-table-store/pyproject.toml dbt-table-store/superset_tests $(ARGS)
+
+GOLDEN_BY_HAND := alias-resolution-edge-cases|join-resolution-edge-cases|null-handling|order-by-nulls-ordering|postgreSQL/boolean|postgreSQL/int4|subquery/subquery-nested-data|type-coercion-edge-cases
+golden: setup ## Spark's golden files against plain Spark, FILES='<regular expression>'; 0.1 to 0.4 s for each statement, three times
+	@GOLDEN_FILES='$(or $(FILES),$(GOLDEN_BY_HAND))' $(BIN)/python -m pytest -q -n 0 tests/integration/test_golden_files.py $(ARGS)
 
 campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 --seed 2", see --help
 	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign $(ARGS)

@@ -58,6 +58,20 @@ class DuplicateImportedKeyError(TableStoreError):
         )
 
 
+class ImportFailedError(TableStoreError):
+    """What is to be imported cannot be read."""
+
+    condition = "TABLE_STORE_IMPORT_FAILED"
+    sql_state = "58030"
+
+    def __init__(self, *, format_name: str, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(
+            f"The {format_name} table at {path!r} cannot be imported: {reason}. Nothing was made."
+        )
+
+
 class ProcedureNotFoundError(TableStoreError):
     """No procedure has the name that a CALL says."""
 
@@ -101,6 +115,38 @@ class ExistingRowError(TableStoreError):
         super().__init__(
             f"Table {table} has a row for which {rule} is false: {row}. The rule was not added; "
             "correct or delete such rows first."
+        )
+
+
+class ExistingKeyError(TableStoreError):
+    """A primary key is added to a table whose rows do not have different keys."""
+
+    condition = "TABLE_STORE_EXISTING_KEY_VIOLATION"
+    sql_state = "23505"
+
+    def __init__(self, *, table: str, columns: Sequence[str], row: str, count: int) -> None:
+        self.columns = tuple(columns)
+        self.row = row
+        self.count = count
+        found = f"{count} rows have {row}" if count > 1 else f"a row has {row}"
+        super().__init__(
+            f"Table {table} cannot get the primary key ({', '.join(columns)}), for {found}. The "
+            "table is as it was; keep one row for each key, without NULL in it, and run the "
+            "statement again."
+        )
+
+
+class SchemaMovedError(TableStoreError):
+    """A table gets another primary key while another statement alters it."""
+
+    condition = "TABLE_STORE_TABLE_MOVED"
+    sql_state = "40001"
+    retriable = True
+
+    def __init__(self, *, table: str) -> None:
+        super().__init__(
+            f"Table {table} got another primary key at this moment. Nothing else was altered; run "
+            "the statement again."
         )
 
 

@@ -113,20 +113,6 @@ class InvalidRowsError(TableStoreError):
         )
 
 
-class LibraryNotInstalledError(TableStoreError):
-    """A method needs a library that is not installed."""
-
-    condition = "TABLE_STORE_LIBRARY_NOT_INSTALLED"
-    sql_state = "0A000"
-
-    def __init__(self, *, library: str, method: str) -> None:
-        self.library = library
-        super().__init__(
-            f"{method} needs the library {library!r}, which is not in this environment: "
-            f"pip install 'spark-table-store[{library}]'."
-        )
-
-
 class OpenedByPathError(TableStoreError):
     """A definition cannot be changed through a table that was opened by its path."""
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from table_store.client.errors import LibraryNotInstalledError
 from table_store.client.filters import RowFilter
 from table_store.storage.file_store.changes.change_scan import ChangeScan
 from table_store.storage.file_store.scan import scan as storage_scan
+from table_store.storage.kernel.errors import LibraryNotInstalledError
 
 if TYPE_CHECKING:
     import duckdb

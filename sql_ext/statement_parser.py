@@ -33,6 +33,7 @@ from table_store.sql_ext.statements.table_command import (
     parse_create_catalog,
     parse_describe,
     parse_drop_catalog,
+    parse_drop_key,
     parse_drop_temporary_table,
     parse_show_create,
     parse_use_catalog,
@@ -101,7 +102,10 @@ _PARSERS: dict[str, Callable[[TokenCursor], Command | None]] = {
     "CREATE": lambda cursor: parse_create_view(cursor) or parse_create_table(cursor),
     "REPLACE": parse_create_table,
     "ALTER": lambda cursor: (
-        parse_fated_alter(cursor) or parse_alter_view(cursor) or parse_compact(cursor)
+        parse_fated_alter(cursor)
+        or parse_alter_view(cursor)
+        or parse_drop_key(cursor)
+        or parse_compact(cursor)
     ),
     "DESC": _parse_describe,
     "DESCRIBE": _parse_describe,

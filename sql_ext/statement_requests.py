@@ -8,6 +8,7 @@ from typing import Final
 
 from pyspark.sql.types import DataType, StructType
 
+from table_store.catalog.definition.rule_change import key_name
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.catalog.planner.jobs.explain import explain_refresh
@@ -27,6 +28,7 @@ from table_store.sql_ext.statements.statements import (
     Command,
     CreateTable,
     DescribeExtended,
+    DropPrimaryKey,
     Explained,
     Rewritten,
     ShowCreateTable,
@@ -69,6 +71,8 @@ def _command(
     if isinstance(command, AlterViewAsTable):
         materialized_view(session, require_managed(session, command.name))
         return SparkStatement(sql=f"ALTER TABLE {quoted_parts(command.name)} {command.action}")
+    if isinstance(command, DropPrimaryKey):
+        return SparkStatement(sql=_drop_key(session, command))
     if isinstance(command, DropMaterializedView):
         return SparkStatement(sql=_drop_view(session, command))
     if isinstance(command, DescribeMaterializedView):
@@ -100,6 +104,14 @@ def _drop_view(session: PlannerSession, command: DropMaterializedView) -> str:
         if not command.if_exists:
             raise
     return f"DROP TABLE IF EXISTS {quoted_parts(command.name)}"
+
+
+def _drop_key(session: PlannerSession, command: DropPrimaryKey) -> str:
+    _, managed = managed_table(session, require_managed(session, command.name))
+    if not managed.schema.primary_key:
+        raise NotFoundError(kind="primary key of table", name=str(managed.identifier))
+    constraint = quoted(key_name(managed.schema))
+    return f"ALTER TABLE {quoted_parts(command.name)} DROP CONSTRAINT {constraint}"
 
 
 def _is_managed(session: PlannerSession, name: tuple[str, ...]) -> bool:

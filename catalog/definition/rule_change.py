@@ -1,4 +1,4 @@
-"""Changes of what a table demands of its rows: CHECK constraints and NOT NULL.
+"""Changes of what a table demands of its rows: CHECK constraints, NOT NULL and the primary key.
 
 A rule that is added is true of later rows at once and of older ones only if somebody has looked, so
 it comes in two changes: a constraint that is not verified, then the same one verified, or NOT NULL
@@ -55,10 +55,20 @@ class RequireColumn:
     name: str
 
 
-RuleChange: TypeAlias = AddCheck | KeepCheck | DropConstraint | RequireColumn
+@dataclass(frozen=True, slots=True)
+class AddPrimaryKey:
+    """A key for a table without one, whose rows are then ordered by it."""
+
+    name: str
+    columns: tuple[str, ...]
 
 
-def rule_from_spark(change: Mapping[str, object]) -> AddCheck | DropConstraint:
+RuleChange: TypeAlias = AddCheck | KeepCheck | DropConstraint | RequireColumn | AddPrimaryKey
+
+
+def rule_from_spark(
+    change: Mapping[str, object],
+) -> AddCheck | AddPrimaryKey | DropConstraint:
     """Return the change of a constraint that the bridge sent.
 
     Raises:
@@ -72,11 +82,9 @@ def rule_from_spark(change: Mapping[str, object]) -> AddCheck | DropConstraint:
     if kind == "check":
         return AddCheck(name, str(constraint["condition"]))
     if kind == "primary key":
-        raise InvalidSchemaError(
-            reason=f"the primary key {name} can only be declared when the table is created, "
-            "for its files are ordered by it; create another table with it, and INSERT the rows "
-            "there"
-        )
+        columns = constraint["columns"]
+        assert isinstance(columns, Sequence), "the bridge writes a list of names"
+        return AddPrimaryKey(name, tuple(".".join(path) for path in columns))
     raise unsupported_constraint(name, kind)
 
 
@@ -94,11 +102,11 @@ def with_rule(schema: TableSchema, change: RuleChange, *, since: int, time_ms: i
     Raises:
         AlreadyExistsError: a constraint has the name.
         NotFoundError: no constraint has it.
-        InvalidSchemaError: it is the primary key.
+        InvalidSchemaError: it is the primary key, with which the rows move.
     """
     match change:
         case AddCheck(name, condition):
-            if _named(schema, name) is not None or _is_key(schema, name):
+            if _named(schema, name) is not None or names_key(schema, name):
                 raise AlreadyExistsError(kind="constraint", name=name)
             check = Check(name=name, condition=condition, since=since, is_verified=False)
             return replace(schema, checks=(*schema.checks, check))
@@ -112,16 +120,15 @@ def with_rule(schema: TableSchema, change: RuleChange, *, since: int, time_ms: i
             )
         case DropConstraint(name, if_exists):
             found = _named(schema, name)
-            if found is None and _is_key(schema, name):
-                raise InvalidSchemaError(
-                    reason=f"the primary key {name} cannot be dropped, for files are ordered by "
-                    "it; create a table without it, and INSERT the rows there"
-                )
+            if found is None and names_key(schema, name):
+                raise _only_alone(name)
             if found is None and not if_exists:
                 raise NotFoundError(kind="constraint", name=name)
             return replace(schema, checks=tuple(c for c in schema.checks if c is not found))
         case RequireColumn(name):
             return set_not_null(schema, name, time_ms=time_ms)
+        case AddPrimaryKey(name, _):
+            raise _only_alone(name)
 
 
 def pending_check(schema: TableSchema, change: RuleChange) -> AddCheck | None:
@@ -158,10 +165,20 @@ def _named(schema: TableSchema, name: str) -> Check | None:
     return next((c for c in schema.checks if c.name.lower() == name.lower()), None)
 
 
-def _is_key(schema: TableSchema, name: str) -> bool:
-    if not schema.primary_key:
-        return False
-    return (schema.constraint_name or "pk").lower() == name.lower()
+def key_name(schema: TableSchema) -> str:
+    """Return what the primary key of a table is called."""
+    return schema.constraint_name or "pk"
+
+
+def names_key(schema: TableSchema, name: str) -> bool:
+    """Return whether it is the name of the table's primary key."""
+    return bool(schema.primary_key) and key_name(schema).lower() == name.lower()
+
+
+def _only_alone(name: str) -> InvalidSchemaError:
+    return InvalidSchemaError(
+        reason=f"the primary key {name} is added or dropped by an ALTER TABLE of its own"
+    )
 
 
 def _renamed(condition: str, old: str, new: str) -> str:

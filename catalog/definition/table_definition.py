@@ -43,6 +43,7 @@ from table_store.storage.kernel.types import (
 )
 from table_store.storage.kernel.values import value_to_json
 from table_store.storage.options.connector_options import CONNECTOR
+from table_store.storage.options.log_options import LOG_KAFKA_TOPIC
 
 COMMENT: Final = "comment"
 CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
@@ -61,10 +62,10 @@ WATERMARK_EXPRESSION: Final = "watermark.expression"
 OPTION_PREFIX: Final = "option."
 """Prefix under which Spark repeats the properties of OPTIONS (…)."""
 
+_LOCATION: Final = "location"
 _IGNORED_PROPERTIES: Final = frozenset({"is_managed_location", "table_type"})
 _REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
-    "location": "a managed table chooses its own folder; set the option 'file.path' to put it "
-    "below another one, or name a format with USING",
+    _LOCATION: "a table stays in the folder in which it was made",
     "external": "a managed table's files go with it; leave EXTERNAL out, or name a format with "
     "USING",
     "primary-key": "it is given by PRIMARY KEY (…) NOT ENFORCED among the columns",
@@ -79,7 +80,8 @@ class TableDefinition:
     """A managed table as CREATE TABLE describes it, before ids and defaults are added.
 
     The ids of `columns` have no meaning yet. `watermark` is (column, SQL expression). Only a
-    materialized view has a `query` and an `upkeep`.
+    materialized view has a `query` and an `upkeep`. `location` is a folder of its own that the
+    statement names.
     """
 
     columns: tuple[Field, ...]
@@ -92,6 +94,7 @@ class TableDefinition:
     query: StoredQuery | None = None
     upkeep: Upkeep = DEFAULT_UPKEEP
     checks: tuple[Check, ...] = ()
+    location: str | None = None
 
     def with_options(self, options: Mapping[str, str]) -> TableDefinition:
         """Return the same definition with other options."""
@@ -123,6 +126,27 @@ class TableDefinition:
         return schema
 
 
+def with_other_key(
+    schema: TableSchema, primary_key: Sequence[str], constraint_name: str | None
+) -> TableDefinition:
+    """Return the definition of a new table that differs from a table in its primary key alone.
+
+    Its rows are all written anew, so columns have no value for older ones, and it gets a log of its
+    own.
+    """
+    options = {key: text for key, text in schema.options.items() if key != LOG_KAFKA_TOPIC.key}
+    return TableDefinition(
+        columns=tuple(replace(field, initial_default=None) for field in schema.fields),
+        primary_key=tuple(primary_key),
+        partition_keys=schema.partition_keys,
+        options=FrozenMap(options),
+        comment=schema.comment,
+        constraint_name=constraint_name,
+        watermark=schema.watermark,
+        checks=schema.checks,
+    )
+
+
 def definition_from_spark(
     *,
     columns: str,
@@ -150,7 +174,7 @@ def definition_from_spark(
     for key, value in properties.items():
         bare = key.removeprefix(OPTION_PREFIX)
         repeats_option = key != bare and properties.get(bare) == value
-        own = key in (PROPERTY_COMMENT, WATERMARK_COLUMN, WATERMARK_EXPRESSION)
+        own = key in (PROPERTY_COMMENT, _LOCATION, WATERMARK_COLUMN, WATERMARK_EXPRESSION)
         if not (own or repeats_option or refuse_reserved_property(key, value)):
             options[key] = value
     if CONNECTOR.key in options:  # such a table takes its connector's options alone
@@ -165,6 +189,7 @@ def definition_from_spark(
         constraint_name=constraint_name,
         watermark=None if column is None or expression is None else (column, expression),
         checks=tuple(checks),
+        location=properties.get(_LOCATION),
     )
 
 

@@ -16,8 +16,8 @@ from table_store.catalog.names.directory_journal import (
 )
 from table_store.catalog.names.identifier import Identifier, file_name_of
 from table_store.catalog.names.table_place import AllowedPlaces
-from table_store.storage.file_io.path import join_path
-from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.file_io.path import join_path, parent_path
+from table_store.storage.kernel.errors import PathNotAllowedError, TableStoreError
 from table_store.storage.kernel.ids import IdSource
 
 _PLAIN_NAME_LENGTH_MAX = 180
@@ -54,6 +54,36 @@ class TableDirectories:
             self.journal.forget(note)
             suffix = self.ids.unique().replace("-", "")[:12]
             location = join_path(folder, f"{plain[:_PLAIN_NAME_LENGTH_MAX]}-{suffix}")
+
+    def stage_at(self, location: str, table_id: str) -> StagedDirectory:
+        """Claim exactly this directory; the caller has the lock under which folders are named.
+
+        Raises:
+            PathNotAllowedError: something is in it, or it lies within a table's directory.
+        """
+        self.require_outside(location)
+        note = self.journal.announce(table_id, location)
+        if claim_directory(self.places.file_io_of(location), location, table_id):
+            return StagedDirectory(table_id=table_id, location=location, note=note)
+        self.journal.forget(note)
+        raise PathNotAllowedError(
+            path=location,
+            reason="something is in it; a new table takes a folder that is empty or does not exist",
+        )
+
+    def require_outside(self, folder: str) -> None:
+        """Check that no table's directory is above a folder, or is the folder itself.
+
+        Raises:
+            PathNotAllowedError: one is; files that it does not know would be removed from it.
+        """
+        file_io, outer = self.places.file_io_of(folder), folder
+        while not self.places.is_root(outer):
+            if claimed_by(file_io, outer) is not None:
+                raise PathNotAllowedError(
+                    path=folder, reason=f"it lies within {outer!r}, the folder of a table"
+                )
+            outer = parent_path(outer)
 
     def require_claim(self, identifier: Identifier, staged: StagedDirectory) -> None:
         """Check that the directory still belongs to the table being made.

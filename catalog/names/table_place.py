@@ -59,6 +59,23 @@ class AllowedPlaces:
                 )
         return plain
 
+    def own_folder(self, path: str) -> str:
+        """Return the folder that a statement names for one table.
+
+        Raises:
+            PathNotAllowedError: see `base_folder`; or it is an allowed root itself.
+        """
+        plain = self.base_folder(path)
+        if self.is_root(plain):
+            raise PathNotAllowedError(
+                path=path, reason="it has room for tables, and is none itself"
+            )
+        return plain
+
+    def is_root(self, folder: str) -> bool:
+        """Whether a folder, without a slash at its end, is one below which all tables lie."""
+        return folder in (self.root, *(root.rstrip("/") or "/" for root in self.others))
+
     def stored(self, location: str) -> str:
         """Return a location as records keep it: inside of the warehouse it is relative."""
         inside = self.root + "/"

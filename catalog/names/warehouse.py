@@ -40,6 +40,7 @@ from table_store.catalog.names.namespace_store import Namespace, NamespaceStore
 from table_store.catalog.names.table_directories import StagedDirectory, TableDirectories
 from table_store.catalog.names.table_place import AllowedPlaces, plain_path
 from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.path import parent_path
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -261,7 +262,13 @@ class Warehouse:
     # -- directories of tables ---------------------------------------------------------------------
 
     def stage(
-        self, identifier: Identifier, *, table_id: str | None = None, base: str | None = None
+        self,
+        identifier: Identifier,
+        *,
+        table_id: str | None = None,
+        base: str | None = None,
+        location: str | None = None,
+        beside: str | None = None,
     ) -> StagedDirectory:
         """Claim a new directory for a table, to be published under the name or abandoned.
 
@@ -270,19 +277,33 @@ class Warehouse:
             table_id: of the table whose directory it will replace; by default a new one.
             base: the folder (`file.path`) in which namespaces' folders are made, instead of the
                 warehouse or the namespace's location.
+            location: the directory itself, LOCATION in SQL; it goes before `base`.
+            beside: a table's directory, which has the new one for a neighbour; before both.
 
         Raises:
             InvalidIdentifierError: the name is not allowed.
             NamespaceNotFoundError: there is no such namespace.
-            PathNotAllowedError: the base lies outside of the allowed roots.
+            PathNotAllowedError: the place lies outside of the allowed roots or within a table's
+                directory, or something is at the location.
         """
         check_table_name(identifier.name)
         namespace = self._namespaces.require(identifier.namespace)
-        folder = namespace.location
-        if base is not None:
-            folder = namespace_folder(self.places.base_folder(base), namespace.name)
         owner = self.ids.unique() if table_id is None else table_id
-        return self._directories.stage(identifier.name, folder, owner)
+        name, folder = identifier.name, namespace.location
+        if beside is not None:
+            folder = parent_path(beside)
+        elif location is not None:
+            own = self.places.own_folder(location)
+            return self._locked(lambda: self._directories.stage_at(own, owner))
+        elif base is not None:
+            folder = namespace_folder(self.places.base_folder(base), namespace.name)
+
+            def stage() -> StagedDirectory:
+                self._directories.require_outside(folder)
+                return self._directories.stage(name, folder, owner)
+
+            return self._locked(stage)
+        return self._directories.stage(name, folder, owner)
 
     def publish(self, identifier: Identifier, staged: StagedDirectory) -> NameRecord:
         """Give a staged directory its name; from then on the table exists.
@@ -302,10 +323,13 @@ class Warehouse:
         self._directories.settle(staged)
         return record
 
-    def publish_replacement(self, record: NameRecord, staged: StagedDirectory) -> NameRecord:
+    def publish_replacement(
+        self, record: NameRecord, staged: StagedDirectory, *, replaces: str | None = None
+    ) -> NameRecord:
         """Give a staged directory to a table's name in place of the one it has.
 
-        The old directory stays for time travel and for running readers.
+        The old directory stays for time travel and for running readers. With `replaces`, the
+        directory that the name must still have, nothing happens where it has another one.
 
         Raises:
             NotFoundError: the table was dropped meanwhile, and perhaps created again.
@@ -313,10 +337,12 @@ class Warehouse:
         """
 
         def change() -> NameRecord:
-            self._directories.require_claim(record.identifier, staged)
             found = self.require(record.identifier, RelationKind.TABLE)
             if found.id != record.id:
                 raise NotFoundError(kind="table", name=str(record.identifier))
+            if replaces is not None and self.location(found) != replaces:
+                return found
+            self._directories.require_claim(record.identifier, staged)
             self._directories.hand_over(staged, found.id)
             old = table_target(found)
             generation = Generation(location=old.location, until_ms=self.clock.now_ms())

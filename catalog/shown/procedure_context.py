@@ -35,17 +35,17 @@ class ImportSource:
     """A table of another format, and the managed table that it becomes.
 
     Attributes:
-        format: `parquet` or `delta`.
+        format: `parquet`, `delta` or `paimon`.
         path: its folder.
         identifier: of the new table.
-        primary_key: its key; empty for none.
+        primary_key: its key; empty for none; None: that of the source, as far as it says so.
         partitioned_by: its partition columns; None: those of the source, as far as it says so.
     """
 
     format: str
     path: str
     identifier: Identifier
-    primary_key: tuple[str, ...]
+    primary_key: tuple[str, ...] | None
     partitioned_by: tuple[str, ...] | None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import STRING
 
 FORMATS: Final = ("parquet", "delta")
+SOURCE_FORMATS: Final = (*FORMATS, "paimon")
 
 _IMPORT_RESULT: Final = pa.schema(
     [("table", pa.string()), ("snapshot_id", pa.int64()), ("rows", pa.int64())]
@@ -43,10 +45,10 @@ def _import(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     )
     done = context.import_table(
         ImportSource(
-            format=_format(arguments),
+            format=_format(arguments, SOURCE_FORMATS),
             path=arguments.text("path"),
             identifier=identifier,
-            primary_key=_names(arguments, "primary_key") or (),
+            primary_key=_names(arguments, "primary_key"),
             partitioned_by=_names(arguments, "partitioned_by"),
         )
     )
@@ -56,17 +58,17 @@ def _import(context: ProcedureContext, arguments: Arguments) -> pa.Table:
 
 def _export(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     path = arguments.text("path")
-    target = ExportTarget(format=_format(arguments), path=path)
+    target = ExportTarget(format=_format(arguments, FORMATS), path=path)
     table = context.table(arguments)
     done = context.export_table(table, target, arguments.optional_text("version"))
     found = [[path], [done.snapshot_id], [done.files], [done.rows]]
     return pa.table(found, schema=_EXPORT_RESULT)
 
 
-def _format(arguments: Arguments) -> str:
+def _format(arguments: Arguments, formats: Sequence[str]) -> str:
     text = arguments.text("format").strip().lower()
-    if text not in FORMATS:
-        reason = f"it is one of {', '.join(FORMATS)}"
+    if text not in formats:
+        reason = f"it is one of {', '.join(formats)}"
         raise InvalidOptionError(key="format", value=text, reason=reason)
     return text
 
@@ -85,14 +87,18 @@ TRANSFER_PROCEDURES: Final = (
         name="import",
         description="Makes a managed table with the rows of a table or folder of another format.",
         parameters=(
-            _required("format", "parquet or delta."),
+            _required("format", "parquet, delta or paimon."),
             _required("path", "Its folder."),
             _required("table", "The new table, as table or namespace.table."),
-            optional_parameter("primary_key", STRING, "Columns like 'a,b' that become the key."),
+            optional_parameter(
+                "primary_key",
+                STRING,
+                "Columns like 'a,b'. Those of the Paimon table by default; '' means none.",
+            ),
             optional_parameter(
                 "partitioned_by",
                 STRING,
-                "Columns like 'a,b'. Those of the Delta table by default; '' means none.",
+                "Columns like 'a,b'. Those of the Delta or Paimon table by default; '' means none.",
             ),
         ),
         result=_IMPORT_RESULT,

@@ -4,7 +4,8 @@ REPLACE TABLE gives the name a new directory in one step. The rejected way, a ne
 an overwriting snapshot in the old directory, is two steps, between which old rows would be read
 with the ids of new columns. The old directory stays (`Generation`), so that time travel by
 timestamp and running readers work; it is removed with the table, or when snapshots are expired. A
-writer that has opened it before commits into the old directory, as if it had been first.
+writer that has opened it before commits into the old directory, as if it had been first; where the
+new table is to have the old one's rows, it cannot any more (`succession`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from table_store.catalog.definition.option_enrichment import (
 )
 from table_store.catalog.definition.table_change import TableChange, changed_schema
 from table_store.catalog.definition.table_definition import TableDefinition
-from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.errors import SchemaMovedError, WrongRelationKindError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import NameRecord, RelationKind, TableTarget
 from table_store.catalog.names.namespace_store import check_droppable
@@ -29,12 +30,14 @@ from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.tables.listeners import ListenerChain, TableContext, TableListener
 from table_store.catalog.tables.log_topic import topic_name, with_topic
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
+from table_store.catalog.tables.succession import announce_successor, settle_succession
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     CorruptFileError,
     FileAccessError,
+    InvalidOptionError,
     MissingFileError,
     NotFoundError,
     TableStoreError,
@@ -94,7 +97,12 @@ class TableLifecycle:
             CorruptFileError: the schema is damaged.
         """
         record = self.warehouse.require(identifier, RelationKind.TABLE)
-        return self._at(record, self.warehouse.location(record, timestamp_ms))
+        table = self._at(record, self.warehouse.location(record, timestamp_ms))
+        if table.schema.successor is None or timestamp_ms is not None:
+            return table
+        settle_succession(self.warehouse, record, table.location)
+        record = self.warehouse.require(identifier, RelationKind.TABLE)
+        return self._at(record, self.warehouse.location(record))
 
     def create(
         self,
@@ -126,6 +134,7 @@ class TableLifecycle:
         mode: StagingMode,
         *,
         settings: Mapping[str, str] = NO_SETTINGS,
+        beside: str | None = None,
     ) -> StagedTable:
         """Make the directory and schema of a table that nobody sees before it is committed.
 
@@ -134,6 +143,8 @@ class TableLifecycle:
             definition: as written in the statement.
             mode: whether the name must be free, or taken by a table.
             settings: of the session; those that begin with `table-storage.` become options.
+            beside: a directory that the new one is to have for a neighbour; None: as the
+                definition says.
 
         Raises:
             AlreadyExistsError: CREATE, and the name is taken.
@@ -141,7 +152,8 @@ class TableLifecycle:
             WrongRelationKindError: the name is that of a view or foreign table.
             InvalidSchemaError: the definition breaks a rule.
             UnknownOptionError, InvalidOptionError: an option or setting is wrong.
-            PathNotAllowedError: the option `file.path` names a place that is not allowed.
+            PathNotAllowedError: LOCATION or the option `file.path` names a place that is not
+                allowed.
             InvalidIdentifierError, NamespaceNotFoundError: the name is not allowed.
         """
         replaced = self._replaced(identifier, mode)
@@ -154,10 +166,18 @@ class TableLifecycle:
         schema = definition.with_options(options).schema(time_ms=self.warehouse.clock.now_ms())
         check_new(schema)
         check_alignment(schema)
+        if definition.location is not None and self._has_one_place:
+            raise InvalidOptionError(
+                key="location",
+                value=definition.location,
+                reason="a temporary table lies in the folder of its session",
+            )
         directory = self.warehouse.stage(
             identifier,
             table_id=None if replaced is None else replaced.id,
             base=None if self._has_one_place else options.get(FILE_PATH),
+            location=definition.location,
+            beside=beside,
         )
         staged = StagedTable(
             identifier=identifier,
@@ -210,6 +230,35 @@ class TableLifecycle:
             self.abort_staged(staged)
             raise
         return ManagedTable(record=record, location=staged.location, schema=schema)
+
+    def succeed(self, table: ManagedTable, staged: StagedTable, snapshot_id: int) -> bool:
+        """Give a table's name to a staged one with the rows of a snapshot (0: none) of the table.
+
+        Returns whether that has happened. If not, others have changed rows since the snapshot, or
+        the definition since `table` was loaded; then, as after an error, the staged table is gone.
+
+        Raises:
+            NotFoundError: the table was dropped or renamed meanwhile.
+            ListenerFailedError: a listener refused.
+        """
+        context = TableContext(
+            identifier=staged.identifier,
+            table_id=staged.directory.table_id,
+            location=staged.location,
+            schema=self._schemas(staged.location).latest(),
+        )
+        try:
+            self._listeners.notify_create(context)
+        except TableStoreError:
+            self.abort_staged(staged)
+            raise
+        if announce_successor(self.warehouse, table.location, table.schema, staged, snapshot_id):
+            settle_succession(self.warehouse, table.record, table.location)
+            if self._names_location(table.identifier, staged.location):
+                return True
+        self._listeners.undo_create(context)
+        self.abort_staged(staged)
+        return False
 
     def abort_staged(self, staged: StagedTable) -> None:
         """Remove a staged table; the name stays what it was before."""
@@ -277,6 +326,8 @@ class TableLifecycle:
             return table
 
         def next_schema(current: TableSchema) -> TableSchema:
+            if current.successor is not None:
+                raise SchemaMovedError(table=str(identifier))
             changed = changed_schema(current, changes, time_ms=time_ms)
             # Another ALTER may have made the same changes just now.
             return replace(changed, id=current.id + 1)

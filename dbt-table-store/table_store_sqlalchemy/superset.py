@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlglot import Dialects
 from superset.db_engine_specs.base import BaseEngineSpec
 from superset.db_engine_specs.spark import SparkEngineSpec
+from superset.sql.parse import SQLGLOT_DIALECTS
+
+# Superset writes each statement anew before it runs it, in standard SQL unless it is told.
+SQLGLOT_DIALECTS["tablestore"] = Dialects.SPARK
 
 
 class TableStoreEngineSpec(SparkEngineSpec):
@@ -21,11 +26,18 @@ class TableStoreEngineSpec(SparkEngineSpec):
 
     @classmethod
     def get_table_names(cls, database: Any, inspector: Any, schema: str | None) -> set[str]:
-        """Return the tables of a schema, materialized views among them."""
-        names: set[str] = BaseEngineSpec.get_table_names(database, inspector, schema)
-        return names | set(inspector.get_materialized_view_names(schema))
+        """Return the tables of a schema."""
+        return set(BaseEngineSpec.get_table_names(database, inspector, schema))
 
     @classmethod
     def get_view_names(cls, database: Any, inspector: Any, schema: str | None) -> set[str]:
         """Return the views of a schema."""
         return set(inspector.get_view_names(schema))
+
+    @classmethod
+    def get_materialized_view_names(
+        cls, database: Any, inspector: Any, schema: str | None
+    ) -> set[str]:
+        """Return the materialized views of a schema, which SQLAlchemy 1.4 does not know."""
+        with inspector.engine.connect() as connection:
+            return set(inspector.dialect.get_materialized_view_names(connection, schema))

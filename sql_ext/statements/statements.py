@@ -129,6 +129,13 @@ class FatedStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class DropPrimaryKey:
+    """`ALTER TABLE name DROP PRIMARY KEY`."""
+
+    name: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Compact:
     """`ALTER TABLE name [PARTITION (…)] COMPACT`; without terms, of the whole table."""
 
@@ -253,6 +260,7 @@ Command = (
     | ResetOption
     | CreateCatalog
     | DropCatalog
+    | DropPrimaryKey
     | UseCatalog
     | AlterMaterializedView
     | AlterViewAsTable

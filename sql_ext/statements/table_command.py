@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from table_store.sql_ext.lexer.property_list import parse_properties
 from table_store.sql_ext.lexer.sql_token import TokenKind
 from table_store.sql_ext.lexer.syntax_error import StatementSyntaxError
@@ -12,6 +14,7 @@ from table_store.sql_ext.statements.statements import (
     CreateCatalog,
     DescribeExtended,
     DropCatalog,
+    DropPrimaryKey,
     DropTemporaryTable,
     ShowCreateTable,
     UseCatalog,
@@ -34,6 +37,19 @@ def parse_compact(cursor: TokenCursor) -> Compact | None:
     cursor.expect_words("COMPACT")
     cursor.expect_statement_end()
     return Compact(name, partition)
+
+
+def parse_drop_key(cursor: TokenCursor) -> DropPrimaryKey | None:
+    """Read `ALTER TABLE name DROP PRIMARY KEY`; None for every other ALTER."""
+    mark = cursor.mark()
+    if cursor.accept_words("ALTER", "TABLE"):
+        with suppress(StatementSyntaxError):
+            name = cursor.name()
+            if cursor.accept_words("DROP", "PRIMARY", "KEY"):
+                cursor.expect_statement_end()
+                return DropPrimaryKey(name)
+    cursor.reset(mark)
+    return None
 
 
 def parse_describe(cursor: TokenCursor) -> DescribeExtended | None:

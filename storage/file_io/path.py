@@ -62,3 +62,8 @@ def check_segments(path: str) -> None:
 def base_name(path: str) -> str:
     """Return the last name of a path."""
     return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def parent_path(path: str) -> str:
+    """Return the folder that holds what is at a path, which has no slash at its end."""
+    return path.rpartition("/")[0] or "/"

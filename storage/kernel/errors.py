@@ -230,3 +230,17 @@ class NotFoundError(TableStoreError):
         self.known = tuple(known)
         hint = f" Known: {', '.join(self.known)}." if self.known else ""
         super().__init__(f"The {kind} {name!r} does not exist.{hint}")
+
+
+class LibraryNotInstalledError(TableStoreError):
+    """A method needs a library that is not installed."""
+
+    condition = "TABLE_STORE_LIBRARY_NOT_INSTALLED"
+    sql_state = "0A000"
+
+    def __init__(self, *, library: str, method: str) -> None:
+        self.library = library
+        super().__init__(
+            f"{method} needs the library {library!r}, which is not in this environment: "
+            f"pip install 'spark-table-store[{library}]'."
+        )

@@ -88,6 +88,13 @@ def test_a_created_table_as_select_has_its_rows_in_the_topic(
     shell.ok("CREATE OR REPLACE TABLE ctas AS SELECT 1 AS other")
     topics = {t for t in kafka_broker.topics() if t.startswith(f"{TOPICS}.ctas")}
     assert len(topics) == 2  # the old directory's stays for time travel
+    shell.ok("INSERT INTO ctas VALUES (2)")
+    shell.ok("ALTER TABLE ctas ADD PRIMARY KEY (other) NOT ENFORCED")
+    shell.ok("INSERT INTO ctas VALUES (2), (3)")
+    told = {row[0]: row[1] for row in shell.ok("DESCRIBE TABLE EXTENDED ctas")}
+    assert told["log.kafka.topic"] not in topics
+    keyed = committed_messages(kafka_broker.bootstrap, told["log.kafka.topic"])
+    assert replayed(keyed) == Counter(json.dumps({"other": i}) for i in (1, 2, 3))
     shell.ok("DROP TABLE ctas")
     assert not any(t.startswith(f"{TOPICS}.ctas") for t in kafka_broker.topics())
 

@@ -262,6 +262,17 @@ def test_allowed_roots(shell: StockShell, elsewhere: Path, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
     shell.ok("DROP TABLE far")
     assert not place.exists()
+    place = elsewhere / "own"
+    shell.ok(f"CREATE TABLE far LOCATION '{place}' AS SELECT id FROM range(9)")
+    assert (place / "snapshot").is_dir()
+    shell.ok("ALTER TABLE far ADD PRIMARY KEY (id) NOT ENFORCED")
+    assert shell.ok("SELECT count(*), min(id) FROM far") == (("9", "0"),)
+    assert any(folder.name.startswith("far") for folder in elsewhere.iterdir())
+    for clause in (f"LOCATION '{place}/in'", f"OPTIONS (path '{place}')", f"LOCATION '{tmp_path}'"):
+        refused = shell.run(f"CREATE TABLE out (id INT) {clause}").error
+        assert refused.startswith("[TABLE_STORE_PATH_NOT_ALLOWED]"), clause
+    shell.ok("DROP TABLE far")
+    assert not place.exists()
 
 
 def test_listeners(shell: StockShell, listening: Path) -> None:

@@ -69,7 +69,7 @@ def test_an_import_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path
         (f"'parquet', '{folder}', 'failed', primary_key => 'nothing'", "INVALID_SCHEMA"),
         (f"'parquet', '{tmp_path}/absent', 'failed'", "PATH_NOT_FOUND"),
         (f"'delta', '{folder}', 'failed'", "DELTA"),
-        (f"'paimon', '{folder}', 'failed'", "INVALID_OPTION"),
+        (f"'orc', '{folder}', 'failed'", "INVALID_OPTION"),
     ):
         with pytest.raises(PySparkException, match=condition):
             spark.sql(f"CALL sys.import({call})").collect()

@@ -11,6 +11,7 @@ from table_store.catalog.connectors.connector_errors import ExternalTableError
 from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.sink import is_sink
 from table_store.catalog.connectors.spark_source import is_read_by_spark
+from table_store.catalog.definition.rule_change import key_name
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.jobs.job_errors import MaterializedViewError
 from table_store.catalog.planner.protocol.handles import TableHandle
@@ -90,7 +91,7 @@ def _capabilities(schema: TableSchema) -> tuple[str, ...]:
 def _constraints(schema: TableSchema) -> tuple[KeyConstraint, ...]:
     if not schema.primary_key:
         return ()
-    return (KeyConstraint(name=schema.constraint_name or "pk", columns=schema.primary_key),)
+    return (KeyConstraint(name=key_name(schema), columns=schema.primary_key),)
 
 
 def _metadata_columns(schema: TableSchema) -> tuple[MetadataColumn, ...]:

@@ -27,7 +27,7 @@ from table_store.catalog.planner.protocol.tables import (
     LikeSource,
     StageTable,
 )
-from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
 from table_store.storage.kernel.errors import InvalidSchemaError, TableStoreError
 from table_store.storage.kernel.secrets import REDACTED
@@ -70,8 +70,13 @@ def commit_staged(session: PlannerSession, request: CommitStaged) -> None:
     """Make a staged table visible."""
     lifecycle = _lifecycle(session, request.table)
     managed = lifecycle.commit_staged(_staged_table(request.table))
+    tell_log(lifecycle, managed)
+
+
+def tell_log(lifecycle: TableLifecycle, managed: ManagedTable) -> None:
+    """Write the rows of a table into its log, if they were written before it had one."""
     options = TABLE_OPTIONS.parse(managed.schema.options, OptionScope.TABLE)
-    if log_system(options) is LogSystem.KAFKA:  # its rows were written before it had a topic
+    if log_system(options) is LogSystem.KAFKA:
         file_io = lifecycle.warehouse.places.file_io_of(managed.location)
         table = open_logged(managed.location, file_io)
         snapshot = table.latest_snapshot()

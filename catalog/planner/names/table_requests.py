@@ -19,6 +19,7 @@ from table_store.catalog.definition.table_change import (
     changed_schema,
 )
 from table_store.catalog.errors import NamespaceNotFoundError, RelationNotFoundError
+from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import (
     NameRecord,
     RelationKind,
@@ -270,6 +271,17 @@ def managed_table(
     if isinstance(found, TableLifecycle):
         return access, found.load(own_identifier(access, found, identifier))
     return access, access.lifecycle.load(identifier)
+
+
+def altered_table(
+    session: PlannerSession, relation: RelationReference
+) -> tuple[CatalogAccess, TableLifecycle, Identifier] | None:
+    """What changes the managed table of a name, and its own name there; None for all else."""
+    access, identifier = CatalogAccess.of(session, relation.catalog), relation.identifier
+    found = _find(session, access, relation)
+    if identifier is None or not isinstance(found, TableLifecycle):
+        return None
+    return access, found, own_identifier(access, found, identifier)
 
 
 def version_number(text: str) -> int:

@@ -244,6 +244,12 @@ class StreamSource:
         if end.version:
             schema_id = self.table.history(self.name).get(end.version).schema_id
             newer = schema_id > self.schema.id
+            if newer and self.table.schema.successor is not None:
+                raise StreamSourceChangedError(
+                    table=self.name,
+                    reason="it has got another primary key while the query ran, and with it a new "
+                    "history; start the query with a new checkpoint",
+                )
             if newer and _read_alike(self.table.schema_store.get(schema_id)) != _read_alike(
                 self.schema
             ):

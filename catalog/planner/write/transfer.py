@@ -1,9 +1,11 @@
-"""Brings rows of other formats into managed tables and out of them, by Spark's own readers."""
+"""Brings rows of other formats into managed tables and out of them, by the formats' own readers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from delta.tables import DeltaTable
@@ -14,6 +16,7 @@ from table_store.catalog.errors import DuplicateImportedKeyError
 from table_store.catalog.names.identifier import Identifier, quoted_parts
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.write.paimon_source import PaimonSource
 from table_store.catalog.shown.procedure_context import ExportTarget, ImportSource, Transferred
 from table_store.catalog.tables.lifecycle import ManagedTable
 from table_store.storage.file_io.file_io import FileIO, FileStatus
@@ -36,29 +39,64 @@ def import_table(
         AlreadyExistsError: the table exists.
         InvalidSchemaError, UnsupportedTypeError: a column cannot be stored, or be the key.
         DuplicateImportedKeyError: two rows have the same key.
+        LibraryNotInstalledError, ImportFailedError: the source cannot be read.
     """
     session.spark.sparkContext.setJobDescription(f"sys.import {source.format} {source.path}")
-    frame = session.spark.read.format(source.format).load(source.path)
-    definition = TableDefinition(
-        columns=columns_from_spark(_plain_schema(frame)),
-        primary_key=source.primary_key,
-        partition_keys=_partition_keys(session, source),
-    )
+    copy_to: Callable[[ManagedTable, str], int]
+    if source.format == "paimon":
+        paimon = PaimonSource.open(source.path)
+        definition, copy_to = paimon.definition, partial(paimon.copy_to, session)
+    else:
+        spark = SparkSource.open(session, source)
+        definition, copy_to = spark.definition, spark.copy_to
+    if source.primary_key is not None:
+        definition = replace(definition, primary_key=source.primary_key)
+    if source.partitioned_by is not None:
+        definition = replace(definition, partition_keys=source.partitioned_by)
     lifecycle = access.lifecycle
     managed = lifecycle.create(
         source.identifier, definition, settings=session.confs("table-storage.")
     )
     try:
-        frame.writeTo(_full_name(access, managed.identifier)).append()
+        rows = copy_to(managed, _full_name(access, managed.identifier))
         done = _imported(access, managed)
-        if source.primary_key and done.rows < (count := frame.count()):
+        key = managed.schema.primary_key
+        if key and done.rows < rows:
             raise DuplicateImportedKeyError(
-                table=str(source.identifier), columns=source.primary_key, rows=count - done.rows
+                table=str(source.identifier), columns=key, rows=rows - done.rows
             )
     except BaseException:  # whatever it is, nobody shall find half of the rows
         lifecycle.drop(source.identifier)
         raise
     return done
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSource:
+    """A folder that Spark reads, and what is known of the table in it."""
+
+    frame: DataFrame
+    definition: TableDefinition
+
+    @staticmethod
+    def open(session: PlannerSession, source: ImportSource) -> SparkSource:
+        """Return the source at a path; the errors are Spark's."""
+        frame = session.spark.read.format(source.format).load(source.path)
+        definition = TableDefinition(
+            columns=columns_from_spark(_plain_schema(frame)),
+            partition_keys=_partition_keys(session, source),
+        )
+        return SparkSource(frame, definition)
+
+    def copy_to(self, managed: ManagedTable, name: str) -> int:
+        """Write all rows into a new table; return how many there were, if it has a key.
+
+        Args:
+            managed: the table.
+            name: its name in SQL.
+        """
+        self.frame.writeTo(name).append()
+        return self.frame.count() if managed.schema.primary_key else 0
 
 
 def export_table(
@@ -116,8 +154,6 @@ def _plain_schema(frame: DataFrame) -> str:
 
 
 def _partition_keys(session: PlannerSession, source: ImportSource) -> tuple[str, ...]:
-    if source.partitioned_by is not None:
-        return source.partitioned_by
     if source.format != "delta":
         return ()
     (detail,) = DeltaTable.forPath(session.spark, source.path).detail().collect()

@@ -60,6 +60,11 @@ class CommitAttempt:
         self, base: Snapshot | None, changes: Changes
     ) -> Committed | NoChange | Conflict | LostRace | Unknown:
         schema = self.schemas.latest()
+        if schema.successor is not None and not changes.is_fence:
+            return Conflict(
+                reason=f"its rows move to {schema.successor.location} for another primary key; "
+                "open the table by its name again"
+            )
         delta = self.planner.plan(base, changes, schema)
         if isinstance(delta, Conflict):
             return delta

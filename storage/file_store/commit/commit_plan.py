@@ -62,6 +62,12 @@ class Changes:
             self.commit_identifier,
         )
 
+    @property
+    def is_fence(self) -> bool:
+        """Whether they change no row and no file: the snapshot only comes after those before it."""
+        is_empty = not self.messages and self.overwrite is None and self.rollback_to is None
+        return is_empty and self.kind is CommitKind.COMPACT
+
     def last_identifier(self, base: Snapshot | None) -> int:
         """Return that of the user's last commit up to a snapshot; 0 if there is none."""
         return 0 if base is None else base.commit_identifiers.get(self.commit_user, 0)

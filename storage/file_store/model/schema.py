@@ -13,6 +13,7 @@ import pyarrow as pa
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN
 from table_store.storage.file_store.model.stored_query import StoredQuery
+from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.file_store.model.upkeep import DEFAULT_UPKEEP, Upkeep
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.errors import InvalidSchemaError
@@ -29,9 +30,10 @@ from table_store.storage.kernel.types import (
     to_arrow,
 )
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 """Format version of the schema file; see storage/FORMAT.md."""
 
+_VERSION_WITHOUT_SUCCESSOR: Final = 4
 _VERSION_WITHOUT_CHECKS: Final = 3
 _VERSION_WITHOUT_QUERY: Final = 2
 
@@ -78,7 +80,7 @@ class TableSchema:
     Fields are in the order the user sees. `watermark` is (column, SQL expression).
     `highest_field_id` is the greatest id ever given out, nested fields included. Only a
     materialized view has a `query`, and `upkeep` means something for it alone. `checks` are in the
-    order in which they were declared.
+    order in which they were declared. A table that has a `successor` takes no rows any more.
     """
 
     id: int = 0
@@ -94,6 +96,7 @@ class TableSchema:
     query: StoredQuery | None = None
     upkeep: Upkeep = DEFAULT_UPKEEP
     checks: tuple[Check, ...] = ()
+    successor: Successor | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.options, FrozenMap):
@@ -181,8 +184,11 @@ class TableSchema:
             item["query"] = self.query.to_json()
             item["upkeep"] = self.upkeep.to_json()
         if self.checks or any(f.had_null for f in self.fields):
-            version = SCHEMA_VERSION
+            version = _VERSION_WITHOUT_SUCCESSOR
             item["checks"] = [check.to_json() for check in self.checks]
+        if self.successor is not None:
+            version = SCHEMA_VERSION
+            item["successor"] = self.successor.to_json()
         return to_checked_json(item, version=version)
 
     @classmethod
@@ -337,6 +343,7 @@ def _check_key_columns(names: Sequence[str], schema: TableSchema, *, role: str) 
 
 def _schema_from_json(item: Mapping[str, Any]) -> TableSchema:
     watermark, query = item["watermark"], item.get("query")
+    successor = item.get("successor")
     return TableSchema(
         id=int(item["id"]),
         fields=tuple(_field_from_json(f) for f in item["fields"]),
@@ -351,6 +358,7 @@ def _schema_from_json(item: Mapping[str, Any]) -> TableSchema:
         query=None if query is None else StoredQuery.from_json(query),
         upkeep=DEFAULT_UPKEEP if query is None else Upkeep.from_json(item["upkeep"]),
         checks=tuple(map(Check.from_json, item.get("checks", ()))),
+        successor=None if successor is None else Successor.from_json(successor),
     )
 
 

@@ -27,7 +27,6 @@ from table_store.client.errors import (
     ColumnRuleError,
     InvalidExpressionError,
     InvalidRowsError,
-    LibraryNotInstalledError,
     NaiveTimestampError,
     OpenedByPathError,
     UnsupportedExpressionError,
@@ -36,7 +35,11 @@ from table_store.client.table import Table
 from table_store.client.warehouse import Warehouse
 from table_store.storage.file_store.commit.commit import TableCommit
 from table_store.storage.file_store.model.errors import CommitConflictError, NullKeyError
-from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
+from table_store.storage.kernel.errors import (
+    InvalidSchemaError,
+    LibraryNotInstalledError,
+    NotFoundError,
+)
 
 COLUMNS: dict[str, list[Any]] = {"id": [1, 2, 3], "name": ["a", "b", None], "n": [10, 20, None]}
 FRAMES: dict[str, Callable[[], Any]] = {

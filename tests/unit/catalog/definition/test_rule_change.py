@@ -6,6 +6,7 @@ import pytest
 
 from table_store.catalog.definition.rule_change import (
     AddCheck,
+    AddPrimaryKey,
     DropConstraint,
     KeepCheck,
     RequireColumn,
@@ -95,3 +96,9 @@ def test_a_check_stands_in_for_not_null(schema: TableSchema) -> None:
     required = altered(schema, RequireColumn("v"))
     assert not required.field_named("v").nullable
     assert pending_check(required, RequireColumn("v")) is None
+
+
+def test_the_primary_key_changes_alone(schema: TableSchema) -> None:
+    for change in (DropConstraint("PK"), AddPrimaryKey("other", ("v",))):
+        with pytest.raises(InvalidSchemaError, match="ALTER TABLE of its own"):
+            altered(schema, change)

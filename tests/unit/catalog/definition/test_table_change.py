@@ -161,7 +161,7 @@ def test_a_varchar_may_grow_also_in_a_key(schema: TableSchema) -> None:
         ({"change": "add_column", "path": ["A"], "column": struct(column("A"))}, "more than once"),
         ({"change": "add_column", "path": ["_VALUE_KIND"], "column": struct(column("_VALUE_KIND"))}, "reserved"),  # noqa: E501
         ({"change": "drop_constraint", "name": "absent"}, "constraint 'absent' does not exist"),
-        ({"change": "drop_constraint", "name": "PK"}, "cannot be dropped"),
+        ({"change": "drop_constraint", "name": "PK"}, "an ALTER TABLE of its own"),
         ({"change": "ClusterBy[…]"}, "ClusterBy"),
     ],
 )  # fmt: skip

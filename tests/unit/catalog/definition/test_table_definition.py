@@ -159,7 +159,7 @@ def test_properties_are_taken_apart() -> None:
     assert schema.constraint_name == "pk"
 
 
-@pytest.mark.parametrize("key", ["location", "external", "provider"])
+@pytest.mark.parametrize("key", ["external", "provider"])
 def test_properties_that_a_managed_table_cannot_have(key: str) -> None:
     with pytest.raises(InvalidOptionError, match=key):
         definition_from_spark(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -423,3 +423,46 @@ def test_a_listener_that_refuses_leaves_the_table_unaltered(warehouse: Warehouse
         lifecycle.alter(T, [SetOption("log.retention", "1 d")])
     assert heard == ["1 alter t", "2 alter t", "1 alter t"]
     assert lifecycle.load(T) == made
+
+
+def placed(location: str) -> TableDefinition:
+    return replace(KEYED, location=location)
+
+
+def test_a_location_is_the_directory_itself(lifecycle: TableLifecycle) -> None:
+    root = lifecycle.warehouse.root
+    made = lifecycle.create(T, placed(f"file:{root}/own/place"))
+    assert made.location == f"{root}/own/place"
+    assert lifecycle.load(T).location == made.location
+    again = lifecycle.replace(T, KEYED, or_create=False)
+    assert again.location.startswith(f"{root}/default.db/")
+    beside = lifecycle.stage(T, KEYED, StagingMode.REPLACE, beside=made.location)
+    assert Path(beside.location).parent == Path(root, "own")
+    lifecycle.abort_staged(beside)
+    lifecycle.drop(T)
+    assert not Path(made.location).exists()
+
+
+def test_a_location_that_is_no_table_s_own_is_refused(lifecycle: TableLifecycle) -> None:
+    """Else a table would have the files of another one, which removes what it does not know."""
+    root = lifecycle.warehouse.root
+    lifecycle.create(T, placed(f"{root}/own/place"))
+    Path(root, "full").mkdir()
+    Path(root, "full", "file").touch()
+    other = Identifier("default", "other")
+    for location, reason in {
+        f"{root}/own/place": "within",
+        f"{root}/own/place/inside/more": "within",
+        f"{root}/own": "something is in it",
+        f"{root}/full": "something is in it",
+        f"{root}/default.db/x": "looks like",
+        root: "none itself",
+        "/etc/x": "tables may lie below",
+        "own/relative": "not absolute",
+    }.items():
+        with pytest.raises(PathNotAllowedError, match=reason):
+            lifecycle.create(other, placed(location))
+    with pytest.raises(PathNotAllowedError, match="within"):
+        lifecycle.create(other, KEYED.with_options({"file.path": f"{root}/own/place/inside"}))
+    assert lifecycle.warehouse.find(other) is None
+    lifecycle.create(other, placed(f"{root}/own/other"))

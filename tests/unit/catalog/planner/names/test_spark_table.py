@@ -43,10 +43,15 @@ def test_options_may_be_said_by_any_clause_of_spark() -> None:
     assert (definition.options, definition.comment) == ({"bucket": "2", "owner": "me"}, "c")
 
 
-@pytest.mark.parametrize("key", ["location", "external"])
-def test_what_a_managed_table_cannot_be_is_refused(key: str) -> None:
-    with pytest.raises(InvalidOptionError, match=key):
-        definition_of(declared({key: "true"}))
+def test_what_a_managed_table_cannot_be_is_refused() -> None:
+    with pytest.raises(InvalidOptionError, match="external"):
+        definition_of(declared({"external": "true"}))
+
+
+def test_a_location_is_of_one_table_alone() -> None:
+    """It is no option, and LIKE does not take it over."""
+    made = definition_of(declared({"location": "/w/own"}))
+    assert (made.location, made.options) == ("/w/own", {})
 
 
 def test_like_copies_the_table_but_not_what_is_its_own() -> None:

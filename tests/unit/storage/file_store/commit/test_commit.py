@@ -486,7 +486,7 @@ def test_newer_formats_are_refused(tmp_path: Path) -> None:
     snapshot, schema = tmp_path / "snapshot" / "snapshot-1", tmp_path / "schema" / "schema-0"
     for path, written, known in [
         (snapshot, rewritten(snapshot.read_bytes(), version=3), 2),
-        (schema, rewritten(schema.read_bytes(), version=9), 4),
+        (schema, rewritten(schema.read_bytes(), version=9), 5),
         (manifest, bytes(newer), 1),
     ]:
         data = path.read_bytes()

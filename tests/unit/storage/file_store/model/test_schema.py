@@ -16,6 +16,7 @@ from table_store.storage.file_store.model import schema_evolution as evolution
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.model.schema_evolution import FIRST, NewColumn
+from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     InvalidSchemaError,
@@ -295,3 +296,6 @@ def test_checks_are_stored_and_older_releases_refuse_them() -> None:
     assert required.field_named("total").had_null
     with pytest.raises(InvalidSchemaError, match="two constraints have the name 'c'"):
         table(column("a"), checks=[checks[0], replace(checks[1], name="C")])
+    moved = replace(plain, successor=Successor(location="/w/t-1", snapshot_id=3, claim="{}"))
+    assert b'"version": 5' in moved.to_bytes()
+    assert TableSchema.from_bytes(moved.to_bytes()) == moved
