@@ -252,7 +252,7 @@ def test_what_a_transfer_is_told(session: Session) -> None:
     source = {"format": "Delta", "path": "/p", "table": "ns.n", "primary_key": "a, b"}
     assert session.call("import", **source) == [{"table": "`ns`.`n`", "snapshot_id": 1, "rows": 2}]
     with pytest.raises(InvalidOptionError, match="parquet, delta"):
-        session.call("import", **{**source, "format": "paimon"})
+        session.call("import", **{**source, "format": "orc"})
     table_with_commits(session, 0)
     assert session.call("export", table="t", format="parquet", path="/q") == [
         {"path": "/q", "snapshot_id": 1, "files": 3, "rows": 2}
