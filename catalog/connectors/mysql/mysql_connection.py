@@ -24,7 +24,15 @@ _REFUSED: Final = frozenset((1044, 1045, 1130, 1142, 1143, 1227, 1251, 1370, 169
 _UNAVAILABLE: Final = frozenset(
     (1040, 1053, 1077, 1152, 1153, 1158, 1159, 1160, 1161, 1184, 1203, 1927, 3169)
 )
-_RIGHTS: Final = "SELECT on the table, and REPLICATION SLAVE and BINLOG MONITOR on *.*"
+_RIGHTS: Final = (
+    "SELECT on the table, and REPLICATION SLAVE and BINLOG MONITOR (of MySQL: REPLICATION CLIENT) "
+    "on *.*"
+)
+_SESSION: Final = (
+    "SET time_zone = '+00:00', sql_mode = '' "
+    # What MySQL says of a table would be a day old; MariaDB takes this for a comment.
+    "/*!80000 , information_schema_stats_expiry = 0 */"
+)
 _CLIENT_ERRORS: Final = range(2000, 3000)
 
 Row = tuple[Any, ...]
@@ -83,7 +91,7 @@ class Database:
             held.decoders = {}
             try:
                 connection = Connection(held)
-                connection.rows("SET time_zone = '+00:00', sql_mode = ''")
+                connection.rows(_SESSION)
                 yield connection
             finally:
                 held.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,14 +24,14 @@ from table_store.storage.options.database_options import (
     TABLE_NAME,
     USERNAME,
 )
-from table_store.storage.options.kafka_source_options import STARTUP_MODE
+from table_store.storage.options.kafka_source_options import STARTUP_MODE, STARTUP_TIMESTAMP
 from table_store.storage.options.mysql_source_options import (
     SERVER_ID,
     SERVER_TIME_ZONE,
     STARTUP_FILE,
     STARTUP_POSITION,
 )
-from table_store.storage.options.options import OptionScope, OptionValues
+from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
 MYSQL: Final = "mysql-cdc"
@@ -46,6 +46,7 @@ class Startup(Enum):
     EARLIEST = "earliest-offset"
     LATEST = "latest-offset"
     OFFSET = "specific-offset"
+    TIMESTAMP = "timestamp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,7 @@ class MysqlDefinition:
         primary_key: the declared one; may be empty.
         startup: with what the rows begin.
         startup_at: for `OFFSET`, the file of the binlog and the position in it.
+        startup_ms: for `TIMESTAMP`, ms since 1970.
         chunk_rows: about how many rows of the table a task reads.
         server_ids: the first and the last number as which the binlog may be read.
         zone: in which local times are.
@@ -72,6 +74,7 @@ class MysqlDefinition:
     primary_key: tuple[str, ...]
     startup: Startup
     startup_at: tuple[str, int] | None
+    startup_ms: int | None
     chunk_rows: int
     server_ids: tuple[int, int]
     zone: str
@@ -98,6 +101,7 @@ class MysqlDefinition:
             primary_key=schema.primary_key,
             startup=startup,
             startup_at=_startup_at(options, startup),
+            startup_ms=options.get(STARTUP_TIMESTAMP),
             chunk_rows=options.get(CHUNK_SIZE),
             server_ids=options.get(SERVER_ID) or _SERVER_IDS,
             zone=_zone(options),
@@ -130,10 +134,15 @@ def _startup(options: OptionValues) -> Startup:
 
 
 def _startup_at(options: OptionValues, startup: Startup) -> tuple[str, int] | None:
-    is_wanted = startup is Startup.OFFSET
-    for option in (STARTUP_FILE, STARTUP_POSITION):
+    needed_by: tuple[tuple[Option[Any], Startup], ...] = (
+        (STARTUP_FILE, Startup.OFFSET),
+        (STARTUP_POSITION, Startup.OFFSET),
+        (STARTUP_TIMESTAMP, Startup.TIMESTAMP),
+    )
+    for option, mode in needed_by:
+        is_wanted = startup is mode
         if options.is_given(option) != is_wanted:
-            needs = f"{STARTUP_MODE.key!r} = {Startup.OFFSET.value!r}"
+            needs = f"{STARTUP_MODE.key!r} = {mode.value!r}"
             reason = f"{needs} needs it" if is_wanted else f"it needs {needs}"
             value = options.text.get(option.key)
             raise InvalidOptionError(key=option.key, value=value, reason=reason)

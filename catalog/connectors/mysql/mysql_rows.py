@@ -16,12 +16,13 @@ from table_store.catalog.connectors.database_errors import (
     SourceTableError,
     SourceTableNotFoundError,
 )
-from table_store.catalog.connectors.mysql.mysql_binlog import BinlogPosition, RowImages, TableLog
+from table_store.catalog.connectors.mysql.mysql_binlog import BinlogPlace
 from table_store.catalog.connectors.mysql.mysql_connection import (
     Connection,
     Database,
     StatementError,
 )
+from table_store.catalog.connectors.mysql.mysql_log import RowImages, TableLog
 from table_store.catalog.connectors.mysql.mysql_types import (
     DatabaseColumn,
     ReadColumn,
@@ -208,15 +209,15 @@ class ChangeReader(PartReader):
         return SourceTableChangedError(table=table, reason=reason)
 
 
-def log_part(start: BinlogPosition, end: BinlogPosition) -> bytes:
+def log_part(start: BinlogPlace, end: BinlogPlace) -> bytes:
     """Return what a worker gets for a range of a binlog; `log_range` is the inverse."""
-    return json.dumps([start.file, start.at, end.file, end.at]).encode()
+    return json.dumps([[place.offsets, place.mark] for place in (start, end)]).encode()
 
 
-def log_range(part: bytes) -> tuple[BinlogPosition, BinlogPosition]:
+def log_range(part: bytes) -> tuple[BinlogPlace, BinlogPlace]:
     """Return the range that `log_part` has written."""
-    first_file, first_at, last_file, last_at = json.loads(part)
-    return BinlogPosition(first_file, first_at), BinlogPosition(last_file, last_at)
+    start, end = (BinlogPlace.of(tuple(offsets), mark) for offsets, mark in json.loads(part))
+    return start, end
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -25,15 +25,16 @@ from table_store.catalog.connectors.database_errors import (
     SourceChangesGoneError,
     SourceTableChangedError,
 )
+from table_store.catalog.connectors.mysql.binlog_search import BinlogSearch
 from table_store.catalog.connectors.mysql.mysql_binlog import (
-    PURGED,
     Binlog,
+    BinlogPlace,
     BinlogPosition,
-    TableLog,
 )
 from table_store.catalog.connectors.mysql.mysql_chunks import chunks
 from table_store.catalog.connectors.mysql.mysql_connection import Connection
 from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, Startup
+from table_store.catalog.connectors.mysql.mysql_log import PURGED, TableLog
 from table_store.catalog.connectors.mysql.mysql_rows import (
     ChangeReader,
     Chunk,
@@ -96,27 +97,28 @@ class MysqlSource:
         """
         del pause_ms  # the changes come also while nobody looks
         known = None if last is None else last.topic
-        reached = None if known is None else _position(known.cuts[-1].offsets)
+        reached = None if known is None else _place(known.cuts[-1])
         database = self.definition.database
         with database.connected() as connection:
             table = self._table(connection)
             log = moment.looked(
                 (database.host, database.port),
-                lambda: Binlog.of(connection),
-                lambda seen: reached is not None and seen.end < reached,
+                lambda: Binlog.of(connection, database.name),
+                lambda seen: reached is not None and seen.lacks(reached) is not None,
             )
-        if known is None or last is None or reached is None:
-            start = self._start(log)
-            at = _offsets(start)
-            rows = 1 if self.definition.begins_with_changes else max(1, table.rows)
-            cuts = TopicCuts(id=log.id, start=at, cuts=(Cut(0, at), Cut(rows, at)))
-            return Position(rows=rows, at_ms=now_ms, topic=cuts)
-        self._check_same(log, known, reached)
-        if log.end == reached:
+            if known is None or last is None or reached is None:
+                rows = 1 if self.definition.begins_with_changes else max(1, table.rows)
+                return _first_position(self._start(log, connection), rows, now_ms)
+        missing = log.lacks(reached)
+        if missing is not None:
+            raise SourceTableChangedError(table=self.definition.table, reason=missing)
+        if log.is_at(reached):
             return None
-        rows = last.rows + max(1, log.bytes_between(reached, log.end) // _BYTES_EACH)
-        cut = Cut(rows, _offsets(log.end))
-        topic = TopicCuts(id=known.id, start=known.start, cuts=(*known.cuts, cut)[-CUTS_MAX:])
+        end = log.end_place(reached)
+        rows = last.rows + max(1, log.bytes_between(reached, end) // _BYTES_EACH)
+        cut = Cut(rows, end.offsets, end.mark)
+        cuts = (*known.cuts, cut)[-CUTS_MAX:]
+        topic = TopicCuts(id=log.id, start=known.start, mark=known.mark, cuts=cuts)
         return Position(rows=rows, at_ms=now_ms, topic=topic)
 
     def plan(self, asked: AskedRows, positions: PositionStore) -> SourceRead | None:
@@ -138,25 +140,21 @@ class MysqlSource:
             if not (asked.first or self.definition.begins_with_changes):
                 found = chunks(connection, self.definition, table)
                 _log.info(
-                    "%s: about %d rows in %d chunks, then the binlog from %s on",
+                    "%s: about %d rows in %d chunks, then the binlog from %d:%d on",
                     self.definition.table,
                     table.rows,
                     len(found),
-                    "{}:{}".format(*_offsets(between[1])),
+                    between[1].position.file,
+                    between[1].position.at,
                 )
                 return self._rows(table, columns, found)
-            log = Binlog.of(connection)
+            log = Binlog.of(connection, self.definition.database.name)
         start, end = between
-        if start < end and not log.has(start):
-            raise SourceChangesGoneError(
-                table=self.definition.table,
-                position=log.shown(start),
-                reason=f"the binlog begins with {log.shown(log.begin)}",
-                remedy=PURGED,
-            )
+        if start != end and not log.has_after(start):
+            raise self._gone(log, log.shown_place(start))
         return SourceRead(
             reader=ChangeReader(log=self._log(log, table), columns=columns),
-            parts=(log_part(start, end),) if start < end else (),
+            parts=(log_part(start, end),) if start != end else (),
             rows=log.bytes_between(start, end) // _BYTES_MIN,
         )
 
@@ -186,50 +184,54 @@ class MysqlSource:
             database=definition.database,
             schema_name=definition.schema_name,
             table_name=definition.table_name,
+            log_id=log.id,
+            is_mariadb=log.is_mariadb,
             base=log.base,
             digits=log.digits,
             server_ids=definition.server_ids,
             labels=FrozenMap({c.name: c.labels for c in table.columns.values() if c.has_labels}),
         )
 
-    def _start(self, log: Binlog) -> BinlogPosition:
+    def _start(self, log: Binlog, connection: Connection) -> BinlogPlace:
         """Return where the binlog is followed from, for who begins now."""
-        if self.definition.startup is Startup.EARLIEST:
-            return log.begin
-        if self.definition.startup_at is None:
-            return log.end
-        name, at = self.definition.startup_at
+        definition = self.definition
+        search = BinlogSearch(definition.database, connection, log, definition.server_ids)
+        if definition.startup is Startup.EARLIEST:
+            return search.at(log.begin) if log.is_mariadb else log.begin_place()
+        if definition.startup_ms is not None:
+            return search.since(definition.startup_ms)
+        if definition.startup_at is None:
+            return log.end_place(None)
+        name, at = definition.startup_at
         base, digits = name.rsplit(".", 1)
         found = BinlogPosition(int(digits), at)
         if base != log.base or found > log.end:
             reason = f"the binlog is now at {log.shown(log.end)}"
             raise InvalidOptionError(key=STARTUP_FILE.key, value=name, reason=reason)
-        return found
+        if found.file not in log.sizes:
+            raise self._gone(log, f"{name}:{at}")
+        return search.at(found)
 
-    def _check_same(self, log: Binlog, known: TopicCuts, reached: BinlogPosition) -> None:
-        if log.id != known.id:
-            was, now = known.id.split(":", 1), log.id.split(":", 1)
-            reason = (
-                f"the database's server_id is {now[0]} and its binlog {now[1]!r}, and they were "
-                f"{was[0]} and {was[1]!r}"
-            )
-        elif log.end < reached:
-            shown = log.shown(reached)
-            reason = f"the binlog ends at {log.shown(log.end)}, and had reached {shown} before"
-        else:
-            return
-        raise SourceTableChangedError(table=self.definition.table, reason=reason)
+    def _gone(self, log: Binlog, position: str) -> SourceChangesGoneError:
+        return SourceChangesGoneError(
+            table=self.definition.table,
+            position=position,
+            reason=f"the binlog begins with {log.shown(log.begin)}",
+            remedy=PURGED,
+        )
 
 
-def _between(asked: AskedRows, positions: PositionStore) -> tuple[BinlogPosition, BinlogPosition]:
+def _first_position(start: BinlogPlace, rows: int, now_ms: int) -> Position:
+    at, mark = start.offsets, start.mark
+    cuts = (Cut(0, at, mark), Cut(rows, at, mark))
+    topic = TopicCuts(id=start.log_id, start=at, mark=mark, cuts=cuts)
+    return Position(rows=rows, at_ms=now_ms, topic=topic)
+
+
+def _between(asked: AskedRows, positions: PositionStore) -> tuple[BinlogPlace, BinlogPlace]:
     _, start, end = asked_cuts(asked, positions)
-    return _position(start.offsets), _position(end.offsets)
+    return _place(start), _place(end)
 
 
-def _offsets(position: BinlogPosition) -> tuple[int, ...]:
-    return position.file, position.at
-
-
-def _position(offsets: tuple[int, ...]) -> BinlogPosition:
-    file, at = offsets
-    return BinlogPosition(file, at)
+def _place(cut: Cut) -> BinlogPlace:
+    return BinlogPlace.of(cut.offsets, cut.mark)

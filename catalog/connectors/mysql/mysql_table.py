@@ -45,9 +45,15 @@ _SETTINGS: Final[Mapping[str, str]] = FrozenMap(
         "binlog_format": "ROW",
         "binlog_row_image": "FULL",
         "binlog_row_metadata": "FULL",
-        "log_bin_compress": "OFF",
     }
 )
+_OF_MARIADB: Final[Mapping[str, str]] = FrozenMap({**_SETTINGS, "log_bin_compress": "OFF"})
+_OF_MYSQL: Final[Mapping[str, str]] = FrozenMap(
+    {**_SETTINGS, "gtid_mode": "ON", "binlog_row_value_options": ""}
+)
+_LATER: Final[Mapping[str, str]] = FrozenMap({"binlog_transaction_compression": "OFF"})
+"""Settings that older versions do not have."""
+
 _AT_START: Final = frozenset(("log_bin",))
 
 
@@ -130,29 +136,27 @@ def check_server(connection: Connection, server: str) -> None:
         SourceServerError: it does not.
     """
     ((version,),) = connection.texts("SELECT version()")
-    if "mariadb" not in version.lower():
-        raise SourceServerError(
-            server=server,
-            reason=f"it is no MariaDB, but {version}",
-            remedy="Only MariaDB tells up to where of its binlog a moment's rows are, without a "
-            "lock",
-        )
-    names = ", ".join(f"'{name}'" for name in _SETTINGS)
+    known = _OF_MARIADB if "mariadb" in version.lower() else _OF_MYSQL
+    names = ", ".join(f"'{name}'" for name in (*known, *_LATER))
     found = connection.texts(f"SHOW GLOBAL VARIABLES WHERE variable_name IN ({names})")
-    settings = {row[0]: row[1] for row in found}
-    for name, wanted in _SETTINGS.items():
+    settings = {**_LATER, **{row[0]: row[1] for row in found}}
+    for name, wanted in {**known, **_LATER}.items():
         value = settings.get(name, "absent")
         if value.upper() != wanted:
-            how = (
-                f"start the database with --{name.replace('_', '-')}"
-                if name in _AT_START
-                else f"SET GLOBAL {name} = {wanted}, also in its configuration"
-            )
-            raise SourceServerError(
-                server=server,
-                reason=f"{name} is {value}, not {wanted}",
-                remedy=f"As its administrator {how}; changes from then on can be read",
-            )
+            reason = f"{name} is {value or 'empty'}, not {wanted or 'empty'}"
+            remedy = f"As its administrator {_how(name, wanted)}; changes from then on can be read"
+            raise SourceServerError(server=server, reason=reason, remedy=remedy)
+
+
+def _how(name: str, wanted: str) -> str:
+    if name in _AT_START:
+        return f"start the database with --{name.replace('_', '-')}"
+    if name == "gtid_mode":
+        return (
+            "start the database with --gtid-mode=ON --enforce-gtid-consistency=ON, or set "
+            "gtid_mode to OFF_PERMISSIVE, ON_PERMISSIVE and ON, one after the other"
+        )
+    return f"SET GLOBAL {name} = {wanted or repr(wanted)}, also in its configuration"
 
 
 def _column(row: tuple[str, ...]) -> DatabaseColumn:

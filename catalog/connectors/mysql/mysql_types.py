@@ -16,6 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.catalog.connectors.mysql.mysql_json import json_text
 from table_store.storage.kernel.types import (
     BINARY,
     BOOLEAN,
@@ -53,6 +54,7 @@ class Family(Enum):
     DECIMAL = "decimal"
     REAL = "floating-point number"
     TEXT = "text"
+    JSON = "JSON"
     ENUM = "enum"
     SET = "set"
     BYTES = "bytes"
@@ -69,6 +71,7 @@ _FAMILIES: Final[Mapping[str, Family]] = {
     "decimal": Family.DECIMAL,
     **dict.fromkeys(("float", "double"), Family.REAL),
     **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext"), Family.TEXT),
+    "json": Family.JSON,
     "enum": Family.ENUM,
     "set": Family.SET,
     **dict.fromkeys(
@@ -87,6 +90,7 @@ _NATURAL: Final[Mapping[Family, pa.DataType]] = {
     Family.DECIMAL: pa.string(),
     Family.REAL: pa.float64(),
     Family.TEXT: pa.string(),
+    Family.JSON: pa.string(),
     Family.ENUM: pa.string(),
     Family.SET: pa.string(),
     Family.BYTES: pa.binary(),
@@ -100,6 +104,7 @@ _TEXTS: Final = (STRING,)
 _TARGETS: Final[Mapping[Family, tuple[DataType, ...]]] = {
     Family.REAL: (FLOAT, DOUBLE),
     Family.TEXT: _TEXTS,
+    Family.JSON: _TEXTS,
     Family.ENUM: _TEXTS,
     Family.SET: _TEXTS,
     Family.TIME: _TEXTS,
@@ -261,6 +266,8 @@ class ReadColumn:
                 values = [0 if value == _YEAR_ZERO else value for value in values]
             case Family.DECIMAL:
                 values = [None if value is None else format(value, "f") for value in values]
+            case Family.JSON:
+                values = [None if value is None else json_text(value) for value in values]
             case Family.SET:
                 labels = self.column.labels
                 values = [

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from table_store.catalog.connectors.mysql.mysql_binlog import Binlog, BinlogPosition, what_it_does
+from table_store.catalog.connectors.mysql.gtid_set import GtidSet
+from table_store.catalog.connectors.mysql.logged_statement import what_it_does
+from table_store.catalog.connectors.mysql.mysql_binlog import (
+    NOWHERE,
+    Binlog,
+    BinlogPlace,
+    BinlogPosition,
+)
 from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, Startup
 from table_store.catalog.connectors.mysql.mysql_types import DatabaseColumn
 from table_store.storage.file_store.model.schema import Field, TableSchema
@@ -63,7 +70,9 @@ def test_a_definition_has_the_connectors_defaults_and_hides_its_password() -> No
 @pytest.mark.parametrize(
     ("options", "key"),
     [
-        ({"scan__startup__mode": "timestamp"}, "scan.startup.mode"),
+        ({"scan__startup__mode": "group-offsets"}, "scan.startup.mode"),
+        ({"scan__startup__mode": "timestamp"}, "scan.startup.timestamp-millis"),
+        ({"scan__startup__timestamp_millis": "5"}, "scan.startup.timestamp-millis"),
         ({"scan__startup__mode": "specific-offset"}, "scan.startup.specific-offset.file"),
         ({"scan__startup__specific-offset__pos": "4"}, "scan.startup.specific-offset.pos"),
         ({"scan__startup__specific-offset__file": "x"}, "scan.startup.specific-offset.file"),
@@ -163,16 +172,31 @@ def test_a_name_without_a_database_is_of_the_current_one() -> None:
     assert what_it_does("TRUNCATE shop.orders", "other", ("shop", "orders")) is not None
 
 
-def test_bytes_between_positions_count_the_files_between() -> None:
+NONE = GtidSet.of_text("")
+
+
+def test_bytes_between_places_count_the_files_between() -> None:
     log = Binlog(
-        server_id="1",
+        id="1:b",
+        is_mariadb=True,
         base="b",
         digits=6,
         sizes={2: 100, 3: 50, 4: 80},
         end=BinlogPosition(4, 80),
+        gtids=NONE,
+        purged=NONE,
     )
-    assert log.bytes_between(BinlogPosition(4, 10), BinlogPosition(4, 80)) == 70
-    assert log.bytes_between(BinlogPosition(2, 40), BinlogPosition(4, 30)) == 60 + 50 + 30
-    # Of a file that is gone nothing is known.
-    assert log.bytes_between(BinlogPosition(1, 40), BinlogPosition(3, 20)) == 100 + 20
+
+    def between(start: tuple[int, int], end: tuple[int, int], of: str = "1:b") -> int:
+        places = [
+            BinlogPlace(log_id=of, position=BinlogPosition(*at), low=NOWHERE, gtids=NONE)
+            for at in (start, end)
+        ]
+        return log.bytes_between(*places)
+
+    assert between((4, 10), (4, 80)) == 70
+    assert between((2, 40), (4, 30)) == 60 + 50 + 30
+    # Of a file that is gone nothing is known, and of another server's no more than that is.
+    assert between((1, 40), (3, 20)) == 100 + 20
+    assert between((1, 40), (3, 20), "2:b") == 100
     assert (log.shown(BinlogPosition(3, 4)), log.begin) == ("b.000003:4", BinlogPosition(2, 4))
