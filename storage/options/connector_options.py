@@ -141,6 +141,7 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
             CONNECTOR,
             STARTUP_MODE,
             STARTUP_TIMESTAMP,
+            METADATA,
             *DATABASE_OPTIONS,
             *MYSQL_SOURCE_OPTIONS,
         ),

@@ -44,7 +44,8 @@ DATABASE_NAME: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `mysql-cdc` and `postgres-cdc`: the database of the table that is read; no pattern.",
+    doc="Of `mysql-cdc` and `postgres-cdc`: the database of the table that is read; for "
+    "`mysql-cdc` also a regular expression.",
 )
 TABLE_NAME: Option[str | None] = Option(
     key="table-name",
@@ -52,7 +53,8 @@ TABLE_NAME: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `mysql-cdc`, `postgres-cdc` and `jdbc`: the table that is read; no pattern.",
+    doc="Of `mysql-cdc`, `postgres-cdc` and `jdbc`: the table that is read; for "
+    "`mysql-cdc` also a regular expression.",
 )
 CHUNK_SIZE = Option(
     key="scan.incremental.snapshot.chunk.size",

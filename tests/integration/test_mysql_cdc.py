@@ -32,6 +32,7 @@ from table_store.catalog.connectors.mysql.mysql_binlog import Binlog
 from table_store.catalog.connectors.mysql.mysql_connection import Database
 from table_store.catalog.connectors.mysql.mysql_json import json_text
 from table_store.catalog.connectors.mysql.mysql_log import TableLog
+from table_store.catalog.connectors.mysql.table_names import TableNames
 from tests.checkout import REPOSITORY
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
@@ -311,8 +312,7 @@ def test_json_of_mysql_is_the_text_that_it_shows(mysql: MysqlServer) -> None:
         log = Binlog.of(connection, database.name)
     changes = TableLog(
         database=database,
-        schema_name="shop",
-        table_name="texts",
+        names=TableNames("shop", "texts"),
         log_id=log.id,
         is_mariadb=False,
         base=log.base,
@@ -385,6 +385,77 @@ def _next_second(server: BinlogServer) -> int:
     while server.run("SELECT unix_timestamp()")[0][0] == now:
         time.sleep(0.05)
     return (int(now) + 1) * 1000
+
+
+def test_tables_of_a_pattern_are_one(spark: SparkSession, here: BinlogServer) -> None:
+    """Also one that comes later, with an ENUM of its own, and of another database."""
+    columns = "(id INT PRIMARY KEY, kind ENUM('a', 'b'), price INT)"
+    here.run(
+        *(f"DROP DATABASE IF EXISTS {name}" for name in ("east", "west", "southeast")),
+        *(f"CREATE DATABASE {name}" for name in ("east", "west", "southeast")),
+        f"CREATE TABLE east.sales_1 {columns}",
+        f"CREATE TABLE west.sales_22 {columns}",
+        f"CREATE TABLE west.sales_old {columns}",
+        f"CREATE TABLE southeast.sales_1 {columns}",
+        "INSERT INTO east.sales_1 VALUES (1, 'a', 1), (2, 'b', 2), (3, NULL, 3)",
+        "INSERT INTO west.sales_22 VALUES (1, 'b', 10)",
+        "INSERT INTO west.sales_old VALUES (7, 'b', 70)",
+        "INSERT INTO southeast.sales_1 VALUES (8, 'b', 70)",
+        "GRANT SELECT ON *.* TO reader@'127.0.0.1'",
+    )
+    declared = (
+        "(place STRING METADATA FROM 'database_name' VIRTUAL, "
+        "table_name STRING METADATA VIRTUAL, id INT, kind STRING, price INT, "
+        "PRIMARY KEY (place, table_name, id) NOT ENFORCED)"
+    )
+    options = here.options("sales_[0-9]+", scan__incremental__snapshot__chunk__size="2")
+    options = options.replace("'shop'", "'(east|west)'")
+    spark.sql(f"CREATE TABLE from_sales {declared} {options}")
+    spark.sql(
+        "CREATE TABLE sales (place STRING, name STRING, id INT, kind STRING, price INT, "
+        "PRIMARY KEY (place, name, id) NOT ENFORCED)"
+    )
+    insert(spark, "INSERT INTO sales SELECT * FROM from_sales")
+
+    def truth(*tables: str) -> list[tuple[object, ...]]:
+        found = [
+            (*table.split("."), *row)
+            for table in tables
+            for row in here.run(f"SELECT * FROM {table}")
+        ]
+        return sorted(found, key=repr)
+
+    def found(table: str) -> list[tuple[object, ...]]:
+        return sorted(
+            (tuple(row) for row in spark.sql(f"SELECT * FROM {table}").collect()), key=repr
+        )
+
+    jobs.flush(spark)
+    assert found("sales") == truth("east.sales_1", "west.sales_22")
+    here.run(
+        "UPDATE west.sales_22 SET price = 11",
+        "DELETE FROM east.sales_1 WHERE id = 2",
+        "UPDATE west.sales_old SET price = 71",
+        "CREATE TABLE east.sales_3 (price INT, id INT PRIMARY KEY, more INT, kind SET('x', 'y'))",
+        "INSERT INTO east.sales_3 (id, kind, price) VALUES (1, 'y,x', 5), (2, '', 6)",
+        "UPDATE east.sales_3 SET id = 3 WHERE id = 1",
+    )
+    jobs.flush(spark)
+    later = [
+        ("east", "sales_3", id_, kind, price)
+        for price, id_, _, kind in here.run("SELECT * FROM east.sales_3")
+    ]
+    wanted = sorted((*truth("east.sales_1", "west.sales_22"), *later), key=repr)
+    assert found("sales") == wanted
+    assert found("from_sales") == wanted
+    assert spark.sql("SELECT count(DISTINCT table_name) FROM from_sales").collect()[0][0] == 3
+    error = refused(spark, f"CREATE TABLE bad (id INT) {here.options('sales_(')}")
+    assert "it is no regular expression" in error
+    spark.sql(f"CREATE TABLE from_none (id INT) {here.options('none.*')}")
+    assert "no table shop.none.*" in refused(spark, "SELECT * FROM from_none")
+    metadata = "(id INT, ts STRING METADATA FROM 'op_ts')"
+    error = refused(spark, f"CREATE TABLE bad {metadata} {options}")
+    assert "it has 'database_name' and 'table_name'" in error
 
 
 @pytest.mark.parametrize("kind", [MariadbServer, MysqlServer])

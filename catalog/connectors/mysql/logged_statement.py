@@ -6,6 +6,8 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from table_store.catalog.connectors.mysql.table_names import TableNames
+
 _COMMENT: Final = re.compile(r"/\*(?!!|M!).*?\*/|(?:--\s|#)[^\n]*", re.DOTALL)
 _NAME: Final = re.compile(r"(?:(`(?:[^`]|``)*`|\w+)\s*\.\s*)?(`(?:[^`]|``)*`|\w+)")
 _ENDS_ROWS: Final = (["drop", "table"], ["rename", "table"])
@@ -13,26 +15,26 @@ _REPLACES: Final = ["create", "or", "replace"]
 _CHANGES_ROWS: Final = frozenset(("delete", "insert", "load", "replace", "update", "with"))
 
 
-def what_it_does(statement: str, current: str, table: tuple[str, str]) -> str | None:
-    """Return what a statement of the log does to a table's rows without saying to which.
+def what_it_does(statement: str, current: str, tables: TableNames) -> str | None:
+    """Return what a statement of the log does to rows of tables without saying to which.
 
     None if it does nothing to them. A text in a statement that changes rows may be taken for the
-    table's name.
+    name of a table.
 
     Args:
         statement: its text.
         current: the database for names without one.
-        table: the names of its database and of itself.
+        tables: whose rows.
     """
     found = [
         tuple((part or "").strip("`").replace("``", "`").lower() for part in match.groups())
         for match in _NAME.finditer(_COMMENT.sub(" ", statement))
     ]
     words = [name for _, name in found]
-    schema, name = (part.lower() for part in table)
     if words[:2] in (["drop", "database"], ["drop", "schema"]):
-        return f"{table[0]} was dropped" if schema in words[2:] else None
-    if not any((of or current.lower(), word) == (schema, name) for of, word in found[1:]):
+        dropped = [word for word in words[2:] if tables.may_have_of(word)]
+        return f"{dropped[-1]} was dropped" if dropped else None
+    if not any(tables.may_have(of or current.lower(), word) for of, word in found[1:]):
         return None
     if words[0] in _CHANGES_ROWS:
         return "it was changed by a statement that the binlog has as text, not as rows,"

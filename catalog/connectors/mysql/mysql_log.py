@@ -40,6 +40,7 @@ from table_store.catalog.connectors.mysql.mysql_binlog import (
     BinlogPosition,
 )
 from table_store.catalog.connectors.mysql.mysql_connection import Database
+from table_store.catalog.connectors.mysql.table_names import TableNames
 
 _EVENTS: Final = (
     DeleteRowsEvent,
@@ -71,12 +72,14 @@ class RowImages:
         values: by column, of each row.
         missing: why a value is NULL, of each row, by column.
         shown: where they are, for messages.
+        table: whose they are, by its database and name.
     """
 
     come: Sequence[bool]
     values: Sequence[Mapping[str, Any]]
     missing: Sequence[Mapping[str, str]]
     shown: str
+    table: tuple[str, str]
 
     def empty_sets(self, name: str) -> list[bool]:
         """Return where a SET has no elements."""
@@ -118,29 +121,27 @@ class _Awaited:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableLog:
-    """The changes of one table in a binlog.
+    """The changes of tables in a binlog.
 
     Attributes:
         database: whose it is.
-        schema_name: the name of the table's database.
-        table_name: the table's.
+        names: which tables.
         log_id: see `Binlog.id`.
         is_mariadb: see `Binlog`.
         base: what the names of the log's files begin with.
         digits: see `Binlog`.
         server_ids: the numbers as which it may be read.
-        labels: of those of the table's columns that are ENUM or SET, by name.
+        labels: by table those of its columns that are ENUM or SET, by name.
     """
 
     database: Database
-    schema_name: str
-    table_name: str
+    names: TableNames
     log_id: str
     is_mariadb: bool
     base: str
     digits: int
     server_ids: tuple[int, int]
-    labels: Mapping[str, tuple[str, ...]]
+    labels: Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]
 
     def images(self, start: BinlogPlace, end: BinlogPlace) -> Iterator[RowImages]:
         """Yield the rows that came and went from one place to another one, in their order.
@@ -191,8 +192,8 @@ class TableLog:
             server_id=random.SystemRandom().randint(*self.server_ids),
             blocking=False,
             only_events=_EVENTS,
-            only_schemas=[self.schema_name],
-            only_tables=[self.table_name],
+            only_schemas=[self.names.database] if self.names.is_one else None,
+            only_tables=[self.names.table] if self.names.is_one else None,
             enable_logging=False,
             **where,
         )
@@ -228,6 +229,8 @@ class TableLog:
 
     def _of_event(self, event: BinLogEvent, shown: str) -> Iterator[RowImages]:
         if isinstance(event, RowsEvent):
+            if not self.names.has(event.schema, event.table):
+                return
             self._complete_labels(event)
             event.packet.read_binary_json = lambda size, _: (
                 event.packet.read_length_coded_pascal_string(size)
@@ -244,6 +247,7 @@ class TableLog:
                     [row[f"{side}_values"] for row, side in sides],
                     [row[f"{side}_none_sources"] for row, side in sides],
                     shown,
+                    (event.schema, event.table),
                 )
             case WriteRowsEvent() | DeleteRowsEvent():
                 rows = event.rows
@@ -252,6 +256,7 @@ class TableLog:
                     [row["values"] for row in rows],
                     [row["none_sources"] for row in rows],
                     shown,
+                    (event.schema, event.table),
                 )
             case QueryEvent():
                 self._check(event, shown)
@@ -261,8 +266,9 @@ class TableLog:
 
     def _complete_labels(self, event: RowsEvent) -> None:
         """Give ENUM and SET the labels that the client cannot read: those that are no UTF-8."""
+        labels = self.labels.get((event.schema, event.table), {})
         for column in event.columns:
-            known = self.labels.get(column.name, ())
+            known = labels.get(column.name, ())
             if column.enum_values and "" in column.enum_values[1:]:
                 column.enum_values = _completed(column.enum_values, ("", *known))
             if column.set_values and "" in column.set_values:
@@ -270,7 +276,7 @@ class TableLog:
 
     def _check(self, event: QueryEvent, shown: str) -> None:
         current = event.schema.decode() if isinstance(event.schema, bytes) else event.schema
-        done = what_it_does(event.query, current, (self.schema_name, self.table_name))
+        done = what_it_does(event.query, current, self.names)
         if done is not None:
             raise SourceTableChangedError(table=self._table, reason=f"{done} at {shown}")
 
@@ -290,7 +296,7 @@ class TableLog:
 
     @property
     def _table(self) -> str:
-        return f"{self.schema_name}.{self.table_name}"
+        return str(self.names)
 
 
 def _completed(labels: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -38,11 +38,11 @@ from table_store.catalog.connectors.mysql.mysql_log import PURGED, TableLog
 from table_store.catalog.connectors.mysql.mysql_rows import (
     ChangeReader,
     Chunk,
+    ReadTable,
     TableReader,
     log_part,
 )
 from table_store.catalog.connectors.mysql.mysql_table import DatabaseTable, check_server
-from table_store.catalog.connectors.mysql.mysql_types import ReadColumn
 from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.positions.position import (
     CUTS_MAX,
@@ -100,14 +100,18 @@ class MysqlSource:
         reached = None if known is None else _place(known.cuts[-1])
         database = self.definition.database
         with database.connected() as connection:
-            table = self._table(connection)
+            tables = self._tables(connection)
             log = moment.looked(
                 (database.host, database.port),
                 lambda: Binlog.of(connection, database.name),
                 lambda seen: reached is not None and seen.lacks(reached) is not None,
             )
             if known is None or last is None or reached is None:
-                rows = 1 if self.definition.begins_with_changes else max(1, table.rows)
+                rows = (
+                    1
+                    if self.definition.begins_with_changes
+                    else max(1, sum(table.rows for table in tables))
+                )
                 return _first_position(self._start(log, connection), rows, now_ms)
         missing = log.lacks(reached)
         if missing is not None:
@@ -131,65 +135,63 @@ class MysqlSource:
         """
         between = None if asked.last is None else _between(asked, positions)
         with self.definition.database.connected() as connection:
-            table = self._table(connection)
-            columns = tuple(
-                table.read_column(field, self.definition) for field in self.definition.columns
-            )
+            tables = self._tables(connection)
             if between is None:
-                return self._rows(table, columns, (Chunk(None, None, asked.limit),))
+                every = (
+                    Chunk(table.schema_name, table.table_name, None, None, asked.limit)
+                    for table in tables
+                )
+                return self._rows(tables, tuple(every))
             if not (asked.first or self.definition.begins_with_changes):
-                found = chunks(connection, self.definition, table)
+                found = tuple(
+                    chunk
+                    for table in tables
+                    for chunk in chunks(connection, self.definition, table)
+                )
                 _log.info(
                     "%s: about %d rows in %d chunks, then the binlog from %d:%d on",
                     self.definition.table,
-                    table.rows,
+                    sum(table.rows for table in tables),
                     len(found),
                     between[1].position.file,
                     between[1].position.at,
                 )
-                return self._rows(table, columns, found)
+                return self._rows(tables, found)
             log = Binlog.of(connection, self.definition.database.name)
         start, end = between
         if start != end and not log.has_after(start):
             raise self._gone(log, log.shown_place(start))
         return SourceRead(
-            reader=ChangeReader(log=self._log(log, table), columns=columns),
+            reader=ChangeReader(log=self._log(log, tables), tables=self._read(tables)),
             parts=(log_part(start, end),) if start != end else (),
             rows=log.bytes_between(start, end) // _BYTES_MIN,
         )
 
-    def _table(self, connection: Connection) -> DatabaseTable:
+    def _tables(self, connection: Connection) -> tuple[DatabaseTable, ...]:
         check_server(connection, self.definition.database.name)
-        return DatabaseTable.of(connection, self.definition)
+        return DatabaseTable.all_of(connection, self.definition)
 
-    def _rows(
-        self, table: DatabaseTable, columns: tuple[ReadColumn, ...], found: tuple[Chunk, ...]
-    ) -> SourceRead:
-        definition = self.definition
-        reader = TableReader(
-            database=definition.database,
-            schema_name=definition.schema_name,
-            table_name=definition.table_name,
-            columns=columns,
-            key=table.columns[table.key[0]],
-        )
-        rows = max(table.rows, _MANY)
+    def _read(self, tables: tuple[DatabaseTable, ...]) -> tuple[ReadTable, ...]:
+        return tuple(table.read(self.definition) for table in tables)
+
+    def _rows(self, tables: tuple[DatabaseTable, ...], found: tuple[Chunk, ...]) -> SourceRead:
+        reader = TableReader(database=self.definition.database, tables=self._read(tables))
+        rows = max(sum(table.rows for table in tables), _MANY)
         return SourceRead(
             reader=reader, parts=tuple(chunk.to_bytes() for chunk in found), rows=rows
         )
 
-    def _log(self, log: Binlog, table: DatabaseTable) -> TableLog:
+    def _log(self, log: Binlog, tables: tuple[DatabaseTable, ...]) -> TableLog:
         definition = self.definition
         return TableLog(
             database=definition.database,
-            schema_name=definition.schema_name,
-            table_name=definition.table_name,
+            names=definition.names,
             log_id=log.id,
             is_mariadb=log.is_mariadb,
             base=log.base,
             digits=log.digits,
             server_ids=definition.server_ids,
-            labels=FrozenMap({c.name: c.labels for c in table.columns.values() if c.has_labels}),
+            labels=FrozenMap({table.place: table.labels for table in self._read(tables)}),
         )
 
     def _start(self, log: Binlog, connection: Connection) -> BinlogPlace:

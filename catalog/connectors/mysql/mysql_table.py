@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 from table_store.catalog.connectors.database_errors import (
     SourceServerError,
@@ -14,13 +14,13 @@ from table_store.catalog.connectors.database_errors import (
 )
 from table_store.catalog.connectors.mysql.mysql_connection import Connection
 from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition
+from table_store.catalog.connectors.mysql.mysql_rows import ReadTable
 from table_store.catalog.connectors.mysql.mysql_types import (
     DatabaseColumn,
     Family,
     ReadColumn,
     quoted_name,
 )
-from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 _COLUMNS: Final = (
@@ -35,6 +35,9 @@ _KEY: Final = (
 _ROWS: Final = (
     "SELECT coalesce(table_rows, 0) FROM information_schema.tables WHERE table_schema = %s AND "
     "table_name = %s"
+)
+_TABLES: Final = (
+    "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
 )
 _CASCADE: Final = re.compile(
     r"CONSTRAINT `((?:[^`]|``)+)` FOREIGN KEY [^\n]*\bON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)"
@@ -62,31 +65,46 @@ class DatabaseTable:
     """A table of a database.
 
     Attributes:
+        schema_name: the name of its database.
+        table_name: its name.
         columns: all of them, by name.
         key: those of the primary key; never empty.
         rows: about how many it has.
     """
 
+    schema_name: str
+    table_name: str
     columns: Mapping[str, DatabaseColumn]
     key: tuple[str, ...]
     rows: int
 
     @classmethod
-    def of(cls, connection: Connection, definition: MysqlDefinition) -> DatabaseTable:
-        """Look at a table, which can be read as it is declared.
+    def all_of(cls, connection: Connection, definition: MysqlDefinition) -> tuple[Self, ...]:
+        """Look at the tables of a definition, in the order of their names; fails as `of`."""
+        names = definition.names
+        places = [(names.database, names.table)]
+        if not names.is_one:
+            places = [(of, name) for of, name in connection.texts(_TABLES) if names.has(of, name)]
+        if not places:
+            raise _not_found(definition)
+        return tuple(cls.of(connection, definition, place) for place in sorted(places))
+
+    @classmethod
+    def of(
+        cls, connection: Connection, definition: MysqlDefinition, place: tuple[str, str]
+    ) -> Self:
+        """Look at a table, by its database and name, which can be read as it is declared.
 
         Raises:
             SourceTableNotFoundError: there is none.
             SourceTableError: it cannot be read so.
         """
-        place = (definition.schema_name, definition.table_name)
         found = [_column(row) for row in connection.texts(_COLUMNS, place)]
         if not found:
-            server = definition.database.name
-            raise SourceTableNotFoundError(
-                table=definition.table, server=server, options="'database-name' and 'table-name'"
-            )
+            raise _not_found(definition)
         table = cls(
+            schema_name=place[0],
+            table_name=place[1],
             columns=FrozenMap({column.name: column for column in found}),
             key=tuple(name for (name,) in connection.texts(_KEY, place)),
             rows=int(connection.texts(_ROWS, place)[0][0] or 0),
@@ -95,18 +113,36 @@ class DatabaseTable:
         created = connection.texts(f"SHOW CREATE TABLE {name}")[0][1]
         reason = table._why_not(definition, _CASCADE.findall(created))
         if reason is not None:
-            raise SourceTableError(table=definition.table, reason=reason)
+            raise SourceTableError(table=".".join(place), reason=reason)
         return table
 
-    def read_column(self, field: Field, definition: MysqlDefinition) -> ReadColumn:
-        """Return a declared column as it is read."""
-        column = self.columns[field.name]
-        return ReadColumn(field.name, field.type, field.nullable, column, definition.zone)
+    def read(self, definition: MysqlDefinition) -> ReadTable:
+        """Return it as it is read."""
+        own = {"database_name": self.schema_name, "table_name": self.table_name}
+        return ReadTable(
+            schema_name=self.schema_name,
+            table_name=self.table_name,
+            columns=tuple(
+                ReadColumn(
+                    field.name,
+                    field.type,
+                    field.nullable,
+                    self.columns[field.name],
+                    definition.zone,
+                )
+                for field in definition.columns
+                if field.name not in definition.metadata
+            ),
+            key=self.columns[self.key[0]],
+            metadata=FrozenMap({name: own[key] for name, key in definition.metadata.items()}),
+            labels=FrozenMap({c.name: c.labels for c in self.columns.values() if c.has_labels}),
+        )
 
     def _why_not(self, definition: MysqlDefinition, cascades: list[str]) -> str | None:
         if not self.key:
             return "it has no primary key, by which its rows are told from each other"
-        if definition.primary_key and set(definition.primary_key) != set(self.key):
+        declared = {name for name in definition.primary_key if name not in definition.metadata}
+        if declared and declared != set(self.key):
             return (
                 f"its primary key is ({', '.join(self.key)}), not "
                 f"({', '.join(definition.primary_key)})"
@@ -117,6 +153,8 @@ class DatabaseTable:
                 "which the binlog says nothing"
             )
         for field in definition.columns:
+            if field.name in definition.metadata:
+                continue
             column = self.columns.get(field.name)
             reason = (
                 "the table has no such column" if column is None else column.why_not(field.type)
@@ -127,6 +165,14 @@ class DatabaseTable:
         if first.family in (None, Family.REAL, Family.ENUM, Family.SET, Family.BIT, Family.TIME):
             return f"its primary key begins with {first.full_type}, by which it is not read"
         return None
+
+
+def _not_found(definition: MysqlDefinition) -> SourceTableNotFoundError:
+    return SourceTableNotFoundError(
+        table=definition.table,
+        server=definition.database.name,
+        options="'database-name' and 'table-name'",
+    )
 
 
 def check_server(connection: Connection, server: str) -> None:

@@ -17,6 +17,7 @@ from table_store.catalog.connectors.mysql.mysql_binlog import (
 )
 from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, Startup
 from table_store.catalog.connectors.mysql.mysql_types import DatabaseColumn
+from table_store.catalog.connectors.mysql.table_names import TableNames
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import (
@@ -164,12 +165,12 @@ def test_labels_of_an_enum_are_read_from_its_definition() -> None:
 )
 def test_statements_that_do_not_tell_rows_are_known(statement: str, does: bool) -> None:
     text = statement.replace("\\n", "\n")
-    assert (what_it_does(text, "shop", ("shop", "orders")) is not None) == does
+    assert (what_it_does(text, "shop", TableNames("shop", "orders")) is not None) == does
 
 
 def test_a_name_without_a_database_is_of_the_current_one() -> None:
-    assert what_it_does("TRUNCATE orders", "other", ("shop", "orders")) is None
-    assert what_it_does("TRUNCATE shop.orders", "other", ("shop", "orders")) is not None
+    assert what_it_does("TRUNCATE orders", "other", TableNames("shop", "orders")) is None
+    assert what_it_does("TRUNCATE shop.orders", "other", TableNames("shop", "orders")) is not None
 
 
 NONE = GtidSet.of_text("")
