@@ -458,6 +458,105 @@ def test_tables_of_a_pattern_are_one(spark: SparkSession, here: BinlogServer) ->
     assert "it has 'database_name' and 'table_name'" in error
 
 
+def test_a_database_is_synchronised(spark: SparkSession, here: BinlogServer) -> None:
+    """While it is written; tables that come later are taken by the next call."""
+    kinds = [kind for kind in _TYPES if kind[0].split()[0] not in ("id", "`a")]
+    tables = {
+        "clients": "id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(20) NOT NULL, since DATETIME(3)",
+        "Lines-1": "`order no` INT, place TINYINT UNSIGNED, price DECIMAL(9, 2), PRIMARY KEY "
+        "(`order no`, place)",
+        "every": "id INT PRIMARY KEY, " + ", ".join(kind[0] for kind in kinds),
+    }
+    here.run(
+        "DROP DATABASE IF EXISTS whole",
+        "CREATE DATABASE whole",
+        *(f"CREATE TABLE whole.`{name}` ({columns})" for name, columns in tables.items()),
+        "CREATE TABLE whole.nokey (id INT)",
+        "CREATE TABLE whole.shapes (id INT PRIMARY KEY, g GEOMETRY)",
+        "CREATE TABLE whole.old_clients (id INT PRIMARY KEY)",
+        "INSERT INTO whole.clients VALUES "
+        + ", ".join(f"({at}, 'n{at}', '2026-01-02 03:04:05.123')" for at in range(1, 301)),
+        "INSERT INTO whole.every VALUES (1, " + ", ".join(kind[2] for kind in kinds) + ")",
+        "GRANT SELECT ON *.* TO reader@'127.0.0.1'",
+    )
+    options = here.options(".*", scan__incremental__snapshot__chunk__size="100")
+    options = options.replace("'shop'", "'whole'")
+    spark.sql(f"CREATE TABLE whole (table_name STRING METADATA VIRTUAL) {options}")
+    target = f"whole_{type(here).__name__}"
+    call = f"CALL sys.sync_database('whole', '{target}', excluding_tables => 'old_.*')"
+
+    def synchronised() -> dict[str, Row]:
+        with streaming(spark, "200 ms"):
+            return {row.table: row for row in spark.sql(call).collect()}
+
+    def in_spark(name: str) -> list[tuple[object, ...]]:
+        found = spark.sql(f"SELECT * FROM {target}.`{name}`").collect()
+        return sorted((tuple(row) for row in found), key=repr)
+
+    def in_database(name: str) -> list[tuple[object, ...]]:
+        return sorted(here.run(f"SELECT * FROM whole.`{name}`"), key=repr)
+
+    error = refused(spark, call)
+    assert "requires a checkpoint interval" in error
+    first = synchronised()
+    assert {name: row.state for name, row in first.items()} == {
+        **{f"whole.{name}": "RUNNING" for name in tables},
+        "whole.nokey": "REFUSED",
+        "whole.shapes": "REFUSED",
+    }
+    assert "it has no primary key" in first["whole.nokey"].reason
+    assert "columns of the type geometry are not read" in first["whole.shapes"].reason
+    is_over = threading.Event()
+
+    def write() -> None:
+        choice = random.Random(3)
+        with here.connection() as held, held.cursor() as cursor:
+            held.select_db("whole")
+            while not is_over.wait(0.002):
+                at = choice.randrange(1, 400)
+                cursor.execute(f"REPLACE INTO clients VALUES ({at}, 'w', NULL)")
+                cursor.execute(f"DELETE FROM clients WHERE id = {choice.randrange(1, 400)}")
+                cursor.execute(f"REPLACE INTO `Lines-1` VALUES ({at}, {at % 200}, {at / 4})")
+                cursor.execute("UPDATE `Lines-1` SET price = price + 1 ORDER BY place LIMIT 3")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        jobs.flush(spark)
+        here.run(
+            "CREATE TABLE whole.later (id INT PRIMARY KEY, v ENUM('a', 'b'))",
+            "INSERT INTO whole.later VALUES (1, 'b')",
+        )
+        second = synchronised()
+    finally:
+        is_over.set()
+        writer.join()
+    assert second.pop("whole.later").state == "RUNNING"
+    assert {name: row.job for name, row in second.items()} == {
+        name: row.job for name, row in first.items()
+    }
+    here.run("UPDATE whole.every SET id = 2", "UPDATE whole.later SET v = 'a'")
+    jobs.flush(spark)
+    for name in ("clients", "Lines-1", "later"):
+        assert in_spark(name) == in_database(name), name
+        assert in_database(name)
+    (every,) = in_spark("every")
+    (same,) = spark.sql(f"SELECT * FROM {target}_source.`every`").collect()
+    assert every == tuple(same)
+    assert len(every) == len(kinds) + 1
+    spark.sql("ALTER TABLE whole SET TBLPROPERTIES ('hostname' = 'localhost')")
+    assert {row.state for row in synchronised().values()} == {"RUNNING", "REFUSED"}
+    here.run("INSERT INTO whole.later VALUES (5, 'a')")
+    jobs.flush(spark)
+    assert in_spark("later") == in_database("later")
+    shown = spark.sql(f"SHOW CREATE TABLE {target}_source.later").collect()[0][0]
+    assert "'hostname' = 'localhost'" in shown
+    spark.sql(f"CREATE TABLE {target}.rows (id INT)")
+    with streaming(spark):
+        error = refused(spark, f"CALL sys.sync_database('{target}.rows', '{target}')")
+    assert "not 'mysql-cdc'" in error
+
+
 @pytest.mark.parametrize("kind", [MariadbServer, MysqlServer])
 def test_a_job_goes_on_with_the_replica_that_takes_over(
     spark: SparkSession, tmp_path: Path, kind: type[MariadbServer] | type[MysqlServer]

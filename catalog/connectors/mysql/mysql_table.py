@@ -68,8 +68,9 @@ class DatabaseTable:
         schema_name: the name of its database.
         table_name: its name.
         columns: all of them, by name.
-        key: those of the primary key; never empty.
+        key: those of the primary key; may be empty.
         rows: about how many it has.
+        cascades: its foreign keys that change rows by themselves.
     """
 
     schema_name: str
@@ -77,17 +78,13 @@ class DatabaseTable:
     columns: Mapping[str, DatabaseColumn]
     key: tuple[str, ...]
     rows: int
+    cascades: tuple[str, ...]
 
     @classmethod
     def all_of(cls, connection: Connection, definition: MysqlDefinition) -> tuple[Self, ...]:
         """Look at the tables of a definition, in the order of their names; fails as `of`."""
-        names = definition.names
-        places = [(names.database, names.table)]
-        if not names.is_one:
-            places = [(of, name) for of, name in connection.texts(_TABLES) if names.has(of, name)]
-        if not places:
-            raise _not_found(definition)
-        return tuple(cls.of(connection, definition, place) for place in sorted(places))
+        places = table_places(connection, definition)
+        return tuple(cls.of(connection, definition, place) for place in places)
 
     @classmethod
     def of(
@@ -99,22 +96,30 @@ class DatabaseTable:
             SourceTableNotFoundError: there is none.
             SourceTableError: it cannot be read so.
         """
+        table = cls.seen(connection, place)
+        if table is None:
+            raise _not_found(definition)
+        reason = table.why_not(definition)
+        if reason is not None:
+            raise SourceTableError(table=".".join(place), reason=reason)
+        return table
+
+    @classmethod
+    def seen(cls, connection: Connection, place: tuple[str, str]) -> Self | None:
+        """Look at a table, whether it can be read or not; None if there is none."""
         found = [_column(row) for row in connection.texts(_COLUMNS, place)]
         if not found:
-            raise _not_found(definition)
-        table = cls(
+            return None
+        name = ".".join(map(quoted_name, place))
+        created = connection.texts(f"SHOW CREATE TABLE {name}")[0][1]
+        return cls(
             schema_name=place[0],
             table_name=place[1],
             columns=FrozenMap({column.name: column for column in found}),
             key=tuple(name for (name,) in connection.texts(_KEY, place)),
             rows=int(connection.texts(_ROWS, place)[0][0] or 0),
+            cascades=tuple(_CASCADE.findall(created)),
         )
-        name = ".".join(map(quoted_name, place))
-        created = connection.texts(f"SHOW CREATE TABLE {name}")[0][1]
-        reason = table._why_not(definition, _CASCADE.findall(created))
-        if reason is not None:
-            raise SourceTableError(table=".".join(place), reason=reason)
-        return table
 
     def read(self, definition: MysqlDefinition) -> ReadTable:
         """Return it as it is read."""
@@ -138,7 +143,8 @@ class DatabaseTable:
             labels=FrozenMap({c.name: c.labels for c in self.columns.values() if c.has_labels}),
         )
 
-    def _why_not(self, definition: MysqlDefinition, cascades: list[str]) -> str | None:
+    def why_not(self, definition: MysqlDefinition) -> str | None:
+        """Return why it cannot be read as it is declared; None if it can."""
         if not self.key:
             return "it has no primary key, by which its rows are told from each other"
         declared = {name for name in definition.primary_key if name not in definition.metadata}
@@ -147,10 +153,10 @@ class DatabaseTable:
                 f"its primary key is ({', '.join(self.key)}), not "
                 f"({', '.join(definition.primary_key)})"
             )
-        if cascades:
+        if self.cascades:
             return (
-                f"its foreign key {cascades[0]} changes rows by itself (CASCADE or SET NULL), of "
-                "which the binlog says nothing"
+                f"its foreign key {self.cascades[0]} changes rows by itself (CASCADE or SET NULL), "
+                "of which the binlog says nothing"
             )
         for field in definition.columns:
             if field.name in definition.metadata:
@@ -165,6 +171,21 @@ class DatabaseTable:
         if first.family in (None, Family.REAL, Family.ENUM, Family.SET, Family.BIT, Family.TIME):
             return f"its primary key begins with {first.full_type}, by which it is not read"
         return None
+
+
+def table_places(connection: Connection, definition: MysqlDefinition) -> list[tuple[str, str]]:
+    """Return the databases and names of a definition's tables, in order.
+
+    Raises:
+        SourceTableNotFoundError: none matches the pattern.
+    """
+    names = definition.names
+    if names.is_one:
+        return [(names.database, names.table)]
+    found = [(of, name) for of, name in connection.texts(_TABLES) if names.has(of, name)]
+    if not found:
+        raise _not_found(definition)
+    return sorted(found)
 
 
 def _not_found(definition: MysqlDefinition) -> SourceTableNotFoundError:

@@ -40,6 +40,7 @@ CHARACTER_SETS: Final = ("utf8mb4", "utf8mb3", "utf8", "ascii", "latin1")
 
 _BITS: Final = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 _TARGET_BITS: Final[Mapping[DataType, int]] = {BYTE: 8, SHORT: 16, INTEGER: 32, LONG: 64}
+_DECIMAL_DIGITS: Final = 38
 _NO_DATE: Final = r"^0000|-00"
 _ZERO_TIME: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - the client gives times without zone
 _YEAR_ZERO: Final = 1900
@@ -174,6 +175,22 @@ class DatabaseColumn:
         if bits is None or family is Family.DECIMAL:
             return f"{self.full_type} is a number, and {shown} is no type for it"
         return None if self._signed_bits <= bits else f"{shown} has no place for {self.full_type}"
+
+    @property
+    def suggested(self) -> DataType | None:
+        """The type in which all its values have a place; None: there is none."""
+        family = self.family
+        if family is None or family in _TARGETS:
+            wanted = () if family is None else _TARGETS[family]
+            is_double = self.type == "double"
+            return wanted[-1 if is_double else 0] if wanted else None
+        if family is Family.DECIMAL:
+            is_wide = (self.precision or 0) > _DECIMAL_DIGITS
+            return STRING if is_wide else DecimalType(self.precision or 0, self.scale or 0)
+        if family is Family.BIT and self.precision == 1:
+            return BOOLEAN
+        fitting = [kind for kind, bits in _TARGET_BITS.items() if bits >= self._signed_bits]
+        return fitting[0] if fitting else DecimalType(self._digits[0], 0)
 
     @property
     def _is_truth_value(self) -> bool:

@@ -64,6 +64,11 @@ class TableNames:
         return of.fullmatch(database) is not None and named.fullmatch(table) is not None
 
 
+def only(name: str) -> str:
+    """Return the option's text that means the table, or database, of a name alone."""
+    return re.escape(name) if _OF_PATTERNS & {*name} else name
+
+
 @lru_cache(maxsize=1_000)
 def _pattern(text: str, *, is_exact: bool) -> re.Pattern[str]:
     is_plain = not _OF_PATTERNS & {*text}

@@ -17,7 +17,7 @@ from table_store.catalog.connectors.mysql.mysql_binlog import (
 )
 from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, Startup
 from table_store.catalog.connectors.mysql.mysql_types import DatabaseColumn
-from table_store.catalog.connectors.mysql.table_names import TableNames
+from table_store.catalog.connectors.mysql.table_names import TableNames, only
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import (
@@ -201,3 +201,55 @@ def test_bytes_between_places_count_the_files_between() -> None:
     assert between((1, 40), (3, 20)) == 100 + 20
     assert between((1, 40), (3, 20), "2:b") == 100
     assert (log.shown(BinlogPosition(3, 4)), log.begin) == ("b.000003:4", BinlogPosition(2, 4))
+
+
+def test_a_pattern_means_whole_names() -> None:
+    some = TableNames("shop_(east|west)", "sales_[0-9]+")
+    assert some.has("shop_east", "sales_12")
+    assert not some.has("shop_east", "sales_12_old")
+    assert not some.has("Shop_East", "sales_12")
+    assert some.may_have("Shop_East", "SALES_12")
+    assert not TableNames(".*", ".*").has("mysql", "user")
+    assert TableNames("shop", only("a.b")).has("shop", "a.b")
+    assert not TableNames("shop", only("a.b")).has("shop", "axb")
+    assert TableNames("shop", "a$b-c").is_one
+    assert what_it_does("DROP TABLE t1, sales_7", "shop_west", some) is not None
+    assert what_it_does("RENAME TABLE old TO sales_9", "shop_west", some) is not None
+    assert what_it_does("DROP TABLE sales_x", "shop_west", some) is None
+    assert what_it_does("DROP DATABASE shop_west", "other", some) == "shop_west was dropped"
+
+
+@pytest.mark.parametrize(
+    ("kind", "full_type", "wanted"),
+    [
+        ("tinyint", "tinyint(1)", BYTE),
+        ("tinyint", "tinyint(3) unsigned", SHORT),
+        ("mediumint", "mediumint", INTEGER),
+        ("int", "int unsigned", LONG),
+        ("bigint", "bigint", LONG),
+        ("bigint", "bigint unsigned", DecimalType(20, 0)),
+        ("year", "year", SHORT),
+        ("double", "double", DOUBLE),
+        ("float", "float", FLOAT),
+        ("json", "json", STRING),
+        ("time", "time(3)", STRING),
+        ("datetime", "datetime", TIMESTAMP_NTZ),
+        ("timestamp", "timestamp", TIMESTAMP),
+        ("longblob", "longblob", BINARY),
+        ("geometry", "geometry", None),
+    ],
+)
+def test_a_suggested_type_has_a_place_for_all_values(
+    kind: str, full_type: str, wanted: DataType | None
+) -> None:
+    column = DatabaseColumn(
+        name="c",
+        type=kind,
+        full_type=full_type,
+        precision=None,
+        scale=None,
+        length=None,
+        charset=None,
+    )
+    assert column.suggested == wanted
+    assert wanted is None or column.why_not(wanted) is None
