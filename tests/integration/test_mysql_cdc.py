@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import threading
 import time
@@ -127,6 +128,39 @@ def test_a_job_has_the_rows_and_then_each_change(spark: SparkSession, here: Binl
     assert rows(spark, "SELECT * FROM teas") == list(here.run(teas))
     assert rows(spark, "SELECT * FROM cdc_orders") == list(here.run(everything))
     assert spark.sql("SELECT count(*) FROM cdc_orders").collect()[0][0] == len(here.run(everything))
+
+
+def test_how_far_the_first_rows_have_come_is_told(
+    spark: SparkSession, server: MariadbServer
+) -> None:
+    server.run(
+        "CREATE TABLE large (id INT PRIMARY KEY)",
+        "INSERT INTO large SELECT seq FROM seq_1_to_3000",
+    )
+    declared = "(id INT, PRIMARY KEY (id) NOT ENFORCED)"
+    options = server.options("large", scan__incremental__snapshot__chunk__size="200")
+    spark.sql(f"CREATE TABLE from_large {declared} {options}")
+    spark.sql(f"CREATE TABLE large {declared}")
+    job = insert(spark, "INSERT INTO large SELECT * FROM from_large")
+    told: list[str] = []
+    while True:
+        (row,) = [row for row in spark.sql("SHOW JOBS").collect() if row.job == job]
+        if row.rows_changed:
+            break
+        assert (row.state, row.error) == ("RUNNING", None)
+        told += [] if row.progress is None else [row.progress]
+    found = [re.fullmatch(r"(\d+) of (\d+) tasks, (\d+) rows", text) for text in told]
+    assert None not in found
+    numbers = [tuple(map(int, match.groups())) for match in found if match is not None]
+    of_chunks = [(done, rows) for done, tasks, rows in numbers if tasks > 10]
+    assert of_chunks == sorted(of_chunks)
+    assert any(done and 0 < rows < 3000 for done, rows in of_chunks)
+    jobs.flush(spark)
+    details = {
+        row.info_name: row.info_value for row in spark.sql(f"DESCRIBE JOB '{job}'").collect()
+    }
+    assert details["progress"] is None
+    assert spark.sql("SELECT count(*) FROM large").collect()[0][0] == 3000
 
 
 def test_a_transaction_of_two_tables_is_whole_at_each_barrier(
