@@ -591,6 +591,31 @@ def test_a_database_is_synchronised(spark: SparkSession, here: BinlogServer) -> 
     assert "not 'mysql-cdc'" in error
 
 
+def test_rows_of_many_megabytes_are_read(spark: SparkSession, mysql: MysqlServer) -> None:
+    """From the table and from the binlog, where one is larger than the protocol's packets."""
+    mysql.run(
+        "SET GLOBAL max_allowed_packet = 64 << 20",
+        "CREATE TABLE heavy (id INT PRIMARY KEY, b LONGBLOB, t LONGTEXT)",
+    )
+    mysql.run(
+        "INSERT INTO heavy VALUES (1, repeat('b', 17 << 20), NULL), (2, NULL, repeat('ü', 2 << 20))"
+    )
+    declared = "(id INT, b BINARY, t STRING, PRIMARY KEY (id) NOT ENFORCED)"
+    spark.sql(f"CREATE TABLE from_heavy {declared} {mysql.options('heavy')}")
+    spark.sql(f"CREATE TABLE heavy {declared}")
+    insert(spark, "INSERT INTO heavy SELECT * FROM from_heavy")
+    summed = "SELECT id, length(b), md5(b), char_length(t), md5(t) FROM heavy ORDER BY id"
+    jobs.flush(spark)
+    assert rows(spark, summed) == list(mysql.run(summed))
+    mysql.run(
+        "INSERT INTO heavy VALUES (3, repeat('c', 20 << 20), repeat('d', 9 << 20))",
+        "UPDATE heavy SET b = repeat('e', 18 << 20) WHERE id = 2",
+        "DELETE FROM heavy WHERE id = 1",
+    )
+    jobs.flush(spark)
+    assert rows(spark, summed) == list(mysql.run(summed))
+
+
 @pytest.mark.parametrize("kind", [MariadbServer, MysqlServer])
 def test_a_job_goes_on_with_the_replica_that_takes_over(
     spark: SparkSession, tmp_path: Path, kind: type[MariadbServer] | type[MysqlServer]
@@ -853,10 +878,20 @@ INSERT INTO accounts SELECT * FROM mysql_accounts;
 """
 
 
+def await_position(folder: Path, script: JobScript) -> None:
+    """Return when it is fixed where the changes begin: then the first rows are read."""
+    external = folder / "spark-warehouse" / "_external"
+    end = time.monotonic() + 120
+    while not any(external.rglob("position/*")):
+        assert script.process.poll() is None, script.errors
+        assert time.monotonic() < end, script.errors
+        time.sleep(0.02)
+
+
 def test_it_has_the_databases_rows_whatever_is_killed(
     tmp_path: Path, server: MariadbServer
 ) -> None:
-    """Planner and driver, after the first rows are there and while the binlog is read."""
+    """The planner in the middle of the first rows, then it and the driver after them."""
     server.run(
         "CREATE TABLE accounts (id BIGINT PRIMARY KEY, owner VARCHAR(20), money DECIMAL(9, 2))",
         "INSERT INTO accounts SELECT seq, concat('o', seq % 50), seq FROM seq_1_to_20000",
@@ -891,6 +926,8 @@ def test_it_has_the_databases_rows_whatever_is_killed(
     writer.start()
     try:
         with JobScript(tmp_path, text, "killed") as script:
+            await_position(tmp_path, script)
+            os.kill(script.planner(), signal.SIGKILL)
             first = script.wait_for_commit("accounts")
             os.kill(script.planner(), signal.SIGKILL)
             script.wait_for_commit("accounts", after=first)

@@ -33,6 +33,7 @@ _SESSION: Final = (
     # What MySQL says of a table would be a day old; MariaDB takes this for a comment.
     "/*!80000 , information_schema_stats_expiry = 0 */"
 )
+_PAGE_BYTES: Final = 32 << 20
 _CLIENT_ERRORS: Final = range(2000, 3000)
 
 Row = tuple[Any, ...]
@@ -139,9 +140,33 @@ class Connection:
         found = self.rows(statement, values)
         return [tuple("" if v is None else v.decode() for v in row) for row in found]
 
-    def pages(self, statement: str, values: Sequence[Any], rows: int) -> Iterator[Sequence[Row]]:
-        """Yield the rows of one statement, so many at a time, as the database sends them."""
+    def pages(
+        self, statement: str, values: Sequence[Any], rows: int, large: Sequence[int] = ()
+    ) -> Iterator[Sequence[Row]]:
+        """Yield the rows of one statement, so many at a time, as the database sends them.
+
+        Args:
+            statement: as in `rows`.
+            values: in its places.
+            rows: how many come together at most.
+            large: places of columns whose values may be large; fewer rows come together then.
+        """
         with self.held.cursor(SSCursor) as cursor:
             cursor.execute(statement, tuple(values))
-            while found := cursor.fetchmany(rows):
+            while found := cursor.fetchmany(1 if large else rows):
+                if large:
+                    found = _filled(cursor, found, rows, large)
                 yield found
+
+
+def _filled(cursor: Any, page: list[Row], rows: int, large: Sequence[int]) -> list[Row]:
+    """A page with more rows, until it is large enough."""
+    size = 0
+    while True:
+        size += sum(len(page[-1][at] or b"") for at in large)
+        if len(page) >= rows or size >= _PAGE_BYTES:
+            return page
+        following = cursor.fetchone()
+        if following is None:
+            return page
+        page.append(following)

@@ -32,6 +32,7 @@ from table_store.catalog.connectors.mysql.mysql_types import (
 from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, PartReader, batch_of
 
 _ROWS: Final = 1 << 14
+_BATCH_BYTES: Final = 32 << 20
 _NO_COLUMN: Final = 1054
 _NO_TABLE: Final = (1146, 1049)
 
@@ -137,7 +138,8 @@ class TableReader(PartReader):
         rows = 0
         with self.database.connected() as connection:
             statement = f"SELECT {selected} FROM {quoted}{rest}"
-            for page in self._pages(connection, place, statement, values):
+            large = [at for at, column in enumerate(wanted) if column.column.is_large]
+            for page in self._pages(connection, place, statement, values, large):
                 rows += len(page)
                 by_column = list(zip(*page, strict=True))
                 arrays = {
@@ -154,9 +156,10 @@ class TableReader(PartReader):
         place: tuple[str, str],
         statement: str,
         values: Sequence[Any],
+        large: Sequence[int],
     ) -> Iterator[Sequence[tuple[Any, ...]]]:
         try:
-            yield from connection.pages(statement, values, _ROWS)
+            yield from connection.pages(statement, values, _ROWS, large)
         except StatementError as error:
             if error.args[0] in _NO_TABLE:
                 raise SourceTableNotFoundError(
@@ -193,16 +196,17 @@ class ChangeReader(PartReader):
         """
         start, end = log_range(part)
         held: list[pa.RecordBatch] = []
-        rows = before = 0
+        rows = before = size_bytes = 0
         for images in self.log.images(start, end):
             if not images.values:
                 continue
             held.append(self._batch(images, columns, before))
             before += len(images.values)
             rows += len(images.values)
-            if rows >= _ROWS:
+            size_bytes += held[-1].nbytes
+            if rows >= _ROWS or size_bytes >= _BATCH_BYTES:
                 yield _joined(held)
-                held, rows = [], 0
+                held, rows, size_bytes = [], 0, 0
         if held:
             yield _joined(held)
 

@@ -40,6 +40,7 @@ CHARACTER_SETS: Final = ("utf8mb4", "utf8mb3", "utf8", "ascii", "latin1")
 
 _BITS: Final = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 _TARGET_BITS: Final[Mapping[DataType, int]] = {BYTE: 8, SHORT: 16, INTEGER: 32, LONG: 64}
+_LARGE: Final = ("json", "longblob", "longtext", "mediumblob", "mediumtext")
 _DECIMAL_DIGITS: Final = 38
 _NO_DATE: Final = r"^0000|-00"
 _ZERO_TIME: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - the client gives times without zone
@@ -142,6 +143,11 @@ class DatabaseColumn:
     def family(self) -> Family | None:
         """What its values are; None: they are none that can be read."""
         return _FAMILIES.get(self.type)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a value may have more than 64 KiB."""
+        return self.type in _LARGE
 
     @property
     def has_labels(self) -> bool:
