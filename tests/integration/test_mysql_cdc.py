@@ -29,13 +29,23 @@ from servers.kafka_broker import KafkaBroker
 from servers.mariadb_server import MariadbServer
 from servers.mysql_server import MysqlServer
 from table_store import jobs, open_table
+from table_store.catalog.connectors.database_errors import SourceUnavailableError
 from table_store.catalog.connectors.mysql.mysql_binlog import Binlog
 from table_store.catalog.connectors.mysql.mysql_connection import Database
+from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition
 from table_store.catalog.connectors.mysql.mysql_json import json_text
 from table_store.catalog.connectors.mysql.mysql_log import TableLog
+from table_store.catalog.connectors.mysql.mysql_source import MysqlSource
 from table_store.catalog.connectors.mysql.table_names import TableNames
+from table_store.catalog.connectors.positions.moment import Moment
+from table_store.catalog.connectors.positions.position import Position, PositionStore
+from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, AskedRows
+from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.kernel.types import INTEGER, STRING
 from tests.checkout import REPOSITORY
 from tests.documents import examples
+from tests.fakes.short_connections import ShortConnections
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
 from tests.integration.spark_session import refused, spark_session, unlogged_errors
@@ -614,6 +624,80 @@ def test_rows_of_many_megabytes_are_read(spark: SparkSession, mysql: MysqlServer
     )
     jobs.flush(spark)
     assert rows(spark, summed) == list(mysql.run(summed))
+
+
+@pytest.mark.filterwarnings("ignore:'db' is deprecated")  # the binlog's client says it
+def test_a_cut_connection_is_told_wherever_it_is_cut(either: BinlogServer) -> None:
+    """After each 4001st byte: what is read is all, or an error that a job waits for."""
+    either.run(
+        "DROP TABLE IF EXISTS torn",
+        "CREATE TABLE torn (id INT PRIMARY KEY, v TEXT)",
+        "INSERT INTO torn VALUES (1, repeat('x', 9000)), (2, repeat('y', 9000))",
+    )
+    proxy = ShortConnections(either.port)
+    options = {
+        "connector": "mysql-cdc",
+        "hostname": "127.0.0.1",
+        "port": str(proxy.port),
+        "username": USER,
+        "password": PASSWORD,
+        "database-name": either.database,
+        "table-name": "torn",
+        "scan.startup.mode": "latest-offset",
+    }
+    fields = (Field(id=1, name="id", type=INTEGER), Field(id=2, name="v", type=STRING))
+    schema = TableSchema(fields=fields, highest_field_id=2, time_ms=0, options=options)
+    source = MysqlSource(MysqlDefinition.of(schema))
+    first = source.following(None, 0, 0, Moment())
+    assert first is not None
+    for at in range(3, 9):
+        either.run(
+            f"INSERT INTO torn VALUES ({at}, repeat('é', 4500))",
+            f"DELETE FROM torn WHERE id = {at - 1}",
+        )
+    last = source.following(first, 1, 0, Moment())
+    assert last is not None
+
+    class Known(PositionStore):
+        def last(self) -> Position | None:
+            return last
+
+    positions = Known(LocalFileIO(), "/nowhere")
+
+    def read(begin: int, end: int | None) -> list[dict[str, object]]:
+        asked = AskedRows(
+            table="torn", first=begin, last=end, limit=None, is_bounded=False, parallelism=1
+        )
+        plan = source.plan(asked, positions)
+        assert plan is not None
+        columns = ["id", "v"] if end is None else ["id", "v", CHANGE_ORDER]
+        return [
+            row
+            for part in plan.parts
+            for batch in plan.reader.read(part, columns)
+            for row in batch.to_pylist()
+        ]
+
+    try:
+        for begin, end in ((0, None), (first.rows, last.rows)):
+            whole = read(begin, end)
+            assert len(whole) == (2 if end is None else 12)
+            cuts = 0
+            while True:
+                proxy.left = 4001 * cuts
+                try:
+                    is_whole = read(begin, end) == whole
+                except SourceUnavailableError:
+                    cuts += 1
+                    continue
+                assert is_whole, cuts
+                if proxy.left is not None:  # it was not cut
+                    break
+                cuts += 1
+            proxy.left = None
+            assert cuts > 5
+    finally:
+        proxy.close()
 
 
 @pytest.mark.parametrize("kind", [MariadbServer, MysqlServer])

@@ -28,7 +28,11 @@ from table_store.catalog.connectors.mysql.mysql_binlog import (
     BinlogPosition,
     gtids_at,
 )
-from table_store.catalog.connectors.mysql.mysql_connection import Connection, Database
+from table_store.catalog.connectors.mysql.mysql_connection import (
+    Connection,
+    Database,
+    StreamConnections,
+)
 
 _EVENTS: Final = (GtidEvent, MariadbGtidEvent, PreviousGtidsEvent)
 _MS_EACH: Final = 1_000
@@ -126,6 +130,7 @@ class BinlogSearch:
             blocking=False,
             only_events=kinds,
             enable_logging=False,
+            pymysql_wrapper=StreamConnections(),
         )
         try:
             for event in reader:

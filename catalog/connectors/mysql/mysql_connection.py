@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pymysql
+from pymysql.constants import CR
 from pymysql.cursors import Cursor, SSCursor
 
 from table_store.catalog.connectors.database_errors import (
@@ -123,6 +124,30 @@ class Database:
         return None
 
 
+@dataclass(slots=True)
+class StreamConnections:
+    """Makes the two connections of a binlog's client, and no others.
+
+    It would connect anew when one is lost, and then begin a stream of transactions from its start.
+
+    Attributes:
+        left: how many it may still make.
+    """
+
+    left: int = 2
+
+    def __call__(self, **settings: Any) -> Any:
+        """Return a connection.
+
+        Raises:
+            pymysql.OperationalError: one is lost, or there is none.
+        """
+        if not self.left:
+            raise pymysql.OperationalError(CR.CR_SERVER_LOST, "the connection was lost")
+        self.left -= 1
+        return pymysql.connect(**settings)
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """A connection that gives values as the bytes of their texts."""
@@ -145,6 +170,8 @@ class Connection:
     ) -> Iterator[Sequence[Row]]:
         """Yield the rows of one statement, so many at a time, as the database sends them.
 
+        The connection is of no use afterwards: what has not been read of it stays there.
+
         Args:
             statement: as in `rows`.
             values: in its places.
@@ -153,10 +180,13 @@ class Connection:
         """
         with self.held.cursor(SSCursor) as cursor:
             cursor.execute(statement, tuple(values))
-            while found := cursor.fetchmany(1 if large else rows):
-                if large:
-                    found = _filled(cursor, found, rows, large)
-                yield found
+            try:
+                while found := cursor.fetchmany(1 if large else rows):
+                    if large:
+                        found = _filled(cursor, found, rows, large)
+                    yield found
+            finally:  # else the client reads the rest, also of a connection that is lost
+                cursor._result.unbuffered_active = False
 
 
 def _filled(cursor: Any, page: list[Row], rows: int, large: Sequence[int]) -> list[Row]:

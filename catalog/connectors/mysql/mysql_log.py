@@ -39,7 +39,7 @@ from table_store.catalog.connectors.mysql.mysql_binlog import (
     BinlogPlace,
     BinlogPosition,
 )
-from table_store.catalog.connectors.mysql.mysql_connection import Database
+from table_store.catalog.connectors.mysql.mysql_connection import Database, StreamConnections
 from table_store.catalog.connectors.mysql.table_names import TableNames
 
 _EVENTS: Final = (
@@ -195,6 +195,7 @@ class TableLog:
             only_schemas=[self.names.database] if self.names.is_one else None,
             only_tables=[self.names.table] if self.names.is_one else None,
             enable_logging=False,
+            pymysql_wrapper=StreamConnections(),
             **where,
         )
 
