@@ -25,6 +25,15 @@ class ShortConnections:
         self.port = int(self._listener.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
 
+    def allow(self, size_bytes: int) -> None:
+        """Cut once after so many bytes from now on."""
+        self.left = size_bytes
+
+    @property
+    def has_cut(self) -> bool:
+        """Whether it has cut since."""
+        return self.left is None
+
     def close(self) -> None:
         """Stop listening; connections that are open stay."""
         with suppress(OSError):

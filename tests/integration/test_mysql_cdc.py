@@ -361,6 +361,7 @@ def test_json_of_mysql_is_the_text_that_it_shows(mysql: MysqlServer) -> None:
         is_mariadb=False,
         base=log.base,
         digits=log.digits,
+        begin=log.begin,
         server_ids=(5500, 5500),
         labels={},
     )
@@ -385,6 +386,7 @@ def test_where_the_changes_begin(spark: SparkSession, here: BinlogServer) -> Non
     here.run(
         "CREATE TABLE starts (a VARCHAR(9), b INT, c INT, PRIMARY KEY (a, b))",
         "INSERT INTO starts VALUES ('x', 1, 1), ('Y', 2, 2), ('z', 3, 3)",
+        "FLUSH BINARY LOGS",
     )
     ((file, position),) = [row[:2] for row in here.run("SHOW MASTER STATUS")]
     began_ms = _next_second(here)
@@ -684,14 +686,14 @@ def test_a_cut_connection_is_told_wherever_it_is_cut(either: BinlogServer) -> No
             assert len(whole) == (2 if end is None else 12)
             cuts = 0
             while True:
-                proxy.left = 4001 * cuts
+                proxy.allow(4001 * cuts)
                 try:
                     is_whole = read(begin, end) == whole
                 except SourceUnavailableError:
                     cuts += 1
                     continue
                 assert is_whole, cuts
-                if proxy.left is not None:  # it was not cut
+                if not proxy.has_cut:
                     break
                 cuts += 1
             proxy.left = None

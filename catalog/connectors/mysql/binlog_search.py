@@ -17,7 +17,6 @@ from pymysqlreplication.event import (
     FormatDescriptionEvent,
     GtidEvent,
     MariadbGtidEvent,
-    PreviousGtidsEvent,
 )
 
 from table_store.catalog.connectors.mysql.gtid_set import GtidSet
@@ -34,7 +33,9 @@ from table_store.catalog.connectors.mysql.mysql_connection import (
     StreamConnections,
 )
 
-_EVENTS: Final = (GtidEvent, MariadbGtidEvent, PreviousGtidsEvent)
+_EVENTS: Final = (GtidEvent, MariadbGtidEvent)
+_HEAD: Final = "SHOW BINLOG EVENTS IN %s LIMIT 3"
+_PREVIOUS: Final = "Previous_gtids"
 _MS_EACH: Final = 1_000
 
 
@@ -104,13 +105,10 @@ class BinlogSearch:
             file: in which it is looked for.
             is_wanted: takes where a transaction begins, and its time in seconds.
         """
-        before = GtidSet.of_text("")
+        before = self._before(file)
         seen: list[tuple[str, int]] = []
         with self.database.named_errors():
             for event in self._events(file, *_EVENTS):
-                if isinstance(event, PreviousGtidsEvent):
-                    before = GtidSet.of_text(event._previous_gtids)
-                    continue
                 start = event.packet.log_pos - event.packet.event_size
                 if is_wanted(start, int(event.timestamp)):
                     return BinlogPosition(file, start), before.with_transactions(seen)
@@ -118,6 +116,14 @@ class BinlogSearch:
                     source, _, number = event.gtid.rpartition(":")
                     seen.append((source, int(number)))
         return None
+
+    def _before(self, file: int) -> GtidSet:
+        """Return MySQL's transactions of all files before one, as this says at its beginning."""
+        if self.log.is_mariadb:
+            return GtidSet.of_text("")
+        head = self.connection.texts(_HEAD, (self.log.file_name(file),))
+        (found,) = [row[-1] for row in head if row[2] == _PREVIOUS]
+        return GtidSet.of_text(found)
 
     def _events(self, file: int, *kinds: type) -> Iterator[Any]:
         """Yield the events of some kinds in one file."""

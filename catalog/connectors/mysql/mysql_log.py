@@ -130,6 +130,7 @@ class TableLog:
         is_mariadb: see `Binlog`.
         base: what the names of the log's files begin with.
         digits: see `Binlog`.
+        begin: see `Binlog`.
         server_ids: the numbers as which it may be read.
         labels: by table those of its columns that are ENUM or SET, by name.
     """
@@ -140,6 +141,7 @@ class TableLog:
     is_mariadb: bool
     base: str
     digits: int
+    begin: BinlogPosition
     server_ids: tuple[int, int]
     labels: Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]
 
@@ -168,7 +170,10 @@ class TableLog:
             if not awaited.left:
                 return
         awaited = _Awaited(wanted, self.is_mariadb)
-        yield from self._read(self._reader(start.gtids.text), start, awaited=awaited)
+        # The client takes an empty set of MySQL's for none.
+        is_all = not start.gtids and not self.is_mariadb
+        begin = self.begin if is_all else start.gtids.text
+        yield from self._read(self._reader(begin), start, awaited=awaited)
         if awaited.left:
             raise self._gone(start, "it does not have all that came since")
 

@@ -190,6 +190,7 @@ class MysqlSource:
             is_mariadb=log.is_mariadb,
             base=log.base,
             digits=log.digits,
+            begin=log.begin,
             server_ids=definition.server_ids,
             labels=FrozenMap({table.place: table.labels for table in self._read(tables)}),
         )
