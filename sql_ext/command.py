@@ -15,6 +15,7 @@ from table_store.catalog.planner.jobs.dependents import stated_fate
 from table_store.catalog.planner.jobs.job_registry import (
     listed_job,
     listed_jobs,
+    progress,
     refresh_job,
     stop_job,
 )
@@ -242,11 +243,12 @@ def _show_views(session: PlannerSession, command: ShowMaterializedViews) -> Rows
 
 
 def _show_jobs(session: PlannerSession, _: ShowJobs) -> Rows:
-    return [job_row(listed) for listed in listed_jobs(session)]
+    come = progress(session)
+    return [job_row(listed, come) for listed in listed_jobs(session)]
 
 
 def _describe_job(session: PlannerSession, command: DescribeJob) -> Rows:
-    return job_details(listed_job(session, command.job))
+    return job_details(listed_job(session, command.job), progress(session))
 
 
 def _refresh_job(session: PlannerSession, command: RefreshJob) -> Rows:

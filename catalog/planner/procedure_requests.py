@@ -9,6 +9,7 @@ from functools import partial
 from table_store.catalog.definition.sql_literal import string_literal
 from table_store.catalog.errors import ProcedureNotFoundError
 from table_store.catalog.planner.jobs.flush import flush
+from table_store.catalog.planner.jobs.sync_database import sync_database
 from table_store.catalog.planner.meta_service.consistency_requests import pin
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
@@ -87,6 +88,7 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
         export_table=partial(export_table, session, access),
         pin=partial(pin, session, access.warehouse),
         revise=partial(revise, session, request.procedure.catalog),
+        sync_database=partial(sync_database, session, access),
     )
     rows = procedure.call(context, request.arguments)
     fields = tuple(StructField(name=f.name, type=from_arrow(f.type)) for f in rows.schema)

@@ -99,6 +99,33 @@ class RevisedTable:
     rows_changed: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncRequest:
+    """Which tables of a database become tables.
+
+    Attributes:
+        source: a table that reads the database; its options are those of all.
+        namespace: where the tables are made.
+        including: a pattern that their names match; None: all.
+        excluding: a pattern that they do not match; None: none.
+    """
+
+    source: ManagedTable
+    namespace: str
+    including: str | None
+    excluding: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncedTable:
+    """A table of a database, with its job and the job's state, or why it has none."""
+
+    table: str
+    job: str | None
+    state: str
+    reason: str | None
+
+
 class Revise(Protocol):
     """Corrects a table, and lets what stands on it follow; if dry, only tells what it does."""
 
@@ -126,6 +153,7 @@ class ProcedureContext:
         pin: lets the session read all tables that hang together with one, or all of the warehouse,
             at the last barrier at which all of these are valid, and returns its number.
         revise: does the work of `revise`.
+        sync_database: does the work of `sync_database`.
     """
 
     lifecycle: TableLifecycle
@@ -139,6 +167,7 @@ class ProcedureContext:
     export_table: Callable[[ManagedTable, ExportTarget, str | None], Transferred]
     pin: Callable[[ManagedTable | None], int]
     revise: Revise
+    sync_database: Callable[[SyncRequest], Sequence[SyncedTable]]
 
     def table(self, arguments: Arguments) -> ManagedTable:
         """Return the table that the argument `table` names."""

@@ -15,6 +15,7 @@ from table_store.catalog.shown.job_procedures import JOB_PROCEDURES
 from table_store.catalog.shown.procedure import Procedure
 from table_store.catalog.shown.procedure_context import ProcedureContext
 from table_store.catalog.shown.revision_procedure import REVISION_PROCEDURES
+from table_store.catalog.shown.sync_procedure import SYNC_PROCEDURES
 from table_store.catalog.shown.transaction_procedures import TRANSACTION_PROCEDURES
 from table_store.catalog.shown.transfer_procedures import TRANSFER_PROCEDURES
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -28,6 +29,7 @@ PROCEDURES: Final[Mapping[str, Procedure[ProcedureContext]]] = FrozenMap(
         *HISTORY_PROCEDURES,
         *JOB_PROCEDURES,
         *REVISION_PROCEDURES,
+        *SYNC_PROCEDURES,
         *TRANSACTION_PROCEDURES,
         *TRANSFER_PROCEDURES,
     )

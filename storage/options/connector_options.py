@@ -21,6 +21,7 @@ from table_store.storage.options.kafka_source_options import (
     METADATA,
     PROPERTIES,
     STARTUP_MODE,
+    STARTUP_TIMESTAMP,
     TOPIC,
 )
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
@@ -136,7 +137,14 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
         "upsert-kafka": _UPSERT_KAFKA,
         "print": (CONNECTOR, *PRINT_OPTIONS),
         "blackhole": (CONNECTOR,),
-        "mysql-cdc": (CONNECTOR, STARTUP_MODE, *DATABASE_OPTIONS, *MYSQL_SOURCE_OPTIONS),
+        "mysql-cdc": (
+            CONNECTOR,
+            STARTUP_MODE,
+            STARTUP_TIMESTAMP,
+            METADATA,
+            *DATABASE_OPTIONS,
+            *MYSQL_SOURCE_OPTIONS,
+        ),
         "postgres-cdc": (CONNECTOR, STARTUP_MODE, *DATABASE_OPTIONS, *POSTGRES_SOURCE_OPTIONS),
         "filesystem": (
             CONNECTOR,

@@ -11,15 +11,14 @@ HOSTNAME: Option[str | None] = Option(
     type=TEXT,
     default=None,
     scopes=FOR_TABLE,
-    mutable=False,
-    doc="Of `mysql-cdc` and `postgres-cdc`: the database's host.",
+    doc="Of `mysql-cdc` and `postgres-cdc`: the database's host; altered, that "
+    "of the same database, or of a replica that has taken its place.",
 )
 PORT: Option[int | None] = Option(
     key="port",
     type=whole_number("Integer", 1, 65535),
     default=None,
     scopes=FOR_TABLE,
-    mutable=False,
     derived_default="3306 of `mysql-cdc`, 5432 of `postgres-cdc`",
     doc="Of `mysql-cdc` and `postgres-cdc`: the database's port.",
 )
@@ -28,7 +27,6 @@ USERNAME: Option[str | None] = Option(
     type=TEXT,
     default=None,
     scopes=FOR_TABLE,
-    mutable=False,
     doc="Of `mysql-cdc`, `postgres-cdc` and `jdbc`: the database's user who reads the table and, "
     "for the first two, the log of its changes.",
 )
@@ -37,7 +35,6 @@ PASSWORD: Option[str | None] = Option(
     type=TEXT,
     default=None,
     scopes=FOR_TABLE,
-    mutable=False,
     doc="Of `mysql-cdc`, `postgres-cdc` and `jdbc`: the user's password, or `${secret:env:NAME}` "
     "or `${secret:file:/path}` in its place.",
 )
@@ -47,7 +44,8 @@ DATABASE_NAME: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `mysql-cdc` and `postgres-cdc`: the database of the table that is read; no pattern.",
+    doc="Of `mysql-cdc` and `postgres-cdc`: the database of the table that is read; for "
+    "`mysql-cdc` also a regular expression.",
 )
 TABLE_NAME: Option[str | None] = Option(
     key="table-name",
@@ -55,7 +53,8 @@ TABLE_NAME: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `mysql-cdc`, `postgres-cdc` and `jdbc`: the table that is read; no pattern.",
+    doc="Of `mysql-cdc`, `postgres-cdc` and `jdbc`: the table that is read; for "
+    "`mysql-cdc` also a regular expression.",
 )
 CHUNK_SIZE = Option(
     key="scan.incremental.snapshot.chunk.size",

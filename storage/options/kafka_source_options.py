@@ -78,7 +78,8 @@ STARTUP_TIMESTAMP: Option[int | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka`, for `timestamp`: records from this time on (milliseconds since 1970).",
+    doc="Of `kafka` and `mysql-cdc`, for `timestamp`: records, or changes, from this time on "
+    "(milliseconds since 1970).",
 )
 STARTUP_OFFSETS: Option[dict[int, int] | None] = Option(
     key="scan.startup.specific-offsets",

@@ -70,6 +70,7 @@ class JobRunner(session: classic.SparkSession) extends Logging {
         stopTold()
         if (System.currentTimeMillis >= nextLookMs && held.get <= 0 && !context.isStopped) lookNow()
         beginEpochs()
+        tellProgress()
       }
     finally {
       workers.shutdown()
@@ -141,6 +142,15 @@ class JobRunner(session: classic.SparkSession) extends Logging {
     done(epoch.job, epoch.look)
   }
 
+  /** Tells who watches how far long epochs have come, again after twice as long. */
+  private def tellProgress(): Unit = {
+    val nowMs = System.currentTimeMillis
+    for (epoch <- begun if nowMs >= epoch.begunMs + epoch.toldAfterMs; progress <- epoch.job.progress) {
+      epoch.toldAfterMs = (2 * (nowMs - epoch.begunMs)).min(nowMs - epoch.begunMs + progressMsMax)
+      session.withActive(EpochLines.show(s"${epoch.job.name}: $progress"))
+    }
+  }
+
   private def begin(epoch: Epoch): Unit = {
     begun += epoch
     workers.execute { () =>
@@ -184,6 +194,7 @@ class JobRunner(session: classic.SparkSession) extends Logging {
 
 object JobRunner {
   private val lookMs = 1000L
+  private val progressMsMax = 60000L
 
   /** How many statements start several jobs now. */
   val held = new AtomicInteger
@@ -193,6 +204,10 @@ object JobRunner {
       val after: Seq[Epoch]) {
     @volatile var outcome: Option[Boolean] = None
     @volatile var listed: Option[String] = None
+
+    // Of the runner's thread alone.
+    val begunMs: Long = System.currentTimeMillis
+    var toldAfterMs: Long = lookMs
   }
 
   private def daemon(run: Runnable, name: String): Thread = {

@@ -5,7 +5,7 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.classic
-import org.json4s.{JArray, JString}
+import org.json4s.{JArray, JObject, JString}
 import org.json4s.jackson.JsonMethods.compact
 
 /** A streaming INSERT, which [[JobRunner]] advances in a session of its own. What the job is and how it is, is a text of
@@ -50,6 +50,9 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) {
   def end(): Unit = over.countDown()
   def cancel(): Unit = context.cancelJobGroup(id)
 
+  /** How far its epoch has come, if Spark works for it. */
+  def progress: Option[String] = if (isRunning) EpochProgress.of(context, id) else None
+
   /** Returns when it has ended. */
   def await(): Unit = while (isRunning && !over.await(lookMs, TimeUnit.MILLISECONDS)) ()
 }
@@ -78,6 +81,10 @@ object Jobs {
 
   /** The planner's texts of all jobs, in the order of their start, as a JSON array. */
   def all(): String = compact(JArray(jobs.map(job => JString(job.listed))))
+
+  /** How far the epochs of running jobs have come, by the jobs' ids, as a JSON object. */
+  def progress(): String =
+    compact(JObject(running.flatMap(job => job.progress.map(text => job.id -> JString(text)))))
 
   /** Ends a job and returns when it has ended; with `drains` only after an epoch that has followed the sources up to
     * now. */

@@ -29,14 +29,16 @@ def chunks(
     database walks through the key.
     """
     key = table.columns[table.key[0]]
-    place = f"{quoted_name(definition.schema_name)}.{quoted_name(definition.table_name)}"
+    of, name = table.schema_name, table.table_name
+    place = f"{quoted_name(of)}.{quoted_name(name)}"
     wanted = max(1, definition.chunk_rows)
     if key.family is Family.WHOLE:
         ends = _equal_ends(connection, place, key, -(-table.rows // wanted))
     else:
         ends = list(_walked_ends(connection, place, key, wanted))
     return tuple(
-        Chunk(after, up_to) for after, up_to in zip([None, *ends], [*ends, None], strict=True)
+        Chunk(of, name, after, up_to)
+        for after, up_to in zip([None, *ends], [*ends, None], strict=True)
     )
 
 

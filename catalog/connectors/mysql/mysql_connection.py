@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pymysql
+from pymysql.constants import CR
 from pymysql.cursors import Cursor, SSCursor
 
 from table_store.catalog.connectors.database_errors import (
@@ -24,7 +25,16 @@ _REFUSED: Final = frozenset((1044, 1045, 1130, 1142, 1143, 1227, 1251, 1370, 169
 _UNAVAILABLE: Final = frozenset(
     (1040, 1053, 1077, 1152, 1153, 1158, 1159, 1160, 1161, 1184, 1203, 1927, 3169)
 )
-_RIGHTS: Final = "SELECT on the table, and REPLICATION SLAVE and BINLOG MONITOR on *.*"
+_RIGHTS: Final = (
+    "SELECT on the table, and REPLICATION SLAVE and BINLOG MONITOR (of MySQL: REPLICATION CLIENT) "
+    "on *.*"
+)
+_SESSION: Final = (
+    "SET time_zone = '+00:00', sql_mode = '' "
+    # What MySQL says of a table would be a day old; MariaDB takes this for a comment.
+    "/*!80000 , information_schema_stats_expiry = 0 */"
+)
+_PAGE_BYTES: Final = 32 << 20
 _CLIENT_ERRORS: Final = range(2000, 3000)
 
 Row = tuple[Any, ...]
@@ -83,7 +93,7 @@ class Database:
             held.decoders = {}
             try:
                 connection = Connection(held)
-                connection.rows("SET time_zone = '+00:00', sql_mode = ''")
+                connection.rows(_SESSION)
                 yield connection
             finally:
                 held.close()
@@ -114,6 +124,30 @@ class Database:
         return None
 
 
+@dataclass(slots=True)
+class StreamConnections:
+    """Makes the two connections of a binlog's client, and no others.
+
+    It would connect anew when one is lost, and then begin a stream of transactions from its start.
+
+    Attributes:
+        left: how many it may still make.
+    """
+
+    left: int = 2
+
+    def __call__(self, **settings: Any) -> Any:
+        """Return a connection.
+
+        Raises:
+            pymysql.OperationalError: one is lost, or there is none.
+        """
+        if not self.left:
+            raise pymysql.OperationalError(CR.CR_SERVER_LOST, "the connection was lost")
+        self.left -= 1
+        return pymysql.connect(**settings)
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """A connection that gives values as the bytes of their texts."""
@@ -131,9 +165,38 @@ class Connection:
         found = self.rows(statement, values)
         return [tuple("" if v is None else v.decode() for v in row) for row in found]
 
-    def pages(self, statement: str, values: Sequence[Any], rows: int) -> Iterator[Sequence[Row]]:
-        """Yield the rows of one statement, so many at a time, as the database sends them."""
+    def pages(
+        self, statement: str, values: Sequence[Any], rows: int, large: Sequence[int] = ()
+    ) -> Iterator[Sequence[Row]]:
+        """Yield the rows of one statement, so many at a time, as the database sends them.
+
+        The connection is of no use afterwards: what has not been read of it stays there.
+
+        Args:
+            statement: as in `rows`.
+            values: in its places.
+            rows: how many come together at most.
+            large: places of columns whose values may be large; fewer rows come together then.
+        """
         with self.held.cursor(SSCursor) as cursor:
             cursor.execute(statement, tuple(values))
-            while found := cursor.fetchmany(rows):
-                yield found
+            try:
+                while found := cursor.fetchmany(1 if large else rows):
+                    if large:
+                        found = _filled(cursor, found, rows, large)
+                    yield found
+            finally:  # else the client reads the rest, also of a connection that is lost
+                cursor._result.unbuffered_active = False
+
+
+def _filled(cursor: Any, page: list[Row], rows: int, large: Sequence[int]) -> list[Row]:
+    """A page with more rows, until it is large enough."""
+    size = 0
+    while True:
+        size += sum(len(page[-1][at] or b"") for at in large)
+        if len(page) >= rows or size >= _PAGE_BYTES:
+            return page
+        following = cursor.fetchone()
+        if following is None:
+            return page
+        page.append(following)

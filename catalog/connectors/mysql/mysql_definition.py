@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.mysql.mysql_connection import Database
+from table_store.catalog.connectors.mysql.table_names import TableNames
 from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.storage.file_store.model.schema import Field, TableSchema
-from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
+from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.types import STRING
 from table_store.storage.options.connector_options import needed
 from table_store.storage.options.database_options import (
     CHUNK_SIZE,
@@ -24,17 +29,22 @@ from table_store.storage.options.database_options import (
     TABLE_NAME,
     USERNAME,
 )
-from table_store.storage.options.kafka_source_options import STARTUP_MODE
+from table_store.storage.options.kafka_source_options import (
+    METADATA,
+    STARTUP_MODE,
+    STARTUP_TIMESTAMP,
+)
 from table_store.storage.options.mysql_source_options import (
     SERVER_ID,
     SERVER_TIME_ZONE,
     STARTUP_FILE,
     STARTUP_POSITION,
 )
-from table_store.storage.options.options import OptionScope, OptionValues
+from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
 MYSQL: Final = "mysql-cdc"
+METADATA_KEYS: Final = ("database_name", "table_name")
 _PORT: Final = 3306
 _SERVER_IDS: Final = (2**31, 2**32 - 1)
 
@@ -46,6 +56,7 @@ class Startup(Enum):
     EARLIEST = "earliest-offset"
     LATEST = "latest-offset"
     OFFSET = "specific-offset"
+    TIMESTAMP = "timestamp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,24 +65,26 @@ class MysqlDefinition:
 
     Attributes:
         database: where the table is.
-        schema_name: the database's name.
-        table_name: the table's.
+        names: which tables of it.
         columns: those that are read, in their order.
+        metadata: by column what is not the table's, but says which table it is: keys of `METADATA`.
         primary_key: the declared one; may be empty.
         startup: with what the rows begin.
         startup_at: for `OFFSET`, the file of the binlog and the position in it.
+        startup_ms: for `TIMESTAMP`, ms since 1970.
         chunk_rows: about how many rows of the table a task reads.
         server_ids: the first and the last number as which the binlog may be read.
         zone: in which local times are.
     """
 
     database: Database
-    schema_name: str
-    table_name: str
+    names: TableNames
     columns: tuple[Field, ...]
+    metadata: Mapping[str, str]
     primary_key: tuple[str, ...]
     startup: Startup
     startup_at: tuple[str, int] | None
+    startup_ms: int | None
     chunk_rows: int
     server_ids: tuple[int, int]
     zone: str
@@ -92,12 +105,13 @@ class MysqlDefinition:
                 user=needed(options, USERNAME),
                 password=options.get(PASSWORD) or "",
             ),
-            schema_name=needed(options, DATABASE_NAME),
-            table_name=needed(options, TABLE_NAME),
+            names=_names(options),
             columns=physical_columns(schema),
+            metadata=_metadata(schema, options),
             primary_key=schema.primary_key,
             startup=startup,
             startup_at=_startup_at(options, startup),
+            startup_ms=options.get(STARTUP_TIMESTAMP),
             chunk_rows=options.get(CHUNK_SIZE),
             server_ids=options.get(SERVER_ID) or _SERVER_IDS,
             zone=_zone(options),
@@ -105,8 +119,8 @@ class MysqlDefinition:
 
     @property
     def table(self) -> str:
-        """The table's name for messages."""
-        return f"{self.schema_name}.{self.table_name}"
+        """The tables' name for messages."""
+        return str(self.names)
 
     @property
     def begins_with_changes(self) -> bool:
@@ -117,6 +131,33 @@ class MysqlDefinition:
 def is_mysql(schema: TableSchema) -> bool:
     """Return whether the rows of a table are those of a database's table."""
     return connector_of(schema) == MYSQL
+
+
+def _names(options: OptionValues) -> TableNames:
+    database, table = needed(options, DATABASE_NAME), needed(options, TABLE_NAME)
+    for option, text in ((DATABASE_NAME, database), (TABLE_NAME, table)):
+        try:
+            TableNames(text, text)
+        except re.error as error:
+            reason = f"it is no regular expression: {error}"
+            raise InvalidOptionError(key=option.key, value=text, reason=reason) from error
+    return TableNames(database, table)
+
+
+def _metadata(schema: TableSchema, options: OptionValues) -> Mapping[str, str]:
+    keys: Mapping[str, str] = options.with_prefix(METADATA)
+    columns = {field.name: field for field in physical_columns(schema)}
+    for name, key in keys.items():
+        if name not in columns:
+            option = METADATA.prefix + name
+            raise InvalidOptionError(key=option, value=key, reason="there is no such column")
+        if key not in METADATA_KEYS:
+            shown = " and ".join(map(repr, METADATA_KEYS))
+            reason = f"a row of a database has no metadata {key!r}; it has {shown}"
+            raise InvalidSchemaError(column=name, reason=reason)
+        if columns[name].type != STRING:
+            raise InvalidSchemaError(column=name, reason=f"metadata {key!r} is STRING")
+    return FrozenMap(keys)
 
 
 def _startup(options: OptionValues) -> Startup:
@@ -130,10 +171,15 @@ def _startup(options: OptionValues) -> Startup:
 
 
 def _startup_at(options: OptionValues, startup: Startup) -> tuple[str, int] | None:
-    is_wanted = startup is Startup.OFFSET
-    for option in (STARTUP_FILE, STARTUP_POSITION):
+    needed_by: tuple[tuple[Option[Any], Startup], ...] = (
+        (STARTUP_FILE, Startup.OFFSET),
+        (STARTUP_POSITION, Startup.OFFSET),
+        (STARTUP_TIMESTAMP, Startup.TIMESTAMP),
+    )
+    for option, mode in needed_by:
+        is_wanted = startup is mode
         if options.is_given(option) != is_wanted:
-            needs = f"{STARTUP_MODE.key!r} = {Startup.OFFSET.value!r}"
+            needs = f"{STARTUP_MODE.key!r} = {mode.value!r}"
             reason = f"{needs} needs it" if is_wanted else f"it needs {needs}"
             value = options.text.get(option.key)
             raise InvalidOptionError(key=option.key, value=value, reason=reason)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,12 +16,13 @@ from table_store.catalog.connectors.database_errors import (
     SourceTableError,
     SourceTableNotFoundError,
 )
-from table_store.catalog.connectors.mysql.mysql_binlog import BinlogPosition, RowImages, TableLog
+from table_store.catalog.connectors.mysql.mysql_binlog import BinlogPlace
 from table_store.catalog.connectors.mysql.mysql_connection import (
     Connection,
     Database,
     StatementError,
 )
+from table_store.catalog.connectors.mysql.mysql_log import RowImages, TableLog
 from table_store.catalog.connectors.mysql.mysql_types import (
     DatabaseColumn,
     ReadColumn,
@@ -31,6 +32,7 @@ from table_store.catalog.connectors.mysql.mysql_types import (
 from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, PartReader, batch_of
 
 _ROWS: Final = 1 << 14
+_BATCH_BYTES: Final = 32 << 20
 _NO_COLUMN: Final = 1054
 _NO_TABLE: Final = (1146, 1049)
 
@@ -39,21 +41,25 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The rows whose first column of the key is in a range.
+    """The rows of a table whose first column of the key is in a range.
 
     Attributes:
+        schema_name: the name of the table's database.
+        table_name: its name.
         after: it is greater than this, as text; None: the first chunk.
         up_to: and at most this; None: the last chunk.
         limit: how many of them are enough; None: all are wanted.
     """
 
+    schema_name: str
+    table_name: str
     after: str | None
     up_to: str | None
     limit: int | None = None
 
     def to_bytes(self) -> bytes:
         """Return what a worker gets; `from_bytes` is the inverse."""
-        return json.dumps([self.after, self.up_to, self.limit]).encode()
+        return json.dumps(astuple(self)).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Chunk:
@@ -72,22 +78,46 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableReader(PartReader):
-    """Reads chunks of a table as it is.
+class ReadTable:
+    """A table as it is read.
 
     Attributes:
-        database: where the table is.
         schema_name: the name of its database.
         table_name: its name.
         columns: those that may be asked for.
         key: the first column of its primary key.
+        metadata: further columns, with the one value that each has.
+        labels: see `TableLog`.
     """
 
-    database: Database
     schema_name: str
     table_name: str
     columns: tuple[ReadColumn, ...]
     key: DatabaseColumn
+    metadata: Mapping[str, str]
+    labels: Mapping[str, tuple[str, ...]]
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Its database and name."""
+        return self.schema_name, self.table_name
+
+    def constant(self, name: str, count: int) -> pa.Array:
+        """Return a column of `metadata`."""
+        return pa.repeat(pa.scalar(self.metadata[name], pa.string()), count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReader(PartReader):
+    """Reads chunks of tables as they are.
+
+    Attributes:
+        database: where they are.
+        tables: which ones.
+    """
+
+    database: Database
+    tables: tuple[ReadTable, ...]
 
     def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a `Chunk`, as one statement sees them.
@@ -97,61 +127,62 @@ class TableReader(PartReader):
             SourceUnavailableError, SourceRefusedError: the database does not answer, or refuses.
         """
         chunk = Chunk.from_bytes(part)
-        by_name = {column.name: column for column in self.columns}
-        wanted = [by_name[name] for name in columns]
-        rest, values = chunk.condition(self.key)
+        place = (chunk.schema_name, chunk.table_name)
+        (read,) = [table for table in self.tables if table.place == place]
+        by_name = {column.name: column for column in read.columns}
+        wanted = [by_name[name] for name in columns if name in by_name]
+        constants = [name for name in columns if name not in by_name]
+        rest, values = chunk.condition(read.key)
         selected = ", ".join(column.selected for column in wanted) or "1"
-        table = f"{quoted_name(self.schema_name)}.{quoted_name(self.table_name)}"
+        quoted = ".".join(map(quoted_name, place))
         rows = 0
         with self.database.connected() as connection:
-            for page in self._pages(connection, f"SELECT {selected} FROM {table}{rest}", values):
+            statement = f"SELECT {selected} FROM {quoted}{rest}"
+            large = [at for at, column in enumerate(wanted) if column.column.is_large]
+            for page in self._pages(connection, place, statement, values, large):
                 rows += len(page)
                 by_column = list(zip(*page, strict=True))
                 arrays = {
-                    column.name: self._checked(column, column.of_texts(by_column[place]))
-                    for place, column in enumerate(wanted)
+                    column.name: _checked(place, column, column.of_texts(by_column[at]))
+                    for at, column in enumerate(wanted)
                 }
-                yield batch_of(arrays, len(page))
-        _log.info("%s.%s: %d rows of a chunk", self.schema_name, self.table_name, rows)
+                arrays |= {name: read.constant(name, len(page)) for name in constants}
+                yield batch_of({name: arrays[name] for name in columns}, len(page))
+        _log.info("%s: %d rows of a chunk", ".".join(place), rows)
 
     def _pages(
-        self, connection: Connection, statement: str, values: Sequence[Any]
+        self,
+        connection: Connection,
+        place: tuple[str, str],
+        statement: str,
+        values: Sequence[Any],
+        large: Sequence[int],
     ) -> Iterator[Sequence[tuple[Any, ...]]]:
         try:
-            yield from connection.pages(statement, values, _ROWS)
+            yield from connection.pages(statement, values, _ROWS, large)
         except StatementError as error:
             if error.args[0] in _NO_TABLE:
                 raise SourceTableNotFoundError(
-                    table=self._table,
+                    table=".".join(place),
                     server=self.database.name,
                     options="'database-name' and 'table-name'",
                 ) from error
             if error.args[0] == _NO_COLUMN:
-                raise SourceTableError(table=self._table, reason=str(error.args[-1])) from error
+                raise SourceTableError(table=".".join(place), reason=str(error.args[-1])) from error
             raise
-
-    def _checked(self, column: ReadColumn, values: pa.Array) -> pa.Array:
-        if not column.is_nullable and values.null_count:
-            reason = f"column {column.name} is declared NOT NULL, and a row has NULL in it"
-            raise SourceTableError(table=self._table, reason=reason)
-        return values
-
-    @property
-    def _table(self) -> str:
-        return f"{self.schema_name}.{self.table_name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeReader(PartReader):
-    """Reads the changes of a table from its binlog.
+    """Reads the changes of tables from their binlog.
 
     Attributes:
         log: where they are.
-        columns: those that may be asked for, besides `CHANGE_ORDER`.
+        tables: which ones, as they are now.
     """
 
     log: TableLog
-    columns: tuple[ReadColumn, ...]
+    tables: tuple[ReadTable, ...]
 
     def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows that came and went between two positions, the same each time.
@@ -165,21 +196,26 @@ class ChangeReader(PartReader):
         """
         start, end = log_range(part)
         held: list[pa.RecordBatch] = []
-        rows = before = 0
+        rows = before = size_bytes = 0
         for images in self.log.images(start, end):
             if not images.values:
                 continue
             held.append(self._batch(images, columns, before))
             before += len(images.values)
             rows += len(images.values)
-            if rows >= _ROWS:
+            size_bytes += held[-1].nbytes
+            if rows >= _ROWS or size_bytes >= _BATCH_BYTES:
                 yield _joined(held)
-                held, rows = [], 0
+                held, rows, size_bytes = [], 0, 0
         if held:
             yield _joined(held)
 
     def _batch(self, images: RowImages, columns: Sequence[str], before: int) -> pa.RecordBatch:
-        by_name = {column.name: column for column in self.columns}
+        table = next((table for table in self.tables if table.place == images.table), None)
+        if table is None:
+            reason = f"{'.'.join(images.table)} was dropped after {images.shown}"
+            raise SourceTableChangedError(table=str(self.log.names), reason=reason)
+        by_name = {column.name: column for column in table.columns}
         count = len(images.values)
         arrays = {}
         for name in columns:
@@ -187,7 +223,10 @@ class ChangeReader(PartReader):
                 order = np.arange(before + 1, before + count + 1, dtype=np.int64)
                 arrays[name] = pa.array(np.where(images.come, order, -order))
                 continue
-            arrays[name] = self._values(by_name[name], images)
+            column = by_name.get(name)
+            arrays[name] = (
+                table.constant(name, count) if column is None else self._values(column, images)
+            )
         return batch_of(arrays, count)
 
     def _values(self, column: ReadColumn, images: RowImages) -> pa.Array:
@@ -203,20 +242,26 @@ class ChangeReader(PartReader):
         return values
 
     def _unreadable(self, images: RowImages, what: str) -> SourceTableChangedError:
-        table = f"{self.log.schema_name}.{self.log.table_name}"
         reason = f"the table cannot have what the binlog has at {images.shown}: {what}"
-        return SourceTableChangedError(table=table, reason=reason)
+        return SourceTableChangedError(table=".".join(images.table), reason=reason)
 
 
-def log_part(start: BinlogPosition, end: BinlogPosition) -> bytes:
+def log_part(start: BinlogPlace, end: BinlogPlace) -> bytes:
     """Return what a worker gets for a range of a binlog; `log_range` is the inverse."""
-    return json.dumps([start.file, start.at, end.file, end.at]).encode()
+    return json.dumps([[place.offsets, place.mark] for place in (start, end)]).encode()
 
 
-def log_range(part: bytes) -> tuple[BinlogPosition, BinlogPosition]:
+def log_range(part: bytes) -> tuple[BinlogPlace, BinlogPlace]:
     """Return the range that `log_part` has written."""
-    first_file, first_at, last_file, last_at = json.loads(part)
-    return BinlogPosition(first_file, first_at), BinlogPosition(last_file, last_at)
+    start, end = (BinlogPlace.of(tuple(offsets), mark) for offsets, mark in json.loads(part))
+    return start, end
+
+
+def _checked(place: tuple[str, str], column: ReadColumn, values: pa.Array) -> pa.Array:
+    if not column.is_nullable and values.null_count:
+        reason = f"column {column.name} is declared NOT NULL, and a row has NULL in it"
+        raise SourceTableError(table=".".join(place), reason=reason)
+    return values
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -25,23 +25,24 @@ from table_store.catalog.connectors.database_errors import (
     SourceChangesGoneError,
     SourceTableChangedError,
 )
+from table_store.catalog.connectors.mysql.binlog_search import BinlogSearch
 from table_store.catalog.connectors.mysql.mysql_binlog import (
-    PURGED,
     Binlog,
+    BinlogPlace,
     BinlogPosition,
-    TableLog,
 )
 from table_store.catalog.connectors.mysql.mysql_chunks import chunks
 from table_store.catalog.connectors.mysql.mysql_connection import Connection
 from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, Startup
+from table_store.catalog.connectors.mysql.mysql_log import PURGED, TableLog
 from table_store.catalog.connectors.mysql.mysql_rows import (
     ChangeReader,
     Chunk,
+    ReadTable,
     TableReader,
     log_part,
 )
 from table_store.catalog.connectors.mysql.mysql_table import DatabaseTable, check_server
-from table_store.catalog.connectors.mysql.mysql_types import ReadColumn
 from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.positions.position import (
     CUTS_MAX,
@@ -96,27 +97,32 @@ class MysqlSource:
         """
         del pause_ms  # the changes come also while nobody looks
         known = None if last is None else last.topic
-        reached = None if known is None else _position(known.cuts[-1].offsets)
+        reached = None if known is None else _place(known.cuts[-1])
         database = self.definition.database
         with database.connected() as connection:
-            table = self._table(connection)
+            tables = self._tables(connection)
             log = moment.looked(
                 (database.host, database.port),
-                lambda: Binlog.of(connection),
-                lambda seen: reached is not None and seen.end < reached,
+                lambda: Binlog.of(connection, database.name),
+                lambda seen: reached is not None and seen.lacks(reached) is not None,
             )
-        if known is None or last is None or reached is None:
-            start = self._start(log)
-            at = _offsets(start)
-            rows = 1 if self.definition.begins_with_changes else max(1, table.rows)
-            cuts = TopicCuts(id=log.id, start=at, cuts=(Cut(0, at), Cut(rows, at)))
-            return Position(rows=rows, at_ms=now_ms, topic=cuts)
-        self._check_same(log, known, reached)
-        if log.end == reached:
+            if known is None or last is None or reached is None:
+                rows = (
+                    1
+                    if self.definition.begins_with_changes
+                    else max(1, sum(table.rows for table in tables))
+                )
+                return _first_position(self._start(log, connection), rows, now_ms)
+        missing = log.lacks(reached)
+        if missing is not None:
+            raise SourceTableChangedError(table=self.definition.table, reason=missing)
+        if log.is_at(reached):
             return None
-        rows = last.rows + max(1, log.bytes_between(reached, log.end) // _BYTES_EACH)
-        cut = Cut(rows, _offsets(log.end))
-        topic = TopicCuts(id=known.id, start=known.start, cuts=(*known.cuts, cut)[-CUTS_MAX:])
+        end = log.end_place(reached)
+        rows = last.rows + max(1, log.bytes_between(reached, end) // _BYTES_EACH)
+        cut = Cut(rows, end.offsets, end.mark)
+        cuts = (*known.cuts, cut)[-CUTS_MAX:]
+        topic = TopicCuts(id=log.id, start=known.start, mark=known.mark, cuts=cuts)
         return Position(rows=rows, at_ms=now_ms, topic=topic)
 
     def plan(self, asked: AskedRows, positions: PositionStore) -> SourceRead | None:
@@ -129,107 +135,106 @@ class MysqlSource:
         """
         between = None if asked.last is None else _between(asked, positions)
         with self.definition.database.connected() as connection:
-            table = self._table(connection)
-            columns = tuple(
-                table.read_column(field, self.definition) for field in self.definition.columns
-            )
+            tables = self._tables(connection)
             if between is None:
-                return self._rows(table, columns, (Chunk(None, None, asked.limit),))
-            if not (asked.first or self.definition.begins_with_changes):
-                found = chunks(connection, self.definition, table)
-                _log.info(
-                    "%s: about %d rows in %d chunks, then the binlog from %s on",
-                    self.definition.table,
-                    table.rows,
-                    len(found),
-                    "{}:{}".format(*_offsets(between[1])),
+                every = (
+                    Chunk(table.schema_name, table.table_name, None, None, asked.limit)
+                    for table in tables
                 )
-                return self._rows(table, columns, found)
-            log = Binlog.of(connection)
+                return self._rows(tables, tuple(every))
+            if not (asked.first or self.definition.begins_with_changes):
+                found = tuple(
+                    chunk
+                    for table in tables
+                    for chunk in chunks(connection, self.definition, table)
+                )
+                _log.info(
+                    "%s: about %d rows in %d chunks, then the binlog from %d:%d on",
+                    self.definition.table,
+                    sum(table.rows for table in tables),
+                    len(found),
+                    between[1].position.file,
+                    between[1].position.at,
+                )
+                return self._rows(tables, found)
+            log = Binlog.of(connection, self.definition.database.name)
         start, end = between
-        if start < end and not log.has(start):
-            raise SourceChangesGoneError(
-                table=self.definition.table,
-                position=log.shown(start),
-                reason=f"the binlog begins with {log.shown(log.begin)}",
-                remedy=PURGED,
-            )
+        if start != end and not log.has_after(start):
+            raise self._gone(log, log.shown_place(start))
         return SourceRead(
-            reader=ChangeReader(log=self._log(log, table), columns=columns),
-            parts=(log_part(start, end),) if start < end else (),
+            reader=ChangeReader(log=self._log(log, tables), tables=self._read(tables)),
+            parts=(log_part(start, end),) if start != end else (),
             rows=log.bytes_between(start, end) // _BYTES_MIN,
         )
 
-    def _table(self, connection: Connection) -> DatabaseTable:
+    def _tables(self, connection: Connection) -> tuple[DatabaseTable, ...]:
         check_server(connection, self.definition.database.name)
-        return DatabaseTable.of(connection, self.definition)
+        return DatabaseTable.all_of(connection, self.definition)
 
-    def _rows(
-        self, table: DatabaseTable, columns: tuple[ReadColumn, ...], found: tuple[Chunk, ...]
-    ) -> SourceRead:
-        definition = self.definition
-        reader = TableReader(
-            database=definition.database,
-            schema_name=definition.schema_name,
-            table_name=definition.table_name,
-            columns=columns,
-            key=table.columns[table.key[0]],
-        )
-        rows = max(table.rows, _MANY)
+    def _read(self, tables: tuple[DatabaseTable, ...]) -> tuple[ReadTable, ...]:
+        return tuple(table.read(self.definition) for table in tables)
+
+    def _rows(self, tables: tuple[DatabaseTable, ...], found: tuple[Chunk, ...]) -> SourceRead:
+        reader = TableReader(database=self.definition.database, tables=self._read(tables))
+        rows = max(sum(table.rows for table in tables), _MANY)
         return SourceRead(
             reader=reader, parts=tuple(chunk.to_bytes() for chunk in found), rows=rows
         )
 
-    def _log(self, log: Binlog, table: DatabaseTable) -> TableLog:
+    def _log(self, log: Binlog, tables: tuple[DatabaseTable, ...]) -> TableLog:
         definition = self.definition
         return TableLog(
             database=definition.database,
-            schema_name=definition.schema_name,
-            table_name=definition.table_name,
+            names=definition.names,
+            log_id=log.id,
+            is_mariadb=log.is_mariadb,
             base=log.base,
             digits=log.digits,
+            begin=log.begin,
             server_ids=definition.server_ids,
-            labels=FrozenMap({c.name: c.labels for c in table.columns.values() if c.has_labels}),
+            labels=FrozenMap({table.place: table.labels for table in self._read(tables)}),
         )
 
-    def _start(self, log: Binlog) -> BinlogPosition:
+    def _start(self, log: Binlog, connection: Connection) -> BinlogPlace:
         """Return where the binlog is followed from, for who begins now."""
-        if self.definition.startup is Startup.EARLIEST:
-            return log.begin
-        if self.definition.startup_at is None:
-            return log.end
-        name, at = self.definition.startup_at
+        definition = self.definition
+        search = BinlogSearch(definition.database, connection, log, definition.server_ids)
+        if definition.startup is Startup.EARLIEST:
+            return search.at(log.begin) if log.is_mariadb else log.begin_place()
+        if definition.startup_ms is not None:
+            return search.since(definition.startup_ms)
+        if definition.startup_at is None:
+            return log.end_place(None)
+        name, at = definition.startup_at
         base, digits = name.rsplit(".", 1)
         found = BinlogPosition(int(digits), at)
         if base != log.base or found > log.end:
             reason = f"the binlog is now at {log.shown(log.end)}"
             raise InvalidOptionError(key=STARTUP_FILE.key, value=name, reason=reason)
-        return found
+        if found.file not in log.sizes:
+            raise self._gone(log, f"{name}:{at}")
+        return search.at(found)
 
-    def _check_same(self, log: Binlog, known: TopicCuts, reached: BinlogPosition) -> None:
-        if log.id != known.id:
-            was, now = known.id.split(":", 1), log.id.split(":", 1)
-            reason = (
-                f"the database's server_id is {now[0]} and its binlog {now[1]!r}, and they were "
-                f"{was[0]} and {was[1]!r}"
-            )
-        elif log.end < reached:
-            shown = log.shown(reached)
-            reason = f"the binlog ends at {log.shown(log.end)}, and had reached {shown} before"
-        else:
-            return
-        raise SourceTableChangedError(table=self.definition.table, reason=reason)
+    def _gone(self, log: Binlog, position: str) -> SourceChangesGoneError:
+        return SourceChangesGoneError(
+            table=self.definition.table,
+            position=position,
+            reason=f"the binlog begins with {log.shown(log.begin)}",
+            remedy=PURGED,
+        )
 
 
-def _between(asked: AskedRows, positions: PositionStore) -> tuple[BinlogPosition, BinlogPosition]:
+def _first_position(start: BinlogPlace, rows: int, now_ms: int) -> Position:
+    at, mark = start.offsets, start.mark
+    cuts = (Cut(0, at, mark), Cut(rows, at, mark))
+    topic = TopicCuts(id=start.log_id, start=at, mark=mark, cuts=cuts)
+    return Position(rows=rows, at_ms=now_ms, topic=topic)
+
+
+def _between(asked: AskedRows, positions: PositionStore) -> tuple[BinlogPlace, BinlogPlace]:
     _, start, end = asked_cuts(asked, positions)
-    return _position(start.offsets), _position(end.offsets)
+    return _place(start), _place(end)
 
 
-def _offsets(position: BinlogPosition) -> tuple[int, ...]:
-    return position.file, position.at
-
-
-def _position(offsets: tuple[int, ...]) -> BinlogPosition:
-    file, at = offsets
-    return BinlogPosition(file, at)
+def _place(cut: Cut) -> BinlogPlace:
+    return BinlogPlace.of(cut.offsets, cut.mark)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 from table_store.catalog.connectors.database_errors import (
     SourceServerError,
@@ -14,13 +14,13 @@ from table_store.catalog.connectors.database_errors import (
 )
 from table_store.catalog.connectors.mysql.mysql_connection import Connection
 from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition
+from table_store.catalog.connectors.mysql.mysql_rows import ReadTable
 from table_store.catalog.connectors.mysql.mysql_types import (
     DatabaseColumn,
     Family,
     ReadColumn,
     quoted_name,
 )
-from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 _COLUMNS: Final = (
@@ -36,6 +36,9 @@ _ROWS: Final = (
     "SELECT coalesce(table_rows, 0) FROM information_schema.tables WHERE table_schema = %s AND "
     "table_name = %s"
 )
+_TABLES: Final = (
+    "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
+)
 _CASCADE: Final = re.compile(
     r"CONSTRAINT `((?:[^`]|``)+)` FOREIGN KEY [^\n]*\bON (?:DELETE|UPDATE) (?:CASCADE|SET NULL)"
 )
@@ -45,9 +48,15 @@ _SETTINGS: Final[Mapping[str, str]] = FrozenMap(
         "binlog_format": "ROW",
         "binlog_row_image": "FULL",
         "binlog_row_metadata": "FULL",
-        "log_bin_compress": "OFF",
     }
 )
+_OF_MARIADB: Final[Mapping[str, str]] = FrozenMap({**_SETTINGS, "log_bin_compress": "OFF"})
+_OF_MYSQL: Final[Mapping[str, str]] = FrozenMap(
+    {**_SETTINGS, "gtid_mode": "ON", "binlog_row_value_options": ""}
+)
+_LATER: Final[Mapping[str, str]] = FrozenMap({"binlog_transaction_compression": "OFF"})
+"""Settings that older versions do not have."""
+
 _AT_START: Final = frozenset(("log_bin",))
 
 
@@ -56,61 +65,102 @@ class DatabaseTable:
     """A table of a database.
 
     Attributes:
+        schema_name: the name of its database.
+        table_name: its name.
         columns: all of them, by name.
-        key: those of the primary key; never empty.
+        key: those of the primary key; may be empty.
         rows: about how many it has.
+        cascades: its foreign keys that change rows by themselves.
     """
 
+    schema_name: str
+    table_name: str
     columns: Mapping[str, DatabaseColumn]
     key: tuple[str, ...]
     rows: int
+    cascades: tuple[str, ...]
 
     @classmethod
-    def of(cls, connection: Connection, definition: MysqlDefinition) -> DatabaseTable:
-        """Look at a table, which can be read as it is declared.
+    def all_of(cls, connection: Connection, definition: MysqlDefinition) -> tuple[Self, ...]:
+        """Look at the tables of a definition, in the order of their names; fails as `of`."""
+        places = table_places(connection, definition)
+        return tuple(cls.of(connection, definition, place) for place in places)
+
+    @classmethod
+    def of(
+        cls, connection: Connection, definition: MysqlDefinition, place: tuple[str, str]
+    ) -> Self:
+        """Look at a table, by its database and name, which can be read as it is declared.
 
         Raises:
             SourceTableNotFoundError: there is none.
             SourceTableError: it cannot be read so.
         """
-        place = (definition.schema_name, definition.table_name)
+        table = cls.seen(connection, place)
+        if table is None:
+            raise _not_found(definition)
+        reason = table.why_not(definition)
+        if reason is not None:
+            raise SourceTableError(table=".".join(place), reason=reason)
+        return table
+
+    @classmethod
+    def seen(cls, connection: Connection, place: tuple[str, str]) -> Self | None:
+        """Look at a table, whether it can be read or not; None if there is none."""
         found = [_column(row) for row in connection.texts(_COLUMNS, place)]
         if not found:
-            server = definition.database.name
-            raise SourceTableNotFoundError(
-                table=definition.table, server=server, options="'database-name' and 'table-name'"
-            )
-        table = cls(
+            return None
+        name = ".".join(map(quoted_name, place))
+        created = connection.texts(f"SHOW CREATE TABLE {name}")[0][1]
+        return cls(
+            schema_name=place[0],
+            table_name=place[1],
             columns=FrozenMap({column.name: column for column in found}),
             key=tuple(name for (name,) in connection.texts(_KEY, place)),
             rows=int(connection.texts(_ROWS, place)[0][0] or 0),
+            cascades=tuple(_CASCADE.findall(created)),
         )
-        name = ".".join(map(quoted_name, place))
-        created = connection.texts(f"SHOW CREATE TABLE {name}")[0][1]
-        reason = table._why_not(definition, _CASCADE.findall(created))
-        if reason is not None:
-            raise SourceTableError(table=definition.table, reason=reason)
-        return table
 
-    def read_column(self, field: Field, definition: MysqlDefinition) -> ReadColumn:
-        """Return a declared column as it is read."""
-        column = self.columns[field.name]
-        return ReadColumn(field.name, field.type, field.nullable, column, definition.zone)
+    def read(self, definition: MysqlDefinition) -> ReadTable:
+        """Return it as it is read."""
+        own = {"database_name": self.schema_name, "table_name": self.table_name}
+        return ReadTable(
+            schema_name=self.schema_name,
+            table_name=self.table_name,
+            columns=tuple(
+                ReadColumn(
+                    field.name,
+                    field.type,
+                    field.nullable,
+                    self.columns[field.name],
+                    definition.zone,
+                )
+                for field in definition.columns
+                if field.name not in definition.metadata
+            ),
+            key=self.columns[self.key[0]],
+            metadata=FrozenMap({name: own[key] for name, key in definition.metadata.items()}),
+            labels=FrozenMap({c.name: c.labels for c in self.columns.values() if c.has_labels}),
+        )
 
-    def _why_not(self, definition: MysqlDefinition, cascades: list[str]) -> str | None:
+    def why_not(self, definition: MysqlDefinition) -> str | None:
+        """Return why it cannot be read as it is declared; None if it can."""
         if not self.key:
             return "it has no primary key, by which its rows are told from each other"
-        if definition.primary_key and set(definition.primary_key) != set(self.key):
+        declared = {name for name in definition.primary_key if name not in definition.metadata}
+        if declared and declared != set(self.key):
             return (
                 f"its primary key is ({', '.join(self.key)}), not "
                 f"({', '.join(definition.primary_key)})"
             )
-        if cascades:
+        if self.cascades:
             return (
-                f"its foreign key {cascades[0]} changes rows by itself (CASCADE or SET NULL), of "
-                "which the binlog says nothing"
+                f"its foreign key {self.cascades[0]} changes rows by itself (CASCADE or SET NULL), "
+                "of which the binlog says nothing"
             )
         for field in definition.columns:
+            if field.name in definition.metadata:
+                continue
             column = self.columns.get(field.name)
             reason = (
                 "the table has no such column" if column is None else column.why_not(field.type)
@@ -123,6 +173,29 @@ class DatabaseTable:
         return None
 
 
+def table_places(connection: Connection, definition: MysqlDefinition) -> list[tuple[str, str]]:
+    """Return the databases and names of a definition's tables, in order.
+
+    Raises:
+        SourceTableNotFoundError: none matches the pattern.
+    """
+    names = definition.names
+    if names.is_one:
+        return [(names.database, names.table)]
+    found = [(of, name) for of, name in connection.texts(_TABLES) if names.has(of, name)]
+    if not found:
+        raise _not_found(definition)
+    return sorted(found)
+
+
+def _not_found(definition: MysqlDefinition) -> SourceTableNotFoundError:
+    return SourceTableNotFoundError(
+        table=definition.table,
+        server=definition.database.name,
+        options="'database-name' and 'table-name'",
+    )
+
+
 def check_server(connection: Connection, server: str) -> None:
     """Check that a database writes into its binlog what is read there.
 
@@ -130,29 +203,27 @@ def check_server(connection: Connection, server: str) -> None:
         SourceServerError: it does not.
     """
     ((version,),) = connection.texts("SELECT version()")
-    if "mariadb" not in version.lower():
-        raise SourceServerError(
-            server=server,
-            reason=f"it is no MariaDB, but {version}",
-            remedy="Only MariaDB tells up to where of its binlog a moment's rows are, without a "
-            "lock",
-        )
-    names = ", ".join(f"'{name}'" for name in _SETTINGS)
+    known = _OF_MARIADB if "mariadb" in version.lower() else _OF_MYSQL
+    names = ", ".join(f"'{name}'" for name in (*known, *_LATER))
     found = connection.texts(f"SHOW GLOBAL VARIABLES WHERE variable_name IN ({names})")
-    settings = {row[0]: row[1] for row in found}
-    for name, wanted in _SETTINGS.items():
+    settings = {**_LATER, **{row[0]: row[1] for row in found}}
+    for name, wanted in {**known, **_LATER}.items():
         value = settings.get(name, "absent")
         if value.upper() != wanted:
-            how = (
-                f"start the database with --{name.replace('_', '-')}"
-                if name in _AT_START
-                else f"SET GLOBAL {name} = {wanted}, also in its configuration"
-            )
-            raise SourceServerError(
-                server=server,
-                reason=f"{name} is {value}, not {wanted}",
-                remedy=f"As its administrator {how}; changes from then on can be read",
-            )
+            reason = f"{name} is {value or 'empty'}, not {wanted or 'empty'}"
+            remedy = f"As its administrator {_how(name, wanted)}; changes from then on can be read"
+            raise SourceServerError(server=server, reason=reason, remedy=remedy)
+
+
+def _how(name: str, wanted: str) -> str:
+    if name in _AT_START:
+        return f"start the database with --{name.replace('_', '-')}"
+    if name == "gtid_mode":
+        return (
+            "start the database with --gtid-mode=ON --enforce-gtid-consistency=ON, or set "
+            "gtid_mode to OFF_PERMISSIVE, ON_PERMISSIVE and ON, one after the other"
+        )
+    return f"SET GLOBAL {name} = {wanted or repr(wanted)}, also in its configuration"
 
 
 def _column(row: tuple[str, ...]) -> DatabaseColumn:

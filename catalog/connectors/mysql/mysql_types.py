@@ -16,6 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.catalog.connectors.mysql.mysql_json import json_text
 from table_store.storage.kernel.types import (
     BINARY,
     BOOLEAN,
@@ -39,6 +40,8 @@ CHARACTER_SETS: Final = ("utf8mb4", "utf8mb3", "utf8", "ascii", "latin1")
 
 _BITS: Final = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 _TARGET_BITS: Final[Mapping[DataType, int]] = {BYTE: 8, SHORT: 16, INTEGER: 32, LONG: 64}
+_LARGE: Final = ("json", "longblob", "longtext", "mediumblob", "mediumtext")
+_DECIMAL_DIGITS: Final = 38
 _NO_DATE: Final = r"^0000|-00"
 _ZERO_TIME: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - the client gives times without zone
 _YEAR_ZERO: Final = 1900
@@ -53,6 +56,7 @@ class Family(Enum):
     DECIMAL = "decimal"
     REAL = "floating-point number"
     TEXT = "text"
+    JSON = "JSON"
     ENUM = "enum"
     SET = "set"
     BYTES = "bytes"
@@ -69,6 +73,7 @@ _FAMILIES: Final[Mapping[str, Family]] = {
     "decimal": Family.DECIMAL,
     **dict.fromkeys(("float", "double"), Family.REAL),
     **dict.fromkeys(("char", "varchar", "tinytext", "text", "mediumtext", "longtext"), Family.TEXT),
+    "json": Family.JSON,
     "enum": Family.ENUM,
     "set": Family.SET,
     **dict.fromkeys(
@@ -87,6 +92,7 @@ _NATURAL: Final[Mapping[Family, pa.DataType]] = {
     Family.DECIMAL: pa.string(),
     Family.REAL: pa.float64(),
     Family.TEXT: pa.string(),
+    Family.JSON: pa.string(),
     Family.ENUM: pa.string(),
     Family.SET: pa.string(),
     Family.BYTES: pa.binary(),
@@ -100,6 +106,7 @@ _TEXTS: Final = (STRING,)
 _TARGETS: Final[Mapping[Family, tuple[DataType, ...]]] = {
     Family.REAL: (FLOAT, DOUBLE),
     Family.TEXT: _TEXTS,
+    Family.JSON: _TEXTS,
     Family.ENUM: _TEXTS,
     Family.SET: _TEXTS,
     Family.TIME: _TEXTS,
@@ -138,6 +145,11 @@ class DatabaseColumn:
         return _FAMILIES.get(self.type)
 
     @property
+    def is_large(self) -> bool:
+        """Whether a value may have more than 64 KiB."""
+        return self.type in _LARGE
+
+    @property
     def has_labels(self) -> bool:
         """Whether it is an ENUM or a SET."""
         return self.family in (Family.ENUM, Family.SET)
@@ -169,6 +181,22 @@ class DatabaseColumn:
         if bits is None or family is Family.DECIMAL:
             return f"{self.full_type} is a number, and {shown} is no type for it"
         return None if self._signed_bits <= bits else f"{shown} has no place for {self.full_type}"
+
+    @property
+    def suggested(self) -> DataType | None:
+        """The type in which all its values have a place; None: there is none."""
+        family = self.family
+        if family is None or family in _TARGETS:
+            wanted = () if family is None else _TARGETS[family]
+            is_double = self.type == "double"
+            return wanted[-1 if is_double else 0] if wanted else None
+        if family is Family.DECIMAL:
+            is_wide = (self.precision or 0) > _DECIMAL_DIGITS
+            return STRING if is_wide else DecimalType(self.precision or 0, self.scale or 0)
+        if family is Family.BIT and self.precision == 1:
+            return BOOLEAN
+        fitting = [kind for kind, bits in _TARGET_BITS.items() if bits >= self._signed_bits]
+        return fitting[0] if fitting else DecimalType(self._digits[0], 0)
 
     @property
     def _is_truth_value(self) -> bool:
@@ -261,6 +289,8 @@ class ReadColumn:
                 values = [0 if value == _YEAR_ZERO else value for value in values]
             case Family.DECIMAL:
                 values = [None if value is None else format(value, "f") for value in values]
+            case Family.JSON:
+                values = [None if value is None else json_text(value) for value in values]
             case Family.SET:
                 labels = self.column.labels
                 values = [

@@ -25,7 +25,7 @@ from table_store.storage.kernel.checked_json import from_checked_json, to_checke
 from table_store.storage.kernel.errors import FileAccessError, MissingFileError
 
 POSITION_FOLDER: Final = "position"
-POSITION_VERSION: Final = 4
+POSITION_VERSION: Final = 5
 STRETCHES_MAX: Final = 1_000
 CUTS_MAX: Final = 256
 _KEPT: Final = 3
@@ -42,10 +42,17 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where the partitions of a topic were, by number, when so many rows were out."""
+    """Where the partitions of a topic were, by number, when so many rows were out.
+
+    Attributes:
+        rows: how many.
+        offsets: of each partition.
+        mark: what else says where that was: of a database's log, its server and transactions.
+    """
 
     rows: int
     offsets: tuple[int, ...]
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,15 +63,17 @@ class TopicCuts:
         id: of the topic: another one if it is deleted and created again.
         start: the offsets of the first rows; partitions that came later begin at 0.
         cuts: the last ones, rising; never empty.
+        mark: of the first rows; see `Cut`.
     """
 
     id: str
     start: tuple[int, ...]
     cuts: tuple[Cut, ...]
+    mark: str = ""
 
     def begin(self) -> Cut:
         """Return the cut before the first row."""
-        return Cut(0, self.start)
+        return Cut(0, self.start, self.mark)
 
     def cut(self, rows: int) -> Cut | None:
         """Return the one with so many rows; None if it is not among them."""
@@ -229,8 +238,8 @@ class PositionStore:
 
 
 def _topic_to_json(topic: TopicCuts) -> dict[str, Any]:
-    cuts = [[cut.rows, list(cut.offsets)] for cut in topic.cuts]
-    return {"id": topic.id, "start": list(topic.start), "cuts": cuts}
+    cuts = [[cut.rows, list(cut.offsets), *([cut.mark] if cut.mark else [])] for cut in topic.cuts]
+    return {"id": topic.id, "start": list(topic.start), "mark": topic.mark, "cuts": cuts}
 
 
 def _from_json(item: Mapping[str, Any]) -> Position:
@@ -259,7 +268,11 @@ def _files_from_json(item: Mapping[str, Any]) -> FileList:
 
 
 def _topic_from_json(item: Mapping[str, Any]) -> TopicCuts:
-    cuts = tuple(Cut(int(rows), tuple(map(int, offsets))) for rows, offsets in item["cuts"])
+    cuts = tuple(
+        Cut(int(rows), tuple(map(int, offsets)), "".join(mark))
+        for rows, offsets, *mark in item["cuts"]
+    )
     if not cuts:
         raise ValueError("its topic has no cuts")
-    return TopicCuts(id=str(item["id"]), start=tuple(map(int, item["start"])), cuts=cuts)
+    start = tuple(map(int, item["start"]))
+    return TopicCuts(id=str(item["id"]), start=start, cuts=cuts, mark=str(item["mark"]))

@@ -24,6 +24,11 @@ def listed_jobs(session: PlannerSession) -> list[ListedJob]:
     return own + [one for one in hosted_jobs(session) if one.job.id not in ids]
 
 
+def progress(session: PlannerSession) -> dict[str, str]:
+    """How far the epochs of this program's jobs have come, by the jobs' ids."""
+    return dict(json.loads(session.bridge.Jobs.progress()))
+
+
 def listed_job(session: PlannerSession, job: str) -> ListedJob:
     """The job of an id or name.
 

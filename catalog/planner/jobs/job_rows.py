@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pyarrow as pa
 
 from table_store.catalog.planner.protocol.jobs import ListedJob
 from table_store.storage.kernel.clock import SystemClock
+from table_store.storage.kernel.frozen_map import FrozenMap
 
 JOB_COLUMNS: Final = (
     ("job", pa.string()),
@@ -21,6 +23,7 @@ JOB_COLUMNS: Final = (
     ("reason", pa.string()),
     ("rows_changed", pa.int64()),
     ("rows_per_second", pa.int64()),
+    ("progress", pa.string()),
     ("diverged", pa.string()),
     ("failures", pa.int64()),
     ("error", pa.string()),
@@ -30,8 +33,13 @@ DETAIL_COLUMNS: Final = (("info_name", pa.string()), ("info_value", pa.string())
 _CLOCK: Final = SystemClock()
 
 
-def job_row(listed: ListedJob) -> dict[str, Any]:
-    """A row with `JOB_COLUMNS`. Only a running job that has had an epoch has a lag."""
+def job_row(listed: ListedJob, progress: Mapping[str, str] = FrozenMap()) -> dict[str, Any]:
+    """A row with `JOB_COLUMNS`. Only a running job that has had an epoch has a lag.
+
+    Args:
+        listed: the job.
+        progress: how far the epochs of jobs have come, by their ids.
+    """
     job, status = listed.job, listed.status
     has_lag = status.reached_ms and not status.is_over
     return {
@@ -45,18 +53,19 @@ def job_row(listed: ListedJob) -> dict[str, Any]:
         "reason": status.reason,
         "rows_changed": status.rows_changed,
         "rows_per_second": status.rows_per_second,
+        "progress": progress.get(job.id),
         "diverged": status.diverged,
         "failures": status.failures,
         "error": status.error,
     }
 
 
-def job_details(listed: ListedJob) -> list[dict[str, Any]]:
+def job_details(listed: ListedJob, progress: Mapping[str, str]) -> list[dict[str, Any]]:
     """Rows with `DETAIL_COLUMNS`: those of SHOW JOBS, then what is too long for them."""
     job, status = listed.job, listed.status
     started = dt.datetime.fromtimestamp(status.started_ms / 1000, dt.UTC)
     details = {
-        **job_row(listed),
+        **job_row(listed, progress),
         "last_error": status.last_error,
         "rules": ", ".join(f"{rule} {count}" for rule, count in sorted(status.rules.items())),
         "rows_read": status.rows_read,

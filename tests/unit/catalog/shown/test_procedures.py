@@ -48,6 +48,7 @@ class Session:
             export_table=lambda *_: Transferred(snapshot_id=1, rows=2, files=3),
             pin=lambda _: 0,
             revise=lambda _table, _request, is_dry: [],
+            sync_database=lambda _: [],
         )
 
     def _compact(self, table: ManagedTable, partition: Mapping[str, str]) -> Mapping[str, int]:
@@ -202,7 +203,7 @@ def test_declarations() -> None:
         for first in procedure.parameters[:1]:
             is_of_all = procedure.name in ("flush", "pin", "refresh_history")
             found = (first.name, first.is_required, first.default)
-            others = {"forget_job": "job", "import": "format"}
+            others = {"forget_job": "job", "import": "format", "sync_database": "source"}
             others |= dict.fromkeys(("begin_transaction", "end_transaction"), "transaction")
             name = others.get(procedure.name, "table")
             assert found == (name, not is_of_all, "NULL" if is_of_all else None)

@@ -7,9 +7,17 @@ from __future__ import annotations
 
 import pytest
 
-from table_store.catalog.connectors.mysql.mysql_binlog import Binlog, BinlogPosition, what_it_does
+from table_store.catalog.connectors.mysql.gtid_set import GtidSet
+from table_store.catalog.connectors.mysql.logged_statement import what_it_does
+from table_store.catalog.connectors.mysql.mysql_binlog import (
+    NOWHERE,
+    Binlog,
+    BinlogPlace,
+    BinlogPosition,
+)
 from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition, Startup
 from table_store.catalog.connectors.mysql.mysql_types import DatabaseColumn
+from table_store.catalog.connectors.mysql.table_names import TableNames, only
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import (
@@ -63,7 +71,9 @@ def test_a_definition_has_the_connectors_defaults_and_hides_its_password() -> No
 @pytest.mark.parametrize(
     ("options", "key"),
     [
-        ({"scan__startup__mode": "timestamp"}, "scan.startup.mode"),
+        ({"scan__startup__mode": "group-offsets"}, "scan.startup.mode"),
+        ({"scan__startup__mode": "timestamp"}, "scan.startup.timestamp-millis"),
+        ({"scan__startup__timestamp_millis": "5"}, "scan.startup.timestamp-millis"),
         ({"scan__startup__mode": "specific-offset"}, "scan.startup.specific-offset.file"),
         ({"scan__startup__specific-offset__pos": "4"}, "scan.startup.specific-offset.pos"),
         ({"scan__startup__specific-offset__file": "x"}, "scan.startup.specific-offset.file"),
@@ -155,24 +165,91 @@ def test_labels_of_an_enum_are_read_from_its_definition() -> None:
 )
 def test_statements_that_do_not_tell_rows_are_known(statement: str, does: bool) -> None:
     text = statement.replace("\\n", "\n")
-    assert (what_it_does(text, "shop", ("shop", "orders")) is not None) == does
+    assert (what_it_does(text, "shop", TableNames("shop", "orders")) is not None) == does
 
 
 def test_a_name_without_a_database_is_of_the_current_one() -> None:
-    assert what_it_does("TRUNCATE orders", "other", ("shop", "orders")) is None
-    assert what_it_does("TRUNCATE shop.orders", "other", ("shop", "orders")) is not None
+    assert what_it_does("TRUNCATE orders", "other", TableNames("shop", "orders")) is None
+    assert what_it_does("TRUNCATE shop.orders", "other", TableNames("shop", "orders")) is not None
 
 
-def test_bytes_between_positions_count_the_files_between() -> None:
+NONE = GtidSet.of_text("")
+
+
+def test_bytes_between_places_count_the_files_between() -> None:
     log = Binlog(
-        server_id="1",
+        id="1:b",
+        is_mariadb=True,
         base="b",
         digits=6,
         sizes={2: 100, 3: 50, 4: 80},
         end=BinlogPosition(4, 80),
+        gtids=NONE,
+        purged=NONE,
     )
-    assert log.bytes_between(BinlogPosition(4, 10), BinlogPosition(4, 80)) == 70
-    assert log.bytes_between(BinlogPosition(2, 40), BinlogPosition(4, 30)) == 60 + 50 + 30
-    # Of a file that is gone nothing is known.
-    assert log.bytes_between(BinlogPosition(1, 40), BinlogPosition(3, 20)) == 100 + 20
+
+    def between(start: tuple[int, int], end: tuple[int, int], of: str = "1:b") -> int:
+        places = [
+            BinlogPlace(log_id=of, position=BinlogPosition(*at), low=NOWHERE, gtids=NONE)
+            for at in (start, end)
+        ]
+        return log.bytes_between(*places)
+
+    assert between((4, 10), (4, 80)) == 70
+    assert between((2, 40), (4, 30)) == 60 + 50 + 30
+    # Of a file that is gone nothing is known, and of another server's no more than that is.
+    assert between((1, 40), (3, 20)) == 100 + 20
+    assert between((1, 40), (3, 20), "2:b") == 100
     assert (log.shown(BinlogPosition(3, 4)), log.begin) == ("b.000003:4", BinlogPosition(2, 4))
+
+
+def test_a_pattern_means_whole_names() -> None:
+    some = TableNames("shop_(east|west)", "sales_[0-9]+")
+    assert some.has("shop_east", "sales_12")
+    assert not some.has("shop_east", "sales_12_old")
+    assert not some.has("Shop_East", "sales_12")
+    assert some.may_have("Shop_East", "SALES_12")
+    assert not TableNames(".*", ".*").has("mysql", "user")
+    assert TableNames("shop", only("a.b")).has("shop", "a.b")
+    assert not TableNames("shop", only("a.b")).has("shop", "axb")
+    assert TableNames("shop", "a$b-c").is_one
+    assert what_it_does("DROP TABLE t1, sales_7", "shop_west", some) is not None
+    assert what_it_does("RENAME TABLE old TO sales_9", "shop_west", some) is not None
+    assert what_it_does("DROP TABLE sales_x", "shop_west", some) is None
+    assert what_it_does("DROP DATABASE shop_west", "other", some) == "shop_west was dropped"
+
+
+@pytest.mark.parametrize(
+    ("kind", "full_type", "wanted"),
+    [
+        ("tinyint", "tinyint(1)", BYTE),
+        ("tinyint", "tinyint(3) unsigned", SHORT),
+        ("mediumint", "mediumint", INTEGER),
+        ("int", "int unsigned", LONG),
+        ("bigint", "bigint", LONG),
+        ("bigint", "bigint unsigned", DecimalType(20, 0)),
+        ("year", "year", SHORT),
+        ("double", "double", DOUBLE),
+        ("float", "float", FLOAT),
+        ("json", "json", STRING),
+        ("time", "time(3)", STRING),
+        ("datetime", "datetime", TIMESTAMP_NTZ),
+        ("timestamp", "timestamp", TIMESTAMP),
+        ("longblob", "longblob", BINARY),
+        ("geometry", "geometry", None),
+    ],
+)
+def test_a_suggested_type_has_a_place_for_all_values(
+    kind: str, full_type: str, wanted: DataType | None
+) -> None:
+    column = DatabaseColumn(
+        name="c",
+        type=kind,
+        full_type=full_type,
+        precision=None,
+        scale=None,
+        length=None,
+        charset=None,
+    )
+    assert column.suggested == wanted
+    assert wanted is None or column.why_not(wanted) is None
