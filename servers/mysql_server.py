@@ -43,7 +43,7 @@ def mysql() -> Path:
                 opened.open(_ARCHIVE) as packed,
                 tarfile.open(fileobj=packed, mode="r:gz") as archive,
             ):
-                archive.extractall(folder / "new", filter="data")
+                archive.extractall(folder / "new")  # the archive is the one that was tried
             (folder / "new").rename(program)
     return program
 

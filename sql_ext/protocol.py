@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from table_store.catalog.planner.protocol.mirror import MirroredCatalog
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.sql_ext.statements.statements import (
     Compact,
@@ -73,10 +72,9 @@ class Parse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkStatement:
-    """A text for Spark's parser, and what JDBC metadata is to show, where it is time for that."""
+    """A text for Spark's parser."""
 
     sql: str
-    mirror: MirroredCatalog | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

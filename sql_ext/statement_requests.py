@@ -14,7 +14,6 @@ from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.catalog.planner.jobs.explain import explain_refresh
 from table_store.catalog.planner.jobs.materialized_view_requests import materialized_view
 from table_store.catalog.planner.names.catalog_of import managed_relation, require_managed
-from table_store.catalog.planner.names.mirror_requests import mirror_when_asked
 from table_store.catalog.planner.names.spark_table import TEMPORARY
 from table_store.catalog.planner.names.table_requests import managed_table
 from table_store.catalog.planner.process.handler import handlers
@@ -51,7 +50,7 @@ def parse(session: PlannerSession, request: Parse) -> SparkStatement | PlannedCo
     sql = request.sql
     statement = parse_statement(sql)
     if statement is None:
-        return SparkStatement(sql=sql, mirror=mirror_when_asked(session, sql))
+        return SparkStatement(sql=sql)
     if isinstance(statement, Rewritten):
         return SparkStatement(sql=statement.sql)
     if isinstance(statement, Explained):

@@ -10,12 +10,13 @@ Changes are made under the warehouse's lock (see `Warehouse`); reading needs non
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from table_store.catalog.names.identifier import Identifier, file_name_of, name_key
 from table_store.catalog.names.name_record import RECORD_REMEDY, NameRecord, record_from_bytes
-from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.file_io import FileIO, FileStatus
 from table_store.storage.file_io.path import join_path
 from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 
@@ -53,7 +54,20 @@ class NameRegistry:
 
     def records(self, namespace: str) -> tuple[NameRecord, ...]:
         """Return all names of a namespace, sorted without case; each costs a read of a file."""
-        return self._records_in(namespace_folder(self.root, namespace))
+        return self._records_in(self.files(namespace))
+
+    def files(self, namespace: str) -> tuple[FileStatus, ...]:
+        """Return the files of a namespace's names; costs a list. `record_in` reads one."""
+        return self._files_in(namespace_folder(self.root, namespace))
+
+    def record_in(self, file: FileStatus) -> NameRecord | None:
+        """Return the record of one of `files`; None if it is not that of a name any more.
+
+        Raises:
+            CorruptFileError: it is damaged.
+        """
+        record = self._read(file.path)
+        return None if record is None or self._has_moved(record) else record
 
     def all_records(self) -> tuple[NameRecord, ...]:
         """Return the names in all namespaces' folders, also of namespaces that do not exist."""
@@ -61,7 +75,7 @@ class NameRegistry:
             record
             for status in self.file_io.list(self.root)
             if status.is_dir and status.name.endswith(NAMESPACE_SUFFIX)
-            for record in self._records_in(status.path)
+            for record in self._records_in(self._files_in(status.path))
         )
 
     def create(self, record: NameRecord) -> bool:
@@ -99,13 +113,15 @@ class NameRegistry:
         self.file_io.delete(self._path(record.identifier))
         return True
 
-    def _records_in(self, folder: str) -> tuple[NameRecord, ...]:
-        found = (
-            self._read(status.path)
+    def _files_in(self, folder: str) -> tuple[FileStatus, ...]:
+        return tuple(
+            status
             for status in self.file_io.list(join_path(folder, NAMES_FOLDER))
             if status.name.endswith(_SUFFIX) and not status.name.startswith(".")
         )
-        present = [r for r in found if r is not None and not self._has_moved(r)]
+
+    def _records_in(self, files: Iterable[FileStatus]) -> tuple[NameRecord, ...]:
+        present = [record for file in files if (record := self.record_in(file)) is not None]
         return tuple(sorted(present, key=lambda record: name_key(record.identifier.name)))
 
     def _delete_remainder(self, record: NameRecord) -> None:

@@ -39,7 +39,7 @@ from table_store.catalog.names.name_registry import NameRegistry, namespace_fold
 from table_store.catalog.names.namespace_store import Namespace, NamespaceStore
 from table_store.catalog.names.table_directories import StagedDirectory, TableDirectories
 from table_store.catalog.names.table_place import AllowedPlaces, plain_path
-from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.file_io import FileIO, FileStatus
 from table_store.storage.file_io.path import parent_path
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
@@ -166,6 +166,18 @@ class Warehouse:
         """
         self._namespaces.require(namespace)
         return tuple(r for r in self._names.records(namespace) if r.kind in kinds)
+
+    def name_files(self, namespace: str) -> tuple[FileStatus, ...]:
+        """Return the files of the names of a namespace, which may be gone; costs a list."""
+        return self._names.files(namespace)
+
+    def record_in(self, file: FileStatus) -> NameRecord | None:
+        """Return the record in one of `name_files`; None if no name is in it any more.
+
+        Raises:
+            CorruptFileError: it is damaged.
+        """
+        return self._names.record_in(file)
 
     def require(self, identifier: Identifier, kind: RelationKind) -> NameRecord:
         """Return the record of a name.

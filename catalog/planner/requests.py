@@ -62,6 +62,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     function_requests.load_function,
     function_requests.define_function,
     function_requests.drop_function,
+    mirror_requests.mirror_catalog,
     mirror_requests.mirror_entry,
     view_requests.list_views,
     explain.explain_query,

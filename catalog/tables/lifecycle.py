@@ -414,6 +414,11 @@ class TableLifecycle:
     def _schemas(self, location: str) -> SchemaStore:
         return SchemaStore(self.warehouse.places.file_io_of(location), location)
 
+    def has_newer_schema(self, table: ManagedTable) -> bool:
+        """Return whether a table has got another schema since it was loaded; costs one look."""
+        schemas = self._schemas(table.location)
+        return self.warehouse.file_io.exists(schemas.path(table.schema.id + 1))
+
     def _at(self, record: NameRecord, location: str) -> ManagedTable:
         return ManagedTable(
             record=record, location=location, schema=self._schemas(location).latest()

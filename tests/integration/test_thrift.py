@@ -207,6 +207,17 @@ def test_metadata_follows_this_process(running: Running) -> None:
     assert browser.tables("meta") == []
 
 
+def test_metadata_has_all_types(running: Running) -> None:
+    """Types that JDBC metadata of Spark does not know are text there, and hide no other column."""
+    run, browser = running.session.run, running.browser
+    run("CREATE SCHEMA types")
+    run("CREATE TABLE types.t (id INT, v VARIANT, s STRUCT<v: VARIANT>, l ARRAY<INT>)")
+    run("CREATE TABLE types.u (id INT)")
+    assert [name for name, _ in browser.columns("%", "types")] == ["id", "v", "s", "l", "id"]
+    assert browser.columns("t", "types")[1] == ("v", "STRING")
+    run("DROP SCHEMA types CASCADE")
+
+
 def test_metadata_describes(running: Running) -> None:
     """JDBC: comments and nullability, also of unusual names and of views, after each change."""
     run, described = running.session.run, running.browser.described

@@ -194,9 +194,11 @@ object Answers {
   class MirroredNamespace(json: JValue) extends Answer(json) {
     val name = member[String]("name")
     val relations = member[Seq[MirroredRelation]]("relations")
+    val gone = member[Seq[String]]("gone")
   }
   class MirroredCatalog(json: JValue) extends Answer(json) {
     val catalog = member[String]("catalog")
+    val isWhole = member[Boolean]("isWhole")
     val namespaces = member[Seq[MirroredNamespace]]("namespaces")
   }
 
@@ -355,7 +357,6 @@ object Answers {
 
   class SparkStatement(json: JValue) extends Answer(json) with ParsedStatement {
     val sql = member[String]("sql")
-    val mirror = member[Option[MirroredCatalog]]("mirror")
   }
   class PlannedCommand(json: JValue) extends Answer(json) with ParsedStatement {
     val name = member[String]("name")

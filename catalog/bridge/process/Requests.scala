@@ -155,6 +155,7 @@ object Requests {
   /** Replaces the definition if it still is the `known` one; false if not. */
   case class ReplaceForeign(relation: RelationReference, definition: DeclaredForeign, known: DeclaredForeign)
       extends Change[Boolean]
+  case class MirrorCatalog(isShown: Boolean) extends Request[Option[Answers.MirroredCatalog]]
   case class MirrorEntry(relation: RelationReference) extends Request[Option[Answers.MirroredRelation]]
 
   // Functions

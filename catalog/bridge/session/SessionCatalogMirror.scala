@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.Identifier
+import org.apache.spark.sql.types.{StringType, StructType, TimeType, VariantType}
 import org.apache.spark.util.Utils
 
 /** Mirrors the tables and views of the default catalog as entries of the v1 session catalog. They serve JDBC metadata
@@ -41,22 +42,27 @@ object SessionCatalogMirror extends Logging {
     catch { case NonFatal(error) => logWarning("JDBC metadata could not be refreshed", error) }
   private def key(name: String): String = name.toLowerCase(Locale.ROOT)
 
-  /** Replaces all entries by the namespaces and relations that the planner found. */
-  def refresh(found: Answers.MirroredCatalog): Unit = quietly { catalog =>
+  /** Follows what has changed in the default catalog since the last call. It is asked for within the lock, so that no
+    * older answer comes later. */
+  def refresh(): Unit = quietly { catalog =>
     keepDerbyQuiet()
-    val namespaces = found.namespaces.map(n => key(n.name) -> n).toMap
-    for (database <- catalog.listDatabases() if !namespaces.contains(database) && isOurs(catalog, database)) {
-      catalog.dropDatabase(database, ignoreIfNotExists = true, cascade = true)
+    val asked = Requests.MirrorCatalog(isShown = mirrored.nonEmpty)
+    mirrored = None // what fails now is made good by all entries next time
+    PlannerProcess.ask(asked).foreach { found =>
+      val namespaces = found.namespaces.map(n => key(n.name) -> n).toMap
+      for (database <- catalog.listDatabases() if !namespaces.contains(database) && isOurs(catalog, database)) {
+        catalog.dropDatabase(database, ignoreIfNotExists = true, cascade = true)
+      }
+      for ((database, namespace) <- namespaces) {
+        ensure(catalog, database)
+        val changed = namespace.relations.map(entry(database, _))
+        val gone = if (found.isWhole) catalog.listTables(database).toSet -- changed.map(_.identifier.table)
+          else namespace.gone.map(key)
+        gone.foreach(remove(catalog, database, _))
+        changed.foreach(table => put(catalog, database, table.identifier.table, table))
+      }
+      mirrored = Some(found.catalog)
     }
-    for ((database, namespace) <- namespaces) {
-      ensure(catalog, database)
-      val wanted = namespace.relations.map(entry(database, _)).map(t => t.identifier.table -> t).toMap
-      val there = catalog.listTables(database).map(catalog.getTable(database, _))
-        .filter(_.properties.contains(marker)).map(t => t.identifier.table -> t).toMap
-      (there.keySet -- wanted.keySet).foreach(remove(catalog, database, _))
-      for ((name, table) <- wanted if !there.get(name).exists(same(_, table))) put(catalog, database, name, table)
-    }
-    mirrored = Some(found.catalog)
   }
 
   /** Updates the entries of names that were just changed through `catalog`. */
@@ -112,15 +118,20 @@ object SessionCatalogMirror extends Logging {
     catalog.createTable(table, ignoreIfExists = true)
   }
 
-  private def same(one: CatalogTable, other: CatalogTable): Boolean =
-    one.schema == other.schema && one.tableType == other.tableType && one.comment == other.comment
+  /** Columns of types of which Spark's JDBC metadata knows no SQL type, and fails for all columns, are shown as text. */
+  private def shown(columns: StructType): StructType = StructType(columns.map { column =>
+    column.dataType match {
+      case VariantType | _: TimeType => column.copy(dataType = StringType)
+      case _ => column
+    }
+  })
 
   private def entry(database: String, relation: Answers.MirroredRelation): CatalogTable =
     CatalogTable(
       TableIdentifier(key(relation.name), Some(database)),
       if (relation.isView) CatalogTableType.VIEW else CatalogTableType.EXTERNAL,
       CatalogStorageFormat.empty.copy(locationUri = if (relation.isView) None else Some(folder)),
-      relation.columns,
+      shown(relation.columns),
       provider = if (relation.isView) None else Some("tablestore"),
       comment = relation.comment,
       properties = Map(marker -> "true")

@@ -56,11 +56,10 @@ class TableStoreParser(context: SparkContext, delegate: ParserInterface) extends
         case _: AssertionError if StatementFilter.asksForChanges(text) => throw Errors.unreadableTime
         case error: ParseException if error.getCondition == Errors.invalidTimeTravel => throw Errors.unreadableTime
       }
+    if (StatementFilter.beginsSession(sql) && SessionCatalogMirror.isAskedFor) SessionCatalogMirror.refresh()
     if (!StatementFilter.maybeOurs(sql)) spark(sql)
     else PlannerProcess.ask(Requests.Parse(sql)) match {
-      case text: Answers.SparkStatement =>
-        text.mirror.foreach(SessionCatalogMirror.refresh)
-        spark(text.sql)
+      case text: Answers.SparkStatement => spark(text.sql)
       case command: Answers.PlannedCommand =>
         StatementCommand(command.name, command.command, command.schema, command.before.map(delegate.parsePlan))
     }

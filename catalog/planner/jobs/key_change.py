@@ -115,7 +115,9 @@ def alter_key(session: PlannerSession, request: AlterTable) -> LoadedTable:
 
 
 def _key_change(session: PlannerSession, request: AlterTable) -> KeyChange | None:
-    if len(request.changes) != 1:
+    # Other changes may be such as only foreign tables take.
+    kinds = [change["change"] for change in request.changes]
+    if kinds not in (["add_constraint"], ["drop_constraint"]):
         return None
     asked = change_from_spark(request.changes[0])
     if not isinstance(asked, AddPrimaryKey | DropConstraint):

@@ -26,16 +26,25 @@ class MirroredRelation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorCatalog:
+    """Asks for what has changed in the default catalog; for all of it if nothing is shown yet."""
+
+    is_shown: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MirroredNamespace:
-    """A namespace with all that is in it."""
+    """What is new or changed in a namespace, and the names that are gone from it."""
 
     name: str
     relations: tuple[MirroredRelation, ...]
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirroredCatalog:
-    """All entries of a catalog."""
+    """All namespaces of a catalog, with all of their entries or with those that have changed."""
 
     catalog: str
+    is_whole: bool
     namespaces: tuple[MirroredNamespace, ...]
