@@ -309,13 +309,14 @@ class Warehouse:
             return self._locked(lambda: self._directories.stage_at(own, owner))
         elif base is not None:
             folder = namespace_folder(self.places.base_folder(base), namespace.name)
+        elif folder == namespace_folder(self.root, namespace.name):
+            return self._directories.stage(name, folder, owner)  # where no LOCATION can be
 
-            def stage() -> StagedDirectory:
-                self._directories.require_outside(folder)
-                return self._directories.stage(name, folder, owner)
+        def stage() -> StagedDirectory:
+            self._directories.require_outside(folder)
+            return self._directories.stage(name, folder, owner)
 
-            return self._locked(stage)
-        return self._directories.stage(name, folder, owner)
+        return self._locked(stage)
 
     def publish(self, identifier: Identifier, staged: StagedDirectory) -> NameRecord:
         """Give a staged directory its name; from then on the table exists.
@@ -348,12 +349,12 @@ class Warehouse:
             StagedTableGoneError: the directory was cleared away meanwhile.
         """
 
-        def change() -> NameRecord:
+        def change() -> NameRecord | None:
             found = self.require(record.identifier, RelationKind.TABLE)
             if found.id != record.id:
                 raise NotFoundError(kind="table", name=str(record.identifier))
             if replaces is not None and self.location(found) != replaces:
-                return found
+                return None
             self._directories.require_claim(record.identifier, staged)
             self._directories.hand_over(staged, found.id)
             old = table_target(found)
@@ -368,12 +369,32 @@ class Warehouse:
             return replaced
 
         changed = self._locked(change)
+        if changed is None:
+            return self.require(record.identifier, RelationKind.TABLE)
         self._directories.settle(staged)
         return changed
 
-    def abandon(self, staged: StagedDirectory) -> None:
-        """Remove a staged directory that is not going to be published."""
-        self._directories.remove((staged.note,))
+    def abandon(self, staged: StagedDirectory, *, may_have_name: bool = False) -> bool:
+        """Remove a staged directory that is not going to be published; return whether it was.
+
+        With `may_have_name`, others may have published it: then it is kept where a name has it or
+        has had it. That costs a read of every name.
+        """
+
+        def detach() -> tuple[DirectoryNote, ...] | None:
+            if staged.location in self._locations_in_use():
+                return None
+            return self._directories.detach((staged.note,))
+
+        if not may_have_name:
+            self._directories.remove((staged.note,))
+            return True
+        detached = self._locked(detach)
+        if detached is None:
+            self._directories.settle(staged)
+            return False
+        self._directories.discard(detached)
+        return True
 
     def forget_generations(self, record: NameRecord, *, until_ms: int) -> tuple[str, ...]:
         """Remove the directories that REPLACE TABLE left before a moment, and return them."""

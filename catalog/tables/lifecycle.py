@@ -234,8 +234,9 @@ class TableLifecycle:
     def succeed(self, table: ManagedTable, staged: StagedTable, snapshot_id: int) -> bool:
         """Give a table's name to a staged one with the rows of a snapshot (0: none) of the table.
 
-        Returns whether that has happened. If not, others have changed rows since the snapshot, or
-        the definition since `table` was loaded; then, as after an error, the staged table is gone.
+        Returns whether that has happened, whatever has become of the name since. If not, others
+        have changed rows since the snapshot, or the definition since `table` was loaded; then, as
+        after an error, the staged table is gone.
 
         Raises:
             NotFoundError: the table was dropped or renamed meanwhile.
@@ -252,13 +253,23 @@ class TableLifecycle:
         except TableStoreError:
             self.abort_staged(staged)
             raise
-        if announce_successor(self.warehouse, table.location, table.schema, staged, snapshot_id):
-            settle_succession(self.warehouse, table.record, table.location)
-            if self._names_location(table.identifier, staged.location):
-                return True
-        self._listeners.undo_create(context)
-        self.abort_staged(staged)
-        return False
+        try:
+            if announce_successor(
+                self.warehouse, table.location, table.schema, staged, snapshot_id
+            ):
+                settle_succession(self.warehouse, table.record, table.location)
+        finally:
+            has_happened = self._names_location(
+                table.identifier, staged.location
+            ) or not self._given_up(staged, context)
+        return has_happened
+
+    def _given_up(self, staged: StagedTable, context: TableContext) -> bool:
+        """Remove a staged table, unless others have published it; return whether it is gone."""
+        is_gone = self.warehouse.abandon(staged.directory, may_have_name=True)
+        if is_gone:
+            self._listeners.undo_create(context)
+        return is_gone
 
     def abort_staged(self, staged: StagedTable) -> None:
         """Remove a staged table; the name stays what it was before."""

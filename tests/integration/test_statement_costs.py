@@ -85,6 +85,7 @@ STATEMENTS = [
     ("insert one row", "INSERT INTO k SELECT 3 AS id, 30 AS v"),
     ("select", "SELECT id, v FROM k"),
     ("lookup", "SELECT id, v + 1 AS v FROM k WHERE id = 2 AND v > 1"),
+    ("explain", "EXPLAIN SELECT 1 / (v - 20) FROM k WHERE id = 2"),
     ("update", "UPDATE k SET v = v + 1 WHERE id = 2"),
     ("compact", "ALTER TABLE k COMPACT"),
     ("count", "SELECT count(*), max(v) FROM k"),
@@ -299,6 +300,12 @@ def test_a_lookup_by_key_takes_no_job(costs: Any) -> None:
     """The planner finds the row, and what else is asked of it is evaluated where it is planned."""
     assert costs["lookup"]["jobs"] == 0
     assert costs["lookup"]["rows"] == [[2, 21]]
+
+
+def test_the_error_of_a_looked_up_row_is_not_that_of_its_plan(costs: Any) -> None:
+    """EXPLAIN shows a plan, though the query divides by zero."""
+    assert "LocalTableScan" in costs["explain"]["rows"][0][0]
+    assert "DIVIDE_BY_ZERO" not in costs["explain"]["rows"][0][0]
 
 
 def test_count_and_max_after_compaction_read_nothing(costs: Any) -> None:

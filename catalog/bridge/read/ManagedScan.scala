@@ -3,11 +3,13 @@ package org.apache.spark.sql.tablestore
 import java.util.{Base64, OptionalLong}
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import org.apache.commons.lang3.StringUtils
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression => CatalystExpression, UserDefinedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.classic.{SparkSession, Strategy}
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions, Literal, NamedReference}
@@ -116,19 +118,24 @@ class RowsScan(table: String, override val readSchema: StructType, answer: Answe
 object AnsweredRowsStrategy extends Strategy {
   private val fewRows = 1000
 
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
-    val held = if (isOverRows(plan)) HeldRows.folded(plan.transformUp { case Answered(rows) => rows }) else plan
-    held match {
-      case HeldRows.In(output, rows) if held ne plan => LocalTableScanExec(output, rows, None) :: Nil
-      case _ => Nil
-    }
-  }
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] =
+    if (!isOverRows(plan)) Nil
+    else
+      try HeldRows.folded(plan.transformUp { case Answered(rows) => rows }) match {
+          case HeldRows.In(output, rows) => LocalTableScanExec(output, rows, None) :: Nil
+          case _ => Nil
+        }
+      catch { case NonFatal(_) => Nil } // an error of a row is that of the query when it runs
 
-  private def isOverRows(plan: LogicalPlan): Boolean = plan match {
+  private def isOverRows(plan: LogicalPlan): Boolean = plan.expressions.forall(isPlain) && (plan match {
     case Project(_, child) => isOverRows(child)
     case Filter(_, child) => isOverRows(child)
     case other => Answered.unapply(other).nonEmpty
-  }
+  })
+
+  /** Whether it may be evaluated while the query is planned, which EXPLAIN does, too. */
+  private def isPlain(column: CatalystExpression): Boolean =
+    column.deterministic && !column.exists(_.isInstanceOf[UserDefinedExpression])
 
   private object Answered {
     def unapply(plan: LogicalPlan): Option[LogicalPlan] = plan match {

@@ -57,7 +57,7 @@ object SessionCatalogMirror extends Logging {
         ensure(catalog, database)
         val changed = namespace.relations.map(entry(database, _))
         val gone = if (found.isWhole) catalog.listTables(database).toSet -- changed.map(_.identifier.table)
-          else namespace.gone.map(key)
+        else namespace.gone.map(key)
         gone.foreach(remove(catalog, database, _))
         changed.foreach(table => put(catalog, database, table.identifier.table, table))
       }

@@ -8,9 +8,17 @@ from typing import Final
 
 from table_store.catalog.connectors.mysql.table_names import TableNames
 
-_COMMENT: Final = re.compile(r"/\*(?!!|M!).*?\*/|(?:--\s|#)[^\n]*", re.DOTALL)
+# What stands in a comment with an exclamation mark is run, by servers from a version on.
+_COMMENT: Final = re.compile(r"/\*(?!!|M!).*?\*/|/\*M?!\d*|\*/|(?:--\s|#)[^\n]*", re.DOTALL)
 _NAME: Final = re.compile(r"(?:(`(?:[^`]|``)*`|\w+)\s*\.\s*)?(`(?:[^`]|``)*`|\w+)")
-_ENDS_ROWS: Final = (["drop", "table"], ["rename", "table"])
+_ENDS_ROWS: Final = (
+    ["drop", "table"],
+    ["drop", "tables"],
+    ["rename", "table"],
+    ["rename", "tables"],
+)
+_MANNERS: Final = frozenset(("ignore", "offline", "online"))
+"""What may stand between ALTER and TABLE."""
 _REPLACES: Final = ["create", "or", "replace"]
 _CHANGES_ROWS: Final = frozenset(("delete", "insert", "load", "replace", "update", "with"))
 
@@ -31,6 +39,8 @@ def what_it_does(statement: str, current: str, tables: TableNames) -> str | None
         for match in _NAME.finditer(_COMMENT.sub(" ", statement))
     ]
     words = [name for _, name in found]
+    while words[:1] == ["alter"] and words[1:2] and words[1] in _MANNERS:
+        del words[1]
     if words[:2] in (["drop", "database"], ["drop", "schema"]):
         dropped = [word for word in words[2:] if tables.may_have_of(word)]
         return f"{dropped[-1]} was dropped" if dropped else None
@@ -48,4 +58,6 @@ def _ends_rows(part: tuple[str, str]) -> bool:
     word, following = part
     if word == "rename":
         return following not in ("column", "index", "key")
-    return following == "partition" and word in ("drop", "exchange", "truncate")
+    if following == "tablespace":
+        return word in ("discard", "import")
+    return following == "partition" and word in ("convert", "drop", "exchange", "truncate")

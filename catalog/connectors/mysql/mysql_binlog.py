@@ -65,7 +65,7 @@ class BinlogPlace:
     @classmethod
     def of(cls, offsets: tuple[int, ...], mark: str) -> BinlogPlace:
         """Return the place that a cut keeps."""
-        file, at, low_file, low_at = offsets
+        file, at, low_file, low_at = (*offsets, 0, 0)[:4]  # older releases kept the first two
         gtids, _, log_id = mark.partition(" ")
         return cls(
             log_id=log_id,

@@ -275,4 +275,4 @@ def _topic_from_json(item: Mapping[str, Any]) -> TopicCuts:
     if not cuts:
         raise ValueError("its topic has no cuts")
     start = tuple(map(int, item["start"]))
-    return TopicCuts(id=str(item["id"]), start=start, cuts=cuts, mark=str(item["mark"]))
+    return TopicCuts(id=str(item["id"]), start=start, cuts=cuts, mark=str(item.get("mark", "")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,7 @@ from table_store.catalog.names.warehouse import DefineMode, Warehouse
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.listeners import TableContext
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
+from table_store.catalog.tables.succession import settle_succession
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import (
@@ -466,3 +468,47 @@ def test_a_location_that_is_no_table_s_own_is_refused(lifecycle: TableLifecycle)
         lifecycle.create(other, KEYED.with_options({"file.path": f"{root}/own/place/inside"}))
     assert lifecycle.warehouse.find(other) is None
     lifecycle.create(other, placed(f"{root}/own/other"))
+
+
+# -- a table that takes the place of another one ---------------------------------------------------
+
+
+@pytest.mark.parametrize("then", ["rename", "replace", "drop"])
+def test_others_settle_a_succession_and_go_on(
+    lifecycle: TableLifecycle, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    """Somebody loads the table before its owner goes on, and changes its name: nothing is lost."""
+    lifecycle.create(T, KEYED)
+    table = lifecycle.load(T)
+    staged = lifecycle.stage(T, OTHER, StagingMode.REPLACE)
+    settled = Identifier("default", "u" if then == "rename" else "t")
+
+    def settle_and_go_on(*arguments: Any) -> None:
+        settle_succession(*arguments)
+        if then == "rename":
+            lifecycle.rename(T, settled)
+        elif then == "replace":
+            lifecycle.replace(T, KEYED, or_create=False)
+        else:
+            lifecycle.drop(T)
+
+    monkeypatch.setattr("table_store.catalog.tables.lifecycle.settle_succession", settle_and_go_on)
+    has_happened = lifecycle.succeed(table, staged, 0)
+    monkeypatch.undo()
+    assert has_happened == (then != "drop")
+    assert Path(staged.location).exists() == (then != "drop")
+    if then != "drop":
+        columns = ("z",) if then == "rename" else KEYED.schema(time_ms=0).column_names
+        assert lifecycle.load(settled).schema.column_names == columns
+    assert notes(lifecycle) == []
+
+
+def test_a_namespace_in_the_folder_of_a_table(lifecycle: TableLifecycle) -> None:
+    """Its tables would go with that one, so none is made there."""
+    folder = f"{lifecycle.warehouse.root}/own"
+    lifecycle.warehouse.create_namespace("n", {"location": folder})
+    lifecycle.create(T, replace(OTHER, location=folder))
+    with pytest.raises(PathNotAllowedError, match="the folder of a table"):
+        lifecycle.create(Identifier("n", "u"), OTHER)
+    lifecycle.drop(T)
+    lifecycle.create(Identifier("n", "u"), OTHER)

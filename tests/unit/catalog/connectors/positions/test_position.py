@@ -15,6 +15,7 @@ from table_store.catalog.connectors.positions.position import (
     TopicCuts,
 )
 from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.kernel.checked_json import to_checked_json
 
 FIRST = Position(rows=5, at_ms=10, stretches=(Stretch(0, 3), Stretch(2, 9)))
 
@@ -93,3 +94,17 @@ def _with_cut(cut: Cut, last: Position | None) -> Position | None:
         return None
     topic = replace(known, cuts=(*known.cuts, cut)[-CUTS_MAX:])
     return Position(rows=cut.rows, at_ms=cut.rows, topic=topic)
+
+
+def test_an_older_release_kept_no_marks(tmp_path: Path) -> None:
+    """Its file of version 4, without those of servers and transactions, is read."""
+    item = {
+        "rows": 4,
+        "at": 7,
+        "stretches": [],
+        "topic": {"id": "t", "start": [0, 3], "cuts": [[4, [2, 5]]]},
+        "files": None,
+    }
+    found = Position.from_bytes(to_checked_json(item, version=4), path="p")
+    topic = TopicCuts(id="t", start=(0, 3), cuts=(Cut(4, (2, 5)),))
+    assert found == Position(rows=4, at_ms=7, topic=topic)
