@@ -90,6 +90,16 @@ class StreamWriterClaim:
             reason="other streams took and left it all the while",
         )
 
+    def check_free(self) -> None:
+        """Check that no query has the table, as far as is known of those on other machines.
+
+        Raises:
+            StreamWriterExistsError: one has.
+        """
+        latest = self._latest()
+        if latest.writer is not None and self.holds(latest.writer.query):
+            raise _exists(self.name, latest.writer)
+
     def give_back(self, writer: StreamWriter) -> None:
         """Let other queries take the table, if `writer` still has it."""
         latest = self._latest()
@@ -138,9 +148,7 @@ class StreamWriterClaim:
                 is_silent = latest.time_ms + LEASE_MS < self.clock.now_ms()
                 if is_silent or other.query == writer.query:
                     return
-        raise StreamWriterExistsError(
-            table=self.name, query=other.query, pid=other.holder.pid, host=other.holder.host
-        )
+        raise _exists(self.name, other)
 
     def _latest(self) -> _Latest:
         entry = self._claim.latest()
@@ -168,6 +176,13 @@ class StreamWriterClaim:
     @property
     def _claim(self) -> Claim:
         return Claim(self.file_io, join_path(self.path, CLAIM_FOLDER))
+
+
+def _exists(table: str, writer: StreamWriter) -> StreamWriterExistsError:
+    holder = writer.holder
+    return StreamWriterExistsError(
+        table=table, query=writer.query, pid=holder.pid, host=holder.host
+    )
 
 
 def _writer_in(item: Mapping[str, Any]) -> tuple[StreamWriter | None, int]:

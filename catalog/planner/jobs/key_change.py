@@ -39,6 +39,7 @@ from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.write_requests import write
 from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
+from table_store.catalog.tables.stream_writer_claim import StreamWriterClaim
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.kernel.errors import InvalidSchemaError
@@ -91,6 +92,7 @@ def alter_key(session: PlannerSession, request: AlterTable) -> LoadedTable:
         ExistingKeyError: two rows have the same key, or one has NULL in it.
         DependentsError: a job stands on the table, and the statement does not say what becomes of
             it; or one writes the table.
+        StreamWriterExistsError: a streaming query writes it.
         CommitConflictError: others wrote the table again and again.
     """
     change = _key_change(session, request)
@@ -103,6 +105,12 @@ def alter_key(session: PlannerSession, request: AlterTable) -> LoadedTable:
         reason = "the rows of the table move to another directory"
         written = [(one, reason) for one in writers(session, table.location)]
         refuse("ALTER TABLE", name, written)
+        StreamWriterClaim(
+            file_io=change.lifecycle.warehouse.places.file_io_of(table.location),
+            path=table.location,
+            name=name,
+            clock=change.lifecycle.warehouse.clock,
+        ).check_free()
         found = running(session, all_dependents(table.record, change.access))
         stopped = [(one, reason) for one in found]
     fate = fate_or(Fate.RESTRICT)

@@ -88,6 +88,18 @@ def test_another_machine(claim: StreamWriterClaim) -> None:
     claim.take(writer("a"), ["a"])
 
 
+def test_whether_anybody_writes(claim: StreamWriterClaim) -> None:
+    """Asked by a statement that no streaming query may run beside."""
+    claim.check_free()
+    claim.take(writer("a", NEIGHBOUR), [])
+    with pytest.raises(StreamWriterExistsError, match="query a of process 1"):
+        claim.check_free()
+    claim.give_back(writer("a", NEIGHBOUR))
+    claim.check_free()
+    claim.take(writer("a", DEAD), [])
+    claim.check_free()
+
+
 def test_files_do_not_pile_up(claim: StreamWriterClaim) -> None:
     for number in range(20):
         claim.take(writer(str(number)), [str(number)])
