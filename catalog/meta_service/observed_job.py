@@ -59,10 +59,7 @@ class ObservedJob:
 
     @property
     def _claim(self) -> StreamWriterClaim:
-        table = self.table
-        return StreamWriterClaim(
-            file_io=table.file_io, path=table.path, name=self.job.name, clock=table.clock
-        )
+        return StreamWriterClaim.of(self.table, self.job.name)
 
     @property
     def track(self) -> Track:

@@ -14,7 +14,6 @@ from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.meta_service.registry import JobRegistry
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
-from table_store.catalog.names.process_identity import identity_of
 from table_store.catalog.shown.procedure import (
     Arguments,
     Procedure,
@@ -23,7 +22,7 @@ from table_store.catalog.shown.procedure import (
 )
 from table_store.catalog.shown.procedure_context import ProcedureContext
 from table_store.catalog.tables.lifecycle import ManagedTable
-from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
+from table_store.catalog.tables.stream_writer_claim import StreamWriterClaim
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import STRING
 
@@ -107,7 +106,7 @@ def _forget_job(context: ProcedureContext, arguments: Arguments) -> pa.Table:
                 name=job.name,
                 clock=warehouse.clock,
             )
-            claim.check(StreamWriter(query="", run="", holder=identity_of()), [])
+            claim.check_free()
             registry.remove(job.sink, job=job.id)
             return pa.table([[job.id]], schema=_FORGET_RESULT)
     raise JobNotFoundError(job=name)

@@ -97,11 +97,15 @@ class TableLifecycle:
             CorruptFileError: the schema is damaged.
         """
         record = self.warehouse.require(identifier, RelationKind.TABLE)
+        return self.loaded(record, timestamp_ms=timestamp_ms)
+
+    def loaded(self, record: NameRecord, *, timestamp_ms: int | None = None) -> ManagedTable:
+        """Return the table of a record that was just read; fails as `load`."""
         table = self._at(record, self.warehouse.location(record, timestamp_ms))
         if table.schema.successor is None or timestamp_ms is not None:
             return table
         settle_succession(self.warehouse, record, table.location)
-        record = self.warehouse.require(identifier, RelationKind.TABLE)
+        record = self.warehouse.require(record.identifier, RelationKind.TABLE)
         return self._at(record, self.warehouse.location(record))
 
     def create(
@@ -424,11 +428,6 @@ class TableLifecycle:
 
     def _schemas(self, location: str) -> SchemaStore:
         return SchemaStore(self.warehouse.places.file_io_of(location), location)
-
-    def has_newer_schema(self, table: ManagedTable) -> bool:
-        """Return whether a table has got another schema since it was loaded; costs one look."""
-        schemas = self._schemas(table.location)
-        return self.warehouse.file_io.exists(schemas.path(table.schema.id + 1))
 
     def _at(self, record: NameRecord, location: str) -> ManagedTable:
         return ManagedTable(

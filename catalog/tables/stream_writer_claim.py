@@ -16,6 +16,7 @@ from table_store.storage.file_io.claim import Claim
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.model.errors import CommitConflictError
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.checked_json import from_checked_json, to_checked_json
 from table_store.storage.kernel.clock import Clock
 
@@ -54,6 +55,11 @@ class StreamWriterClaim:
     path: str
     name: str
     clock: Clock
+
+    @classmethod
+    def of(cls, table: FileStoreTable, name: str) -> StreamWriterClaim:
+        """Return the claim on a table."""
+        return cls(file_io=table.file_io, path=table.path, name=name, clock=table.clock)
 
     def check(self, writer: StreamWriter, running: Collection[str]) -> None:
         """Check that `writer` could take the table now; `running` is as in `take`.
@@ -97,7 +103,7 @@ class StreamWriterClaim:
             StreamWriterExistsError: one has.
         """
         latest = self._latest()
-        if latest.writer is not None and self.holds(latest.writer.query):
+        if latest.writer is not None and self._lives(latest.writer, latest.time_ms):
             raise _exists(self.name, latest.writer)
 
     def give_back(self, writer: StreamWriter) -> None:
@@ -115,15 +121,7 @@ class StreamWriterClaim:
         latest = self._latest()
         if latest.writer is None:
             return None
-        if latest.writer.query != query:
-            return False
-        match liveness(latest.writer.holder):
-            case Liveness.RUNNING:
-                return True
-            case Liveness.DEAD:
-                return False
-            case Liveness.UNKNOWN:
-                return latest.time_ms + LEASE_MS >= self.clock.now_ms()
+        return latest.writer.query == query and self._lives(latest.writer, latest.time_ms)
 
     def take_over(self, writer: StreamWriter, deposed: ProcessIdentity) -> None:
         """Take the table for `writer` if a query of the process `deposed` has it.
@@ -133,6 +131,16 @@ class StreamWriterClaim:
         latest = self._latest()
         if latest.writer is not None and latest.writer.holder == deposed:
             self._add(latest.number + 1, writer)
+
+    def _lives(self, writer: StreamWriter, time_ms: int) -> bool:
+        """Whether who took the table at a time is there, or nobody can say so and it is recent."""
+        match liveness(writer.holder):
+            case Liveness.RUNNING:
+                return True
+            case Liveness.DEAD:
+                return False
+            case Liveness.UNKNOWN:
+                return time_ms + LEASE_MS >= self.clock.now_ms()
 
     def _check(self, latest: _Latest, writer: StreamWriter, running: Collection[str]) -> None:
         other = latest.writer

@@ -357,11 +357,7 @@ def test_json_of_mysql_is_the_text_that_it_shows(mysql: MysqlServer) -> None:
     changes = TableLog(
         database=database,
         names=TableNames("shop", "texts"),
-        log_id=log.id,
-        is_mariadb=False,
-        base=log.base,
-        digits=log.digits,
-        begin=log.begin,
+        log=log,
         server_ids=(5500, 5500),
         labels={},
     )

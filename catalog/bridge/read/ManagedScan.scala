@@ -121,31 +121,25 @@ object AnsweredRowsStrategy extends Strategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] =
     if (!isOverRows(plan)) Nil
     else
-      try HeldRows.folded(plan.transformUp { case Answered(rows) => rows }) match {
+      try HeldRows.folded(WriteQuery.withKnownRows(plan)) match {
           case HeldRows.In(output, rows) => LocalTableScanExec(output, rows, None) :: Nil
           case _ => Nil
         }
       catch { case NonFatal(_) => Nil } // an error of a row is that of the query when it runs
 
-  private def isOverRows(plan: LogicalPlan): Boolean = plan.expressions.forall(isPlain) && (plan match {
-    case Project(_, child) => isOverRows(child)
-    case Filter(_, child) => isOverRows(child)
-    case other => Answered.unapply(other).nonEmpty
-  })
+  private def isOverRows(plan: LogicalPlan): Boolean = plan match {
+    case Project(columns, child) => isOverRows(child) && columns.forall(isPlain)
+    case Filter(condition, child) => isOverRows(child) && isPlain(condition)
+    case relation: DataSourceV2ScanRelation => relation.scan match {
+        case scan: RowsScan => scan.rows().length <= fewRows
+        case _ => false
+      }
+    case _ => false
+  }
 
   /** Whether it may be evaluated while the query is planned, which EXPLAIN does, too. */
   private def isPlain(column: CatalystExpression): Boolean =
     column.deterministic && !column.exists(_.isInstanceOf[UserDefinedExpression])
-
-  private object Answered {
-    def unapply(plan: LogicalPlan): Option[LogicalPlan] = plan match {
-      case relation: DataSourceV2ScanRelation => relation.scan match {
-          case scan: RowsScan if scan.rows().length <= fewRows => Some(HeldRows.of(relation.output, scan.rows().toSeq))
-          case _ => None
-        }
-      case _ => None
-    }
-  }
 }
 
 /** A scan, which is planned when a batch query first needs its plan. A scan that becomes a stream is never planned as a

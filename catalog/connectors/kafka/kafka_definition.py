@@ -17,7 +17,7 @@ from table_store.catalog.connectors.kafka.envelope_rows import EnvelopeRows
 from table_store.catalog.connectors.kafka.kafka_connections import Brokers
 from table_store.catalog.connectors.kafka.message_rows import METADATA_TYPES, MetadataColumn
 from table_store.catalog.connectors.kafka.record_formats import KeyedRows, RecordFormat, ValueRows
-from table_store.catalog.connectors.physical_columns import physical_columns
+from table_store.catalog.connectors.physical_columns import metadata_columns, physical_columns
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
 from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
@@ -30,7 +30,6 @@ from table_store.storage.options.kafka_sink_options import (
 )
 from table_store.storage.options.kafka_source_options import (
     FORMAT,
-    METADATA,
     PROPERTIES,
     STARTUP_MODE,
     STARTUP_OFFSETS,
@@ -204,27 +203,19 @@ def only_in_key(options: OptionValues) -> tuple[str, ...]:
 
 
 def _metadata(schema: TableSchema, options: OptionValues) -> tuple[MetadataColumn, ...]:
-    keys: Mapping[str, str] = options.with_prefix(METADATA)
-    columns = {field.name: field for field in physical_columns(schema)}
-    for name, key in keys.items():
-        if name not in columns:
-            option = METADATA.prefix + name
-            raise InvalidOptionError(key=option, value=key, reason="there is no such column")
+    columns = metadata_columns(schema, options)
+    for field, key in columns:
         kinds = METADATA_TYPES.get(key)
         if kinds is None:
             raise InvalidSchemaError(
-                column=name,
+                column=field.name,
                 reason=f"a record of a topic has no metadata {key!r}; it has "
                 f"{', '.join(map(repr, METADATA_TYPES))}",
             )
-        if columns[name].type not in kinds:
+        if field.type not in kinds:
             wanted = " or ".join(kind.sql_name() for kind in kinds)
-            raise InvalidSchemaError(column=name, reason=f"metadata {key!r} is {wanted}")
-    return tuple(
-        MetadataColumn(name, keys[name], field.type)
-        for name, field in columns.items()
-        if name in keys
-    )
+            raise InvalidSchemaError(column=field.name, reason=f"metadata {key!r} is {wanted}")
+    return tuple(MetadataColumn(field.name, key, field.type) for field, key in columns)
 
 
 def _startup(options: OptionValues) -> Startup:

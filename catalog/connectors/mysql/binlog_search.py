@@ -6,13 +6,11 @@ transactions of this one file, whose rows nobody decodes.
 
 from __future__ import annotations
 
-import random
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pymysqlreplication import BinLogStreamReader
 from pymysqlreplication.event import (
     FormatDescriptionEvent,
     GtidEvent,
@@ -27,11 +25,8 @@ from table_store.catalog.connectors.mysql.mysql_binlog import (
     BinlogPosition,
     gtids_at,
 )
-from table_store.catalog.connectors.mysql.mysql_connection import (
-    Connection,
-    Database,
-    StreamConnections,
-)
+from table_store.catalog.connectors.mysql.mysql_connection import Connection, Database
+from table_store.catalog.connectors.mysql.mysql_log import binlog_stream, transaction_of
 
 _EVENTS: Final = (GtidEvent, MariadbGtidEvent)
 _HEAD: Final = "SHOW BINLOG EVENTS IN %s LIMIT 3"
@@ -113,8 +108,7 @@ class BinlogSearch:
                 if is_wanted(start, int(event.timestamp)):
                     return BinlogPosition(file, start), before.with_transactions(seen)
                 if isinstance(event, GtidEvent):
-                    source, _, number = event.gtid.rpartition(":")
-                    seen.append((source, int(number)))
+                    seen.append(transaction_of(event))
         return None
 
     def _before(self, file: int) -> GtidSet:
@@ -127,17 +121,8 @@ class BinlogSearch:
 
     def _events(self, file: int, *kinds: type) -> Iterator[Any]:
         """Yield the events of some kinds in one file."""
-        reader = BinLogStreamReader(
-            connection_settings=self.database.settings(),
-            server_id=random.SystemRandom().randint(*self.server_ids),
-            log_file=self.log.file_name(file),
-            log_pos=4,
-            resume_stream=True,
-            blocking=False,
-            only_events=kinds,
-            enable_logging=False,
-            pymysql_wrapper=StreamConnections(),
-        )
+        where = {"log_file": self.log.file_name(file), "log_pos": 4, "resume_stream": True}
+        reader = binlog_stream(self.database, self.server_ids, kinds, **where)
         try:
             for event in reader:
                 if reader.log_file != self.log.file_name(file):

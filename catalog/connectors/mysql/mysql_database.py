@@ -13,9 +13,8 @@ from table_store.catalog.connectors.mysql.mysql_table import (
     check_server,
     table_places,
 )
-from table_store.catalog.connectors.mysql.table_names import TableNames, only
+from table_store.catalog.connectors.mysql.table_names import TableNames, only, refused_pattern
 from table_store.storage.file_store.model.schema import Field, TableSchema
-from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.options.database_options import DATABASE_NAME, TABLE_NAME
 from table_store.storage.options.kafka_source_options import METADATA
@@ -118,8 +117,5 @@ def _without_doubt(table: DefinedTable, known: list[DefinedTable]) -> DefinedTab
 
 
 def _pattern(name: str, text: str) -> re.Pattern[str]:
-    try:
+    with refused_pattern(name, text):
         return re.compile(text)
-    except re.error as error:
-        reason = f"it is no regular expression: {error}"
-        raise InvalidOptionError(key=name, value=text, reason=reason) from error

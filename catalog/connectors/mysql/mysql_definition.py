@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -13,8 +12,8 @@ import pyarrow.compute as pc
 
 from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.mysql.mysql_connection import Database
-from table_store.catalog.connectors.mysql.table_names import TableNames
-from table_store.catalog.connectors.physical_columns import physical_columns
+from table_store.catalog.connectors.mysql.table_names import TableNames, refused_pattern
+from table_store.catalog.connectors.physical_columns import metadata_columns, physical_columns
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -30,7 +29,6 @@ from table_store.storage.options.database_options import (
     USERNAME,
 )
 from table_store.storage.options.kafka_source_options import (
-    METADATA,
     STARTUP_MODE,
     STARTUP_TIMESTAMP,
 )
@@ -136,28 +134,21 @@ def is_mysql(schema: TableSchema) -> bool:
 def _names(options: OptionValues) -> TableNames:
     database, table = needed(options, DATABASE_NAME), needed(options, TABLE_NAME)
     for option, text in ((DATABASE_NAME, database), (TABLE_NAME, table)):
-        try:
+        with refused_pattern(option.key, text):
             TableNames(text, text)
-        except re.error as error:
-            reason = f"it is no regular expression: {error}"
-            raise InvalidOptionError(key=option.key, value=text, reason=reason) from error
     return TableNames(database, table)
 
 
 def _metadata(schema: TableSchema, options: OptionValues) -> Mapping[str, str]:
-    keys: Mapping[str, str] = options.with_prefix(METADATA)
-    columns = {field.name: field for field in physical_columns(schema)}
-    for name, key in keys.items():
-        if name not in columns:
-            option = METADATA.prefix + name
-            raise InvalidOptionError(key=option, value=key, reason="there is no such column")
+    columns = metadata_columns(schema, options)
+    for field, key in columns:
         if key not in METADATA_KEYS:
             shown = " and ".join(map(repr, METADATA_KEYS))
             reason = f"a row of a database has no metadata {key!r}; it has {shown}"
-            raise InvalidSchemaError(column=name, reason=reason)
-        if columns[name].type != STRING:
-            raise InvalidSchemaError(column=name, reason=f"metadata {key!r} is STRING")
-    return FrozenMap(keys)
+            raise InvalidSchemaError(column=field.name, reason=reason)
+        if field.type != STRING:
+            raise InvalidSchemaError(column=field.name, reason=f"metadata {key!r} is STRING")
+    return FrozenMap({field.name: key for field, key in columns})
 
 
 def _startup(options: OptionValues) -> Startup:

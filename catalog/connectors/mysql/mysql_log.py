@@ -36,6 +36,7 @@ from table_store.catalog.connectors.mysql.gtid_set import GtidSet
 from table_store.catalog.connectors.mysql.logged_statement import what_it_does
 from table_store.catalog.connectors.mysql.mysql_binlog import (
     NOWHERE,
+    Binlog,
     BinlogPlace,
     BinlogPosition,
 )
@@ -126,22 +127,14 @@ class TableLog:
     Attributes:
         database: whose it is.
         names: which tables.
-        log_id: see `Binlog.id`.
-        is_mariadb: see `Binlog`.
-        base: what the names of the log's files begin with.
-        digits: see `Binlog`.
-        begin: see `Binlog`.
+        log: as it was when somebody looked.
         server_ids: the numbers as which it may be read.
         labels: by table those of its columns that are ENUM or SET, by name.
     """
 
     database: Database
     names: TableNames
-    log_id: str
-    is_mariadb: bool
-    base: str
-    digits: int
-    begin: BinlogPosition
+    log: Binlog
     server_ids: tuple[int, int]
     labels: Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]
 
@@ -155,24 +148,24 @@ class TableLog:
             SourceTableChangedError: the table was emptied or replaced in between, or changed by
                 statements that the log has as texts.
         """
-        is_here = start.log_id == end.log_id == self.log_id
-        if start.gtids is None or end.gtids is None or (self.is_mariadb and is_here):
+        is_here = start.log_id == end.log_id == self.log.id
+        if start.gtids is None or end.gtids is None or (self.log.is_mariadb and is_here):
             yield from self._by_position(start.position, end.position)
             return
         wanted = end.gtids - start.gtids
         if not wanted:
             return
-        low = start.low if start.log_id == self.log_id else NOWHERE
-        if low != NOWHERE and not self.is_mariadb:
-            awaited = _Awaited(wanted, self.is_mariadb)
+        low = start.low if start.log_id == self.log.id else NOWHERE
+        if low != NOWHERE and not self.log.is_mariadb:
+            awaited = _Awaited(wanted, self.log.is_mariadb)
             with suppress(SourceChangesGoneError):  # the file of `low` alone may be gone
                 yield from self._read(self._reader(low), start, awaited=awaited)
             if not awaited.left:
                 return
-        awaited = _Awaited(wanted, self.is_mariadb)
+        awaited = _Awaited(wanted, self.log.is_mariadb)
         # The client takes an empty set of MySQL's for none.
-        is_all = not start.gtids and not self.is_mariadb
-        begin = self.begin if is_all else start.gtids.text
+        is_all = not start.gtids and not self.log.is_mariadb
+        begin = self.log.begin if is_all else start.gtids.text
         yield from self._read(self._reader(begin), start, awaited=awaited)
         if awaited.left:
             raise self._gone(start, "it does not have all that came since")
@@ -181,7 +174,7 @@ class TableLog:
         if start >= end:
             return
         reader = self._reader(start)
-        place = BinlogPlace(log_id=self.log_id, position=start, low=start, gtids=None)
+        place = BinlogPlace(log_id=self.log.id, position=start, low=start, gtids=None)
         yield from self._read(reader, place, end=end)
         if _reached(reader) < end:
             reason = f"the binlog ends at {self._shown(reader)}, and had more before"
@@ -189,18 +182,16 @@ class TableLog:
 
     def _reader(self, start: BinlogPosition | str) -> BinLogStreamReader:
         """Return a stream from a position on, or of all but some transactions."""
-        where: dict[str, Any] = {"auto_position": start, "is_mariadb": self.is_mariadb}
+        where: dict[str, Any] = {"auto_position": start, "is_mariadb": self.log.is_mariadb}
         if isinstance(start, BinlogPosition):
-            where = {"log_file": self._name(start.file), "log_pos": start.at, "resume_stream": True}
-        return BinLogStreamReader(
-            connection_settings=self.database.settings(),
-            server_id=random.SystemRandom().randint(*self.server_ids),
-            blocking=False,
-            only_events=_EVENTS,
+            name = self.log.file_name(start.file)
+            where = {"log_file": name, "log_pos": start.at, "resume_stream": True}
+        return binlog_stream(
+            self.database,
+            self.server_ids,
+            _EVENTS,
             only_schemas=[self.names.database] if self.names.is_one else None,
             only_tables=[self.names.table] if self.names.is_one else None,
-            enable_logging=False,
-            pymysql_wrapper=StreamConnections(),
             **where,
         )
 
@@ -222,7 +213,7 @@ class TableLog:
                         if isinstance(event, GtidEvent | MariadbGtidEvent):
                             if not awaited.left:
                                 return
-                            awaited.begin(*_transaction(event))
+                            awaited.begin(*transaction_of(event))
                         elif not awaited.is_read:
                             continue
                     yield from self._of_event(event, self._shown(reader))
@@ -287,15 +278,10 @@ class TableLog:
             raise SourceTableChangedError(table=self._table, reason=f"{done} at {shown}")
 
     def _gone(self, start: BinlogPlace, reason: str) -> SourceChangesGoneError:
-        is_here = start.log_id == self.log_id and (self.is_mariadb or start.gtids is None)
-        position = f"{self._name(start.position.file)}:{start.position.at}"
-        shown = position if is_here else f"behind the transactions {start.gtids}"
+        position = self.log.shown_place(start)
         return SourceChangesGoneError(
-            table=self._table, position=shown, reason=reason, remedy=PURGED
+            table=self._table, position=position, reason=reason, remedy=PURGED
         )
-
-    def _name(self, file: int) -> str:
-        return f"{self.base}.{file:0{self.digits}d}"
 
     def _shown(self, reader: BinLogStreamReader) -> str:
         return f"{reader.log_file}:{reader.log_pos}"
@@ -303,6 +289,37 @@ class TableLog:
     @property
     def _table(self) -> str:
         return str(self.names)
+
+
+def binlog_stream(
+    database: Database, server_ids: tuple[int, int], events: Sequence[type], **where: Any
+) -> BinLogStreamReader:
+    """Return a stream that ends where the binlog does, for its caller to close.
+
+    Args:
+        database: whose binlog it is.
+        server_ids: the numbers as which it may be read.
+        events: the kinds that are wanted.
+        where: the client's own settings: where it begins, and of which tables.
+    """
+    return BinLogStreamReader(
+        connection_settings=database.settings(),
+        server_id=random.SystemRandom().randint(*server_ids),
+        blocking=False,
+        only_events=events,
+        enable_logging=False,
+        pymysql_wrapper=StreamConnections(),
+        **where,
+    )
+
+
+def transaction_of(event: GtidEvent | MariadbGtidEvent) -> tuple[str, int]:
+    """Return the source and the number of a transaction."""
+    if isinstance(event, GtidEvent):
+        source, _, number = event.gtid.rpartition(":")
+        return source, int(number)
+    domain, _, number = event.gtid.split("-")
+    return domain, int(number)
 
 
 def _completed(labels: Sequence[str], known: Sequence[str]) -> list[str]:
@@ -314,12 +331,3 @@ def _completed(labels: Sequence[str], known: Sequence[str]) -> list[str]:
 
 def _reached(reader: BinLogStreamReader) -> BinlogPosition:
     return BinlogPosition(int(reader.log_file.rsplit(".", 1)[1]), reader.log_pos)
-
-
-def _transaction(event: GtidEvent | MariadbGtidEvent) -> tuple[str, int]:
-    """The source and the number of a transaction."""
-    if isinstance(event, GtidEvent):
-        source, _, number = event.gtid.rpartition(":")
-        return source, int(number)
-    domain, _, number = event.gtid.split("-")
-    return domain, int(number)

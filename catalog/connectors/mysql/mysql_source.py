@@ -186,11 +186,7 @@ class MysqlSource:
         return TableLog(
             database=definition.database,
             names=definition.names,
-            log_id=log.id,
-            is_mariadb=log.is_mariadb,
-            base=log.base,
-            digits=log.digits,
-            begin=log.begin,
+            log=log,
             server_ids=definition.server_ids,
             labels=FrozenMap({table.place: table.labels for table in self._read(tables)}),
         )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from table_store.storage.kernel.errors import InvalidOptionError
 
 _OF_PATTERNS: Final = frozenset(".*+?()[]{}|^\\")
 """`$` and `-` stand in plain names."""
@@ -67,6 +71,20 @@ class TableNames:
 def only(name: str) -> str:
     """Return the option's text that means the table, or database, of a name alone."""
     return re.escape(name) if _OF_PATTERNS & {*name} else name
+
+
+@contextmanager
+def refused_pattern(key: str, text: str) -> Iterator[None]:
+    """Let the option or argument `key` with a text be wrong if it is no regular expression.
+
+    Raises:
+        InvalidOptionError: it is none.
+    """
+    try:
+        yield
+    except re.error as error:
+        reason = f"it is no regular expression: {error}"
+        raise InvalidOptionError(key=key, value=text, reason=reason) from error
 
 
 @lru_cache(maxsize=1_000)

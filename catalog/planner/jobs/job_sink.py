@@ -90,10 +90,7 @@ def is_note_due(status: JobStatus, now_ms: int) -> bool:
 
 
 def _claim(job: Job, sink: Sink) -> StreamWriterClaim:
-    table = sink.table
-    return StreamWriterClaim(
-        file_io=table.file_io, path=table.path, name=job.sink_name, clock=table.clock
-    )
+    return StreamWriterClaim.of(sink.table, job.sink_name)
 
 
 def _writer(job: Job) -> StreamWriter:

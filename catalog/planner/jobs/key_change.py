@@ -42,6 +42,7 @@ from table_store.catalog.tables.staged_table import StagedTable, StagingMode
 from table_store.catalog.tables.stream_writer_claim import StreamWriterClaim
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.snapshot import Snapshot
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.log_store.logged_table import open_logged
 
@@ -78,12 +79,7 @@ class KeyChange:
         return (self.access.name, identifier.namespace, identifier.name)
 
 
-def is_key_change(session: PlannerSession, request: AlterTable) -> bool:
-    """Whether an ALTER TABLE of a managed table adds its primary key or drops it, and no more."""
-    return _key_change(session, request) is not None
-
-
-def alter_key(session: PlannerSession, request: AlterTable) -> LoadedTable:
+def alter_key(session: PlannerSession, change: KeyChange) -> LoadedTable:
     """Write the rows of a table anew under another primary key; they are visible in one step.
 
     Raises:
@@ -95,8 +91,6 @@ def alter_key(session: PlannerSession, request: AlterTable) -> LoadedTable:
         StreamWriterExistsError: a streaming query writes it.
         CommitConflictError: others wrote the table again and again.
     """
-    change = _key_change(session, request)
-    assert change is not None, "the caller has asked"
     table = change.lifecycle.load(change.own)
     _check(change, table)
     name = ".".join(change.parts)
@@ -105,12 +99,7 @@ def alter_key(session: PlannerSession, request: AlterTable) -> LoadedTable:
         reason = "the rows of the table move to another directory"
         written = [(one, reason) for one in writers(session, table.location)]
         refuse("ALTER TABLE", name, written)
-        StreamWriterClaim(
-            file_io=change.lifecycle.warehouse.places.file_io_of(table.location),
-            path=table.location,
-            name=name,
-            clock=change.lifecycle.warehouse.clock,
-        ).check_free()
+        StreamWriterClaim.of(_opened(change, table), name).check_free()
         found = running(session, all_dependents(table.record, change.access))
         stopped = [(one, reason) for one in found]
     fate = fate_or(Fate.RESTRICT)
@@ -119,10 +108,11 @@ def alter_key(session: PlannerSession, request: AlterTable) -> LoadedTable:
     with jobs_named(session, f"ALTER TABLE {name}"):
         _rewritten(session, change)
     stop(session, change.access, stopped, fate)
-    return load_table(session, LoadTable(relation=request.relation))
+    return load_table(session, LoadTable(relation=change.relation))
 
 
-def _key_change(session: PlannerSession, request: AlterTable) -> KeyChange | None:
+def key_change(session: PlannerSession, request: AlterTable) -> KeyChange | None:
+    """Return what an ALTER TABLE does if it adds the key of a managed table or drops it alone."""
     # Other changes may be such as only foreign tables take.
     kinds = [change["change"] for change in request.changes]
     if kinds not in (["add_constraint"], ["drop_constraint"]):
@@ -140,6 +130,11 @@ def _key_change(session: PlannerSession, request: AlterTable) -> KeyChange | Non
     if names_key(lifecycle.load(own).schema, asked.name):
         return KeyChange(request.relation, access, lifecycle, own, (), None)
     return None
+
+
+def _opened(change: KeyChange, table: ManagedTable) -> FileStoreTable:
+    places = change.lifecycle.warehouse.places
+    return open_logged(table.location, places.file_io_of(table.location))
 
 
 def _check(change: KeyChange, table: ManagedTable) -> None:
@@ -163,10 +158,7 @@ def _rewritten(session: PlannerSession, change: KeyChange) -> None:
         _check(change, table)
         definition = with_other_key(table.schema, change.columns, change.name)
         schema = definition.schema(time_ms=0)  # refuses what cannot be a key, before rows are read
-        source = open_logged(
-            table.location, change.lifecycle.warehouse.places.file_io_of(table.location)
-        )
-        snapshot = source.latest_snapshot()
+        snapshot = _opened(change, table).latest_snapshot()
         if snapshot is not None and schema.primary_key:
             _check_keys(session, change, schema.primary_key, snapshot)
         staged = change.lifecycle.stage(

@@ -30,7 +30,7 @@ from table_store.catalog.planner.jobs.dependents import (
     stop,
     writers,
 )
-from table_store.catalog.planner.jobs.key_change import alter_key, is_key_change
+from table_store.catalog.planner.jobs.key_change import alter_key, key_change
 from table_store.catalog.planner.jobs.redefinition import change_schema
 from table_store.catalog.planner.names import namespace_requests, table_requests
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
@@ -54,8 +54,9 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
     Raises:
         DependentsError: one could not go on, and the statement does not say what becomes of it.
     """
-    if is_key_change(session, request):
-        return alter_key(session, request)
+    change = key_change(session, request)
+    if change is not None:
+        return alter_key(session, change)
     found = _record(session, request.relation)
     if found is None:
         return table_requests.alter_table(session, request)

@@ -30,6 +30,7 @@ from table_store.catalog.planner.protocol.mirror import (
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.tables.lifecycle import ManagedTable
 from table_store.storage.file_io.file_io import FileStatus
+from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.kernel.errors import TableStoreError
 
 _SCHEMA_CHECKS_S: Final = 0.2
@@ -82,7 +83,7 @@ class CatalogMirror:
             namespace, path = self._unchecked.pop()
             known = self._known.get(namespace, {}).get(path)
             table = None if known is None else known.table
-            if table is not None and access.lifecycle.has_newer_schema(table):
+            if table is not None and _has_newer_schema(access, table):
                 altered.add(path)
         return altered
 
@@ -104,6 +105,12 @@ class CatalogMirror:
             relations=tuple(k.entry for path, k in now.items() if before.get(path) is not k),
             gone=tuple({k.entry.name for k in before.values()} - shown),
         )
+
+
+def _has_newer_schema(access: CatalogAccess, table: ManagedTable) -> bool:
+    """Whether a table has got another schema since it was loaded; costs one look."""
+    file_io = access.warehouse.places.file_io_of(table.location)
+    return file_io.exists(SchemaStore(file_io, table.location).path(table.schema.id + 1))
 
 
 def _looked_at(access: CatalogAccess, file: FileStatus) -> _Known | None:
@@ -131,7 +138,7 @@ def entry_and_table(
     table = None
     match record.target:
         case TableTarget():
-            table = access.lifecycle.load(record.identifier)
+            table = access.lifecycle.loaded(record)
             columns, comment = columns_to_spark(table.schema.fields), table.schema.comment
         case ViewDefinition(columns=columns, properties=properties):
             comment = properties.get("comment")

@@ -100,10 +100,7 @@ def end_stream_write(session: PlannerSession, request: EndStreamWrite) -> None:
 
 
 def _claim(opened: OpenedTable) -> StreamWriterClaim:
-    table = opened.table
-    return StreamWriterClaim(
-        file_io=table.file_io, path=table.path, name=opened.name, clock=table.clock
-    )
+    return StreamWriterClaim.of(opened.table, opened.name)
 
 
 def _writer(query: str, run: str) -> StreamWriter:

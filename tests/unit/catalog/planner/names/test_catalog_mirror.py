@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -38,9 +40,15 @@ class CountedReads(LocalFileIO):
 
 
 @pytest.fixture
-def access(warehouse: Warehouse) -> CatalogAccess:
-    root = warehouse.root
-    counted = Warehouse(CountedReads(root), root, warehouse.clock, warehouse.ids)
+def access(warehouse: Warehouse, tmp_path: Path) -> CatalogAccess:
+    root, other = warehouse.root, str(tmp_path / "other")
+    counted = Warehouse(
+        CountedReads(root),
+        root,
+        warehouse.clock,
+        warehouse.ids,
+        other_roots={other: LocalFileIO(other)},
+    )
     temporary = TemporaryTables(warehouse=counted, session_id="s", owner=identity_of(os.getpid()))
     return CatalogAccess("c", counted, TableLifecycle(counted), temporary)
 
@@ -130,6 +138,18 @@ def test_nothing_is_read_where_nothing_has_changed(access: CatalogAccess) -> Non
     assert shown.follow() == 1
     assert shown.entries["default"]["t7"].comment == "new"
     assert CountedReads.reads - without <= 4
+
+
+def test_a_table_outside_of_the_warehouse_is_followed(
+    access: CatalogAccess, tmp_path: Path
+) -> None:
+    table = Identifier("default", "t")
+    access.lifecycle.create(table, replace(ONE, location=str(tmp_path / "other" / "own")))
+    shown = Shown(access)
+    assert shown.follow() == 1
+    access.lifecycle.alter(table, [SetComment("new")])
+    assert shown.follow() == 1
+    assert shown.entries["default"]["t"].comment == "new"
 
 
 def test_a_damaged_name_leaves_the_others(access: CatalogAccess) -> None:
