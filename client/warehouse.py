@@ -13,8 +13,9 @@ from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.names.table_name import parse_table_name
 from table_store.catalog.names.table_place import plain_path
-from table_store.catalog.tables.lifecycle import DEFAULT_CATALOG, ManagedTable, TableLifecycle
+from table_store.catalog.tables.lifecycle import DEFAULT_CATALOG, TableLifecycle
 from table_store.catalog.tables.log_topic import all_listeners
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.client.definition import NamedDefinition
 from table_store.client.table import Table, opened
 from table_store.client.table_descriptor import TableDescriptor

@@ -43,7 +43,7 @@ from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.partition_values import stated_partition
 from table_store.catalog.planner.write.maintenance import compact_table
 from table_store.catalog.shown.describe import describe_rows
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.sql_ext.catalog_option import check_catalog_option
 from table_store.sql_ext.protocol import ExplainedCommand, RunnableCommand, RunStatement
 from table_store.sql_ext.statements.show_create import create_statement

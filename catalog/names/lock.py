@@ -29,6 +29,7 @@ from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import FileAccessError
 
 LOCK_FOLDER: Final = "_locks"
+LOCK_OF_NAMES: Final = ("_warehouse", "_names")
 TIMEOUT_MS: Final = 60_000
 LEASE_MS: Final = 120_000
 

@@ -14,11 +14,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from table_store.catalog.names.identifier import Identifier, file_name_of, name_key
-from table_store.catalog.names.name_record import RECORD_REMEDY, NameRecord, record_from_bytes
+from table_store.catalog.errors import WrongRelationKindError
+from table_store.catalog.names.identifier import (
+    Identifier,
+    check_table_name,
+    file_name_of,
+    name_key,
+)
+from table_store.catalog.names.name_record import (
+    RECORD_REMEDY,
+    NameRecord,
+    RelationKind,
+    Target,
+    record_from_bytes,
+)
 from table_store.storage.file_io.file_io import FileIO, FileStatus
 from table_store.storage.file_io.path import join_path
-from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    CorruptFileError,
+    MissingFileError,
+    NotFoundError,
+)
 
 NAMES_FOLDER: Final = "_names"
 NAMESPACE_SUFFIX: Final = ".db"
@@ -52,6 +69,22 @@ class NameRegistry:
             )
         return None if record is None or self._has_moved(record) else record
 
+    def require(self, identifier: Identifier, kind: RelationKind) -> NameRecord:
+        """Return the record of a name.
+
+        Raises:
+            NotFoundError: there is no such name.
+            WrongRelationKindError: it is the name of another kind of relation.
+        """
+        record = self.find(identifier)
+        if record is None:
+            raise NotFoundError(kind=kind.noun, name=str(identifier))
+        if record.kind is not kind:
+            raise WrongRelationKindError(
+                name=str(identifier), found=record.kind.noun, needed=kind.noun
+            )
+        return record
+
     def records(self, namespace: str) -> tuple[NameRecord, ...]:
         """Return all names of a namespace, sorted without case; each costs a read of a file."""
         return self._records_in(self.files(namespace))
@@ -77,6 +110,23 @@ class NameRegistry:
             if status.is_dir and status.name.endswith(NAMESPACE_SUFFIX)
             for record in self._records_in(self._files_in(status.path))
         )
+
+    def add(
+        self, identifier: Identifier, target: Target, *, record_id: str, created_ms: int
+    ) -> NameRecord:
+        """Give a name, in a namespace that exists, to something new.
+
+        Raises:
+            InvalidIdentifierError: the name is not allowed.
+            AlreadyExistsError: the name is taken.
+        """
+        check_table_name(identifier.name)
+        record = NameRecord(
+            identifier=identifier, id=record_id, created_ms=created_ms, target=target
+        )
+        if not self.create(record):
+            raise AlreadyExistsError(kind="table or view", name=str(identifier))
+        return record
 
     def create(self, record: NameRecord) -> bool:
         """Create the name of the record; return False if the name is taken."""

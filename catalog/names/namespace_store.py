@@ -13,6 +13,7 @@ from table_store.catalog.errors import (
 )
 from table_store.catalog.names.identifier import (
     DEFAULT_NAMESPACE,
+    Identifier,
     check_namespace_name,
     name_key,
 )
@@ -118,6 +119,14 @@ class NamespaceStore:
         if namespace is None:
             raise NamespaceNotFoundError(namespace=name)
         return namespace
+
+    def qualified(self, identifier: Identifier) -> Identifier:
+        """Return a name with its namespace as that was written when it was created.
+
+        Raises:
+            NamespaceNotFoundError: there is no such namespace.
+        """
+        return Identifier(self.require(identifier.namespace).name, identifier.name)
 
     def create(self, name: str, properties: Mapping[str, str]) -> None:
         """Create a namespace.

@@ -22,12 +22,11 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final, TypeVar
 
-from table_store.catalog.errors import NamespaceNotEmptyError, WrongRelationKindError
+from table_store.catalog.errors import NamespaceNotEmptyError
 from table_store.catalog.names.directory_journal import DirectoryJournal, DirectoryNote
 from table_store.catalog.names.identifier import Identifier, check_table_name
-from table_store.catalog.names.lock import CatalogLock, lock_of_warehouse
+from table_store.catalog.names.lock import LOCK_OF_NAMES, CatalogLock, lock_of_warehouse
 from table_store.catalog.names.name_record import (
-    Generation,
     NameRecord,
     RelationKind,
     TableTarget,
@@ -35,18 +34,16 @@ from table_store.catalog.names.name_record import (
     kind_of,
     table_target,
 )
-from table_store.catalog.names.name_registry import NameRegistry, namespace_folder
+from table_store.catalog.names.name_registry import NameRegistry
 from table_store.catalog.names.namespace_store import Namespace, NamespaceStore
-from table_store.catalog.names.table_directories import StagedDirectory, TableDirectories
+from table_store.catalog.names.staging_area import StagingArea
+from table_store.catalog.names.table_directories import TableDirectories
 from table_store.catalog.names.table_place import AllowedPlaces, plain_path
 from table_store.storage.file_io.file_io import FileIO, FileStatus
-from table_store.storage.file_io.path import parent_path
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.ids import IdSource
-
-_LOCKED: Final = ("_warehouse", "_names")
 
 T = TypeVar("T")
 
@@ -98,6 +95,15 @@ class Warehouse:
         self._names = NameRegistry(file_io, self.root)
         journal = DirectoryJournal(file_io, self.root, clock, ids)
         self._directories = TableDirectories(self.places, journal, ids)
+        self.staging: Final = StagingArea(
+            places=self.places,
+            names=self._names,
+            namespaces=self._namespaces,
+            directories=self._directories,
+            lock=self._lock,
+            clock=clock,
+            ids=ids,
+        )
 
     # -- namespaces --------------------------------------------------------------------------------
 
@@ -186,14 +192,7 @@ class Warehouse:
             NotFoundError: there is no such name.
             WrongRelationKindError: it is the name of another kind of relation.
         """
-        record = self._names.find(identifier)
-        if record is None:
-            raise NotFoundError(kind=kind.noun, name=str(identifier))
-        if record.kind is not kind:
-            raise WrongRelationKindError(
-                name=str(identifier), found=record.kind.noun, needed=kind.noun
-            )
-        return record
+        return self._names.require(identifier, kind)
 
     def location(self, record: NameRecord, timestamp_ms: int | None = None) -> str:
         """Return the directory of a table, now or at a moment of the past.
@@ -221,7 +220,12 @@ class Warehouse:
         def change() -> NameRecord:
             is_new = self._names.find(identifier) is None
             if mode is DefineMode.CREATE or (is_new and mode is DefineMode.CREATE_OR_REPLACE):
-                return self._create(identifier, target, self.ids.unique())
+                return self._names.add(
+                    self._namespaces.qualified(identifier),
+                    target,
+                    record_id=self.ids.unique(),
+                    created_ms=self.clock.now_ms(),
+                )
             record = self.require(identifier, kind_of(target))
             if known is not None and record.target != known:
                 raise NotFoundError(kind=record.kind.noun, name=f"{identifier} as it was")
@@ -271,131 +275,6 @@ class Warehouse:
 
         self._directories.remove(self._locked(forget_name))
 
-    # -- directories of tables ---------------------------------------------------------------------
-
-    def stage(
-        self,
-        identifier: Identifier,
-        *,
-        table_id: str | None = None,
-        base: str | None = None,
-        location: str | None = None,
-        beside: str | None = None,
-    ) -> StagedDirectory:
-        """Claim a new directory for a table, to be published under the name or abandoned.
-
-        Args:
-            identifier: the name of the future table.
-            table_id: of the table whose directory it will replace; by default a new one.
-            base: the folder (`file.path`) in which namespaces' folders are made, instead of the
-                warehouse or the namespace's location.
-            location: the directory itself, LOCATION in SQL; it goes before `base`.
-            beside: a table's directory, which has the new one for a neighbour; before both.
-
-        Raises:
-            InvalidIdentifierError: the name is not allowed.
-            NamespaceNotFoundError: there is no such namespace.
-            PathNotAllowedError: the place lies outside of the allowed roots or within a table's
-                directory, or something is at the location.
-        """
-        check_table_name(identifier.name)
-        namespace = self._namespaces.require(identifier.namespace)
-        owner = self.ids.unique() if table_id is None else table_id
-        name, folder = identifier.name, namespace.location
-        if beside is not None:
-            folder = parent_path(beside)
-        elif location is not None:
-            own = self.places.own_folder(location)
-            return self._locked(lambda: self._directories.stage_at(own, owner))
-        elif base is not None:
-            folder = namespace_folder(self.places.base_folder(base), namespace.name)
-        elif folder == namespace_folder(self.root, namespace.name):
-            return self._directories.stage(name, folder, owner)  # where no LOCATION can be
-
-        def stage() -> StagedDirectory:
-            self._directories.require_outside(folder)
-            return self._directories.stage(name, folder, owner)
-
-        return self._locked(stage)
-
-    def publish(self, identifier: Identifier, staged: StagedDirectory) -> NameRecord:
-        """Give a staged directory its name; from then on the table exists.
-
-        Raises:
-            AlreadyExistsError: the name is taken by now.
-            NamespaceNotFoundError: the namespace was dropped meanwhile.
-            StagedTableGoneError: the directory was cleared away meanwhile.
-        """
-
-        def change() -> NameRecord:
-            self._directories.require_claim(identifier, staged)
-            target = TableTarget(location=self.places.stored(staged.location))
-            return self._create(identifier, target, staged.table_id)
-
-        record = self._locked(change)
-        self._directories.settle(staged)
-        return record
-
-    def publish_replacement(
-        self, record: NameRecord, staged: StagedDirectory, *, replaces: str | None = None
-    ) -> NameRecord:
-        """Give a staged directory to a table's name in place of the one it has.
-
-        The old directory stays for time travel and for running readers. With `replaces`, the
-        directory that the name must still have, nothing happens where it has another one.
-
-        Raises:
-            NotFoundError: the table was dropped meanwhile, and perhaps created again.
-            StagedTableGoneError: the directory was cleared away meanwhile.
-        """
-
-        def change() -> NameRecord | None:
-            found = self.require(record.identifier, RelationKind.TABLE)
-            if found.id != record.id:
-                raise NotFoundError(kind="table", name=str(record.identifier))
-            if replaces is not None and self.location(found) != replaces:
-                return None
-            self._directories.require_claim(record.identifier, staged)
-            self._directories.hand_over(staged, found.id)
-            old = table_target(found)
-            generation = Generation(location=old.location, until_ms=self.clock.now_ms())
-            replaced = found.with_target(
-                TableTarget(
-                    location=self.places.stored(staged.location),
-                    previous=(*old.previous, generation),
-                )
-            )
-            self._names.replace(replaced)
-            return replaced
-
-        changed = self._locked(change)
-        if changed is None:
-            return self.require(record.identifier, RelationKind.TABLE)
-        self._directories.settle(staged)
-        return changed
-
-    def abandon(self, staged: StagedDirectory, *, may_have_name: bool = False) -> bool:
-        """Remove a staged directory that is not going to be published; return whether it was.
-
-        With `may_have_name`, others may have published it: then it is kept where a name has it or
-        has had it. That costs a read of every name.
-        """
-
-        def detach() -> tuple[DirectoryNote, ...] | None:
-            if staged.location in self._locations_in_use():
-                return None
-            return self._directories.detach((staged.note,))
-
-        if not may_have_name:
-            self._directories.remove((staged.note,))
-            return True
-        detached = self._locked(detach)
-        if detached is None:
-            self._directories.settle(staged)
-            return False
-        self._directories.discard(detached)
-        return True
-
     def forget_generations(self, record: NameRecord, *, until_ms: int) -> tuple[str, ...]:
         """Remove the directories that REPLACE TABLE left before a moment, and return them."""
 
@@ -413,47 +292,7 @@ class Warehouse:
         self._directories.remove(notes)
         return tuple(note.location for note in notes)
 
-    def remove_leftovers(self) -> tuple[str, ...]:
-        """Remove the directories that dead processes left, and return their paths.
-
-        It costs one listing if there are none.
-        """
-        notes = self._directories.abandoned()
-        if not notes:
-            return ()
-
-        def sweep() -> tuple[tuple[DirectoryNote, ...], tuple[DirectoryNote, ...]]:
-            in_use = self._locations_in_use()
-            nameless = [note for note in notes if note.location not in in_use]
-            settled = tuple(note for note in notes if note.location in in_use)
-            return self._directories.detach(nameless), settled
-
-        detached, settled = self._locked(sweep)
-        self._directories.discard((*detached, *settled))
-        return tuple(note.location for note in detached)
-
     # -- details -----------------------------------------------------------------------------------
 
-    def _create(self, identifier: Identifier, target: Target, record_id: str) -> NameRecord:
-        check_table_name(identifier.name)
-        namespace = self._namespaces.require(identifier.namespace)
-        record = NameRecord(
-            identifier=Identifier(namespace.name, identifier.name),
-            id=record_id,
-            created_ms=self.clock.now_ms(),
-            target=target,
-        )
-        if not self._names.create(record):
-            raise AlreadyExistsError(kind="table or view", name=str(identifier))
-        return record
-
-    def _locations_in_use(self) -> frozenset[str]:
-        return frozenset(
-            self.places.absolute(location)
-            for record in self._names.all_records()
-            if isinstance(record.target, TableTarget)
-            for location in record.target.locations
-        )
-
     def _locked(self, action: Callable[[], T]) -> T:
-        return self._lock.run_with_lock(*_LOCKED, action)
+        return self._lock.run_with_lock(*LOCK_OF_NAMES, action)

@@ -32,7 +32,7 @@ from table_store.catalog.planner.write.transfer import export_table, import_tabl
 from table_store.catalog.shown.procedure import Procedure
 from table_store.catalog.shown.procedure_context import ProcedureContext
 from table_store.catalog.shown.procedures import PROCEDURE_NAMESPACE, PROCEDURES
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.types import StructField, StructType
 from table_store.storage.log_store.logged_table import open_logged

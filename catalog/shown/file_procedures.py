@@ -17,7 +17,7 @@ from table_store.catalog.shown.procedure import (
     optional_parameter,
 )
 from table_store.catalog.shown.procedure_context import ProcedureContext
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.expiry.orphan_files import (
     find_orphan_files,
     remove_orphan_files,
@@ -86,7 +86,7 @@ def _remove_orphan_files(context: ProcedureContext, arguments: Arguments) -> pa.
         count += len(found)
         size_bytes += sum(status.size for status in found)
     if not is_dry_run:
-        warehouse.remove_leftovers()
+        warehouse.staging.remove_leftovers()
     return pa.table(
         {"deletedFileCount": [count], "deletedFileTotalLenInBytes": [size_bytes]},
         schema=_ORPHAN_RESULT,

@@ -21,7 +21,7 @@ from table_store.catalog.shown.procedure import (
     optional_parameter,
 )
 from table_store.catalog.shown.procedure_context import ProcedureContext
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.catalog.tables.stream_writer_claim import StreamWriterClaim
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import STRING

@@ -12,7 +12,8 @@ from table_store.catalog.meta_service.revision import RevisionRequest
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.table_name import parse_table_name
 from table_store.catalog.shown.procedure import Arguments
-from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store.logged_table import open_logged

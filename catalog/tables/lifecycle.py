@@ -1,66 +1,31 @@
-"""Making, changing and removing managed tables: names, directories, schemas and listeners.
-
-REPLACE TABLE gives the name a new directory in one step. The rejected way, a new schema and then
-an overwriting snapshot in the old directory, is two steps, between which old rows would be read
-with the ids of new columns. The old directory stays (`Generation`), so that time travel by
-timestamp and running readers work; it is removed with the table, or when snapshots are expired. A
-writer that has opened it before commits into the old directory, as if it had been first; where the
-new table is to have the old one's rows, it cannot any more (`succession`).
-"""
+"""Making, changing and removing managed tables: names, directories, schemas and listeners."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from table_store.catalog.connectors.sink import check_new
-from table_store.catalog.definition.option_enrichment import (
-    FILE_PATH,
-    check_alignment,
-    enriched_options,
-)
 from table_store.catalog.definition.table_change import TableChange, changed_schema
 from table_store.catalog.definition.table_definition import TableDefinition
-from table_store.catalog.errors import SchemaMovedError, WrongRelationKindError
+from table_store.catalog.errors import SchemaMovedError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import NameRecord, RelationKind, TableTarget
 from table_store.catalog.names.namespace_store import check_droppable
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.tables.listeners import ListenerChain, TableContext, TableListener
-from table_store.catalog.tables.log_topic import topic_name, with_topic
-from table_store.catalog.tables.staged_table import StagedTable, StagingMode
-from table_store.catalog.tables.succession import announce_successor, settle_succession
-from table_store.storage.file_store.metadata.schema_store import SchemaStore
+from table_store.catalog.tables.managed_table import ManagedTable, managed_table_at, schemas_at
+from table_store.catalog.tables.staged_table import StagingMode
+from table_store.catalog.tables.succession import settle_succession
+from table_store.catalog.tables.table_staging import NO_SETTINGS, TableStaging
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import (
-    AlreadyExistsError,
     CorruptFileError,
-    FileAccessError,
-    InvalidOptionError,
     MissingFileError,
     NotFoundError,
-    TableStoreError,
 )
-from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.options.table_option_rules import check_together
 
 DEFAULT_CATALOG: Final = "table_store"
-NO_SETTINGS: Final[Mapping[str, str]] = FrozenMap()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManagedTable:
-    """A table by name, with the directory and schema it had when it was looked up."""
-
-    record: NameRecord
-    location: str
-    schema: TableSchema
-
-    @property
-    def identifier(self) -> Identifier:
-        """The name as it was written when the table was created."""
-        return self.record.identifier
 
 
 class TableLifecycle:
@@ -85,8 +50,12 @@ class TableLifecycle:
         """
         self.warehouse: Final = warehouse
         self._listeners = ListenerChain(listeners)
-        self._catalog_name = catalog_name
-        self._has_one_place = has_one_place
+        self.staging: Final = TableStaging(
+            warehouse=warehouse,
+            listeners=self._listeners,
+            catalog_name=catalog_name,
+            has_one_place=has_one_place,
+        )
 
     def load(self, identifier: Identifier, *, timestamp_ms: int | None = None) -> ManagedTable:
         """Return a table, with the directory that it has now or had at a moment.
@@ -101,12 +70,14 @@ class TableLifecycle:
 
     def loaded(self, record: NameRecord, *, timestamp_ms: int | None = None) -> ManagedTable:
         """Return the table of a record that was just read; fails as `load`."""
-        table = self._at(record, self.warehouse.location(record, timestamp_ms))
+        table = managed_table_at(
+            self.warehouse, record, self.warehouse.location(record, timestamp_ms)
+        )
         if table.schema.successor is None or timestamp_ms is not None:
             return table
         settle_succession(self.warehouse, record, table.location)
         record = self.warehouse.require(record.identifier, RelationKind.TABLE)
-        return self._at(record, self.warehouse.location(record))
+        return managed_table_at(self.warehouse, record, self.warehouse.location(record))
 
     def create(
         self,
@@ -115,9 +86,9 @@ class TableLifecycle:
         *,
         settings: Mapping[str, str] = NO_SETTINGS,
     ) -> ManagedTable:
-        """Create an empty table; see `stage` and `commit_staged` for the errors."""
-        staged = self.stage(identifier, definition, StagingMode.CREATE, settings=settings)
-        return self.commit_staged(staged)
+        """Create an empty table; fails as `TableStaging` does."""
+        staged = self.staging.stage(identifier, definition, StagingMode.CREATE, settings=settings)
+        return self.staging.commit(staged)
 
     def replace(
         self,
@@ -127,157 +98,10 @@ class TableLifecycle:
         or_create: bool,
         settings: Mapping[str, str] = NO_SETTINGS,
     ) -> ManagedTable:
-        """Replace a table by a new, empty one in one step; see `stage` for the errors."""
+        """Replace a table by a new, empty one in one step; fails as `TableStaging` does."""
         mode = StagingMode.CREATE_OR_REPLACE if or_create else StagingMode.REPLACE
-        return self.commit_staged(self.stage(identifier, definition, mode, settings=settings))
-
-    def stage(
-        self,
-        identifier: Identifier,
-        definition: TableDefinition,
-        mode: StagingMode,
-        *,
-        settings: Mapping[str, str] = NO_SETTINGS,
-        beside: str | None = None,
-    ) -> StagedTable:
-        """Make the directory and schema of a table that nobody sees before it is committed.
-
-        Args:
-            identifier: its name.
-            definition: as written in the statement.
-            mode: whether the name must be free, or taken by a table.
-            settings: of the session; those that begin with `table-storage.` become options.
-            beside: a directory that the new one is to have for a neighbour; None: as the
-                definition says.
-
-        Raises:
-            AlreadyExistsError: CREATE, and the name is taken.
-            NotFoundError: REPLACE, and there is no such table.
-            WrongRelationKindError: the name is that of a view or foreign table.
-            InvalidSchemaError: the definition breaks a rule.
-            UnknownOptionError, InvalidOptionError: an option or setting is wrong.
-            PathNotAllowedError: LOCATION or the option `file.path` names a place that is not
-                allowed.
-            InvalidIdentifierError, NamespaceNotFoundError: the name is not allowed.
-        """
-        replaced = self._replaced(identifier, mode)
-        options = with_topic(
-            enriched_options(definition.options, settings),
-            definition.options,
-            self._topic(identifier, is_only=replaced is None and not self._has_one_place),
-        )
-        check_together(options, has_key=bool(definition.primary_key))
-        schema = definition.with_options(options).schema(time_ms=self.warehouse.clock.now_ms())
-        check_new(schema)
-        check_alignment(schema)
-        if definition.location is not None and self._has_one_place:
-            raise InvalidOptionError(
-                key="location",
-                value=definition.location,
-                reason="a temporary table lies in the folder of its session",
-            )
-        directory = self.warehouse.stage(
-            identifier,
-            table_id=None if replaced is None else replaced.id,
-            base=None if self._has_one_place else options.get(FILE_PATH),
-            location=definition.location,
-            beside=beside,
-        )
-        staged = StagedTable(
-            identifier=identifier,
-            mode=mode,
-            directory=directory,
-            replaced_id=None if replaced is None else replaced.id,
-        )
-        try:
-            self._schemas(staged.location).publish(schema)
-        except TableStoreError:
-            self.warehouse.abandon(directory)
-            raise
-        return staged
-
-    def commit_staged(self, staged: StagedTable) -> ManagedTable:
-        """Give the name to a staged table; all of it becomes visible in one step.
-
-        After an error the staged table is removed, and the name is what it was before.
-
-        Raises:
-            AlreadyExistsError: the name was taken meanwhile.
-            NotFoundError: REPLACE, and the table was dropped meanwhile.
-            StagedTableGoneError: another process removed the directory.
-            ListenerFailedError: a listener refused.
-        """
-        schema = self._schemas(staged.location).latest()
-        context = TableContext(
-            identifier=staged.identifier,
-            table_id=staged.directory.table_id,
-            location=staged.location,
-            schema=schema,
-        )
-        try:
-            self._listeners.notify_create(context)
-        except TableStoreError as error:
-            self.abort_staged(staged)
-            if staged.mode is StagingMode.CREATE and self.warehouse.find(staged.identifier):
-                # The listener may have refused because of what the faster process has made.
-                raise AlreadyExistsError(
-                    kind="table or view", name=str(staged.identifier)
-                ) from error
-            raise
-        try:
-            record = self._published(staged)
-        except TableStoreError:
-            # If the store failed after it took the name, the table exists.
-            if self._names_location(staged.identifier, staged.location):
-                raise
-            self._listeners.undo_create(context)
-            self.abort_staged(staged)
-            raise
-        return ManagedTable(record=record, location=staged.location, schema=schema)
-
-    def succeed(self, table: ManagedTable, staged: StagedTable, snapshot_id: int) -> bool:
-        """Give a table's name to a staged one with the rows of a snapshot (0: none) of the table.
-
-        Returns whether that has happened, whatever has become of the name since. If not, others
-        have changed rows since the snapshot, or the definition since `table` was loaded; then, as
-        after an error, the staged table is gone.
-
-        Raises:
-            NotFoundError: the table was dropped or renamed meanwhile.
-            ListenerFailedError: a listener refused.
-        """
-        context = TableContext(
-            identifier=staged.identifier,
-            table_id=staged.directory.table_id,
-            location=staged.location,
-            schema=self._schemas(staged.location).latest(),
-        )
-        try:
-            self._listeners.notify_create(context)
-        except TableStoreError:
-            self.abort_staged(staged)
-            raise
-        try:
-            if announce_successor(
-                self.warehouse, table.location, table.schema, staged, snapshot_id
-            ):
-                settle_succession(self.warehouse, table.record, table.location)
-        finally:
-            has_happened = self._names_location(
-                table.identifier, staged.location
-            ) or not self._given_up(staged, context)
-        return has_happened
-
-    def _given_up(self, staged: StagedTable, context: TableContext) -> bool:
-        """Remove a staged table, unless others have published it; return whether it is gone."""
-        is_gone = self.warehouse.abandon(staged.directory, may_have_name=True)
-        if is_gone:
-            self._listeners.undo_create(context)
-        return is_gone
-
-    def abort_staged(self, staged: StagedTable) -> None:
-        """Remove a staged table; the name stays what it was before."""
-        self.warehouse.abandon(staged.directory)
+        staged = self.staging.stage(identifier, definition, mode, settings=settings)
+        return self.staging.commit(staged)
 
     def drop(self, identifier: Identifier) -> bool:
         """Remove a table with its rows and history; return False if there is no such name.
@@ -320,7 +144,7 @@ class TableLifecycle:
             NotFoundError, AlreadyExistsError, …: see `Warehouse.rename`.
         """
         record = self.warehouse.rename(identifier, target, RelationKind.TABLE)
-        return self._at(record, self.warehouse.location(record))
+        return managed_table_at(self.warehouse, record, self.warehouse.location(record))
 
     def alter(self, identifier: Identifier, changes: Sequence[TableChange]) -> ManagedTable:
         """Publish one new schema with all changes, in the order given; it is all or nothing.
@@ -354,7 +178,7 @@ class TableLifecycle:
             schema=next_schema(table.schema),
         )
         self._listeners.notify_alter(context, table.schema)
-        schema = self._schemas(table.location).evolve(next_schema)
+        schema = schemas_at(self.warehouse, table.location).evolve(next_schema)
         return ManagedTable(record=table.record, location=table.location, schema=schema)
 
     def forget_generations(self, table: ManagedTable, *, until_ms: int) -> tuple[str, ...]:
@@ -372,49 +196,9 @@ class TableLifecycle:
 
     # -- details -----------------------------------------------------------------------------------
 
-    def _topic(self, identifier: Identifier, *, is_only: bool) -> str:
-        """Return the name of a new table's topic; another table of this name may have one, too."""
-        suffix = "" if is_only else self.warehouse.ids.unique().replace("-", "")[:12]
-        return topic_name(self._catalog_name, identifier.namespace, identifier.name, suffix=suffix)
-
-    def _replaced(self, identifier: Identifier, mode: StagingMode) -> NameRecord | None:
-        """Return the table that is to be replaced, after a check of the name by the mode."""
-        found = self.warehouse.find(identifier)
-        if found is None:
-            if mode is StagingMode.REPLACE:
-                raise NotFoundError(kind="table", name=str(identifier))
-            return None
-        if mode is StagingMode.CREATE:
-            raise AlreadyExistsError(kind="table or view", name=str(identifier))
-        if found.kind is not RelationKind.TABLE:
-            raise WrongRelationKindError(
-                name=str(identifier), found=found.kind.noun, needed=RelationKind.TABLE.noun
-            )
-        return found
-
-    def _published(self, staged: StagedTable) -> NameRecord:
-        if staged.replaced_id is None and staged.mode is StagingMode.CREATE:
-            return self.warehouse.publish(staged.identifier, staged.directory)
-        found = self._replaced(staged.identifier, staged.mode)
-        if found is None:
-            return self.warehouse.publish(staged.identifier, staged.directory)
-        return self.warehouse.publish_replacement(found, staged.directory)
-
-    def _names_location(self, identifier: Identifier, location: str) -> bool:
-        """Whether the name has this directory; if nobody knows, yes, so that rows are kept."""
-        try:
-            found = self.warehouse.find(identifier)
-            return (
-                found is not None
-                and found.kind is RelationKind.TABLE
-                and self.warehouse.location(found) == location
-            )
-        except FileAccessError:
-            return True
-
     def _notify_drop(self, record: NameRecord, location: str) -> None:
         try:
-            schema = self._schemas(location).latest()
+            schema = schemas_at(self.warehouse, location).latest()
         except (CorruptFileError, MissingFileError, NotFoundError):
             return  # a table that cannot be read any more can still be dropped
         self._listeners.notify_drop(
@@ -424,12 +208,4 @@ class TableLifecycle:
                 location=location,
                 schema=schema,
             )
-        )
-
-    def _schemas(self, location: str) -> SchemaStore:
-        return SchemaStore(self.warehouse.places.file_io_of(location), location)
-
-    def _at(self, record: NameRecord, location: str) -> ManagedTable:
-        return ManagedTable(
-            record=record, location=location, schema=self._schemas(location).latest()
         )

@@ -21,7 +21,8 @@ from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.names.warehouse import Warehouse
-from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import AlreadyExistsError

@@ -59,7 +59,7 @@ def settle_succession(warehouse: Warehouse, record: NameRecord, location: str) -
     if not _has_changed(table, successor.snapshot_id):
         directory = StagedTable.from_json(successor.claim).directory
         try:
-            warehouse.publish_replacement(record, directory, replaces=location)
+            warehouse.staging.publish_replacement(record, directory, replaces=location)
             return
         except StagedTableGoneError:
             pass  # its owner died, and it was cleared away, before somebody came here

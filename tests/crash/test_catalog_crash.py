@@ -51,28 +51,28 @@ VIEW = plain_view()
 
 def create(lifecycle: TableLifecycle) -> None:
     if lifecycle.warehouse.find(U) is None:
-        staged = lifecycle.stage(U, NEW, StagingMode.CREATE)
+        staged = lifecycle.staging.stage(U, NEW, StagingMode.CREATE)
         write_rows(lifecycle.warehouse, staged.location, "new")
-        lifecycle.commit_staged(staged)
+        lifecycle.staging.commit(staged)
 
 
 def replace_table(lifecycle: TableLifecycle) -> None:
-    staged = lifecycle.stage(T, NEW, StagingMode.CREATE_OR_REPLACE)
+    staged = lifecycle.staging.stage(T, NEW, StagingMode.CREATE_OR_REPLACE)
     write_rows(lifecycle.warehouse, staged.location, "new")
-    lifecycle.commit_staged(staged)
+    lifecycle.staging.commit(staged)
 
 
 def succeed(lifecycle: TableLifecycle) -> None:
     """Replace a table by one that is said to have all of its rows."""
     table = lifecycle.load(T)
     if table.schema.column_names != NEW.schema(time_ms=0).column_names:
-        staged = lifecycle.stage(T, NEW, StagingMode.REPLACE)
+        staged = lifecycle.staging.stage(T, NEW, StagingMode.REPLACE)
         write_rows(lifecycle.warehouse, staged.location, "new")
-        assert lifecycle.succeed(table, staged, 0)
+        assert lifecycle.staging.succeed(table, staged, 0)
 
 
 def abort(lifecycle: TableLifecycle) -> None:
-    lifecycle.abort_staged(lifecycle.stage(U, NEW, StagingMode.CREATE))
+    lifecycle.staging.abort(lifecycle.staging.stage(U, NEW, StagingMode.CREATE))
 
 
 def drop(lifecycle: TableLifecycle) -> None:
@@ -199,7 +199,7 @@ def bury(path: Path) -> None:
 
 def assert_nothing_left(path: Path) -> None:
     warehouse = fresh(path).warehouse
-    warehouse.remove_leftovers()
+    warehouse.staging.remove_leftovers()
     wanted = {
         warehouse.places.absolute(location)
         for namespace in warehouse.namespaces()

@@ -185,8 +185,8 @@ def _new_table(warehouse: Warehouse) -> FileStoreTable:
     """Make a table that took the place of another one, got another name, and lost a snapshot."""
     warehouse.create_namespace("sales", {"owner": "é", "comment": "all of them"})
     first = Identifier("sales", "first")
-    record = warehouse.publish(first, warehouse.stage(first))
-    record = warehouse.publish_replacement(record, warehouse.stage(first))
+    record = warehouse.staging.publish(first, warehouse.staging.stage(first))
+    record = warehouse.staging.publish_replacement(record, warehouse.staging.stage(first))
     record = warehouse.rename(first, TABLE, RelationKind.TABLE)
     table = FileStoreTable.create(warehouse.location(record), _schema())
     table = replace(table, clock=warehouse.clock, ids=warehouse.ids)
@@ -350,7 +350,7 @@ def _files_of_names(warehouse: Warehouse, table: FileStoreTable) -> dict[str, Me
 def _files_of_processes(warehouse: Warehouse, table: FileStoreTable) -> dict[str, MetadataFile]:
     """Files that say what a process does: those of this process, one that ended, another host."""
     root, file_io, clock = warehouse.root, warehouse.file_io, warehouse.clock
-    warehouse.stage(Identifier("sales", "staged"))
+    warehouse.staging.stage(Identifier("sales", "staged"))
     (note,) = Path(root, "_trash").glob("*.json")
     rewrite(note, owner=replace(identity_of(), start="ended").to_json())
 

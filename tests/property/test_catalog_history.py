@@ -102,7 +102,7 @@ class Catalog:
         match step.verb:
             case "table":
                 staged = self._stage(step)
-                self.lifecycle.commit_staged(staged)
+                self.lifecycle.staging.commit(staged)
             case "view":
                 self.warehouse.define(
                     step.identifier, plain_view(step.content), list(DefineMode)[step.mode]
@@ -125,13 +125,13 @@ class Catalog:
             case "finish":
                 staged, _ = self.staged.pop()
                 if step.mode == 0:
-                    self.lifecycle.abort_staged(staged)
+                    self.lifecycle.staging.abort(staged)
                 else:
-                    self.lifecycle.commit_staged(StagedTable.from_json(staged.to_json()))
+                    self.lifecycle.staging.commit(StagedTable.from_json(staged.to_json()))
 
     def _stage(self, step: Step) -> StagedTable:
         mode = list(StagingMode)[step.mode]
-        return self.lifecycle.stage(step.identifier, definition(step.content), mode)
+        return self.lifecycle.staging.stage(step.identifier, definition(step.content), mode)
 
     def _expectation(self, step: Step) -> tuple[bool, Callable[[], object]]:
         model, here = self.model, step.identifier

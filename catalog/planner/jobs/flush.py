@@ -18,7 +18,7 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import ListedJob
 from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
 from table_store.catalog.shown.procedure_context import FlushedTable
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.log_store.logged_table import open_logged
 

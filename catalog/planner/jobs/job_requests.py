@@ -75,7 +75,7 @@ from table_store.catalog.planner.protocol.jobs import (
     StartedJob,
     StartJob,
 )
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import NotFoundError, TableStoreError

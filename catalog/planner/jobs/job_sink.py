@@ -15,7 +15,7 @@ from table_store.catalog.planner.names.catalog_access import CatalogAccess, jvm_
 from table_store.catalog.planner.names.table_requests import managed_table
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import Job
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.log_store.logged_table import open_logged

@@ -37,7 +37,8 @@ from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.catalog.planner.protocol.tables import AlterTable, LoadedTable, LoadTable
 from table_store.catalog.planner.protocol.writes import Write, WriteMode
 from table_store.catalog.planner.write.write_requests import write
-from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
 from table_store.catalog.tables.stream_writer_claim import StreamWriterClaim
 from table_store.storage.file_store.model.errors import CommitConflictError
@@ -161,17 +162,17 @@ def _rewritten(session: PlannerSession, change: KeyChange) -> None:
         snapshot = _opened(change, table).latest_snapshot()
         if snapshot is not None and schema.primary_key:
             _check_keys(session, change, schema.primary_key, snapshot)
-        staged = change.lifecycle.stage(
+        staged = change.lifecycle.staging.stage(
             change.own, definition, StagingMode.REPLACE, beside=table.location
         )
         try:
             if snapshot is not None:
                 _copy(session, change, staged, table, snapshot)
         except BaseException:
-            change.lifecycle.abort_staged(staged)
+            change.lifecycle.staging.abort(staged)
             raise
         snapshot_id = 0 if snapshot is None else snapshot.id
-        if change.lifecycle.succeed(table, staged, snapshot_id):
+        if change.lifecycle.staging.succeed(table, staged, snapshot_id):
             tell_log(change.lifecycle, change.lifecycle.load(change.own))
             return
     raise CommitConflictError(

@@ -126,9 +126,9 @@ def _make(
 ) -> None:
     settings = session.confs("table-storage.")
     identifier = require_identifier(request.relation)
-    staged = access.lifecycle.stage(identifier, definition, mode, settings=settings)
+    staged = access.lifecycle.staging.stage(identifier, definition, mode, settings=settings)
     with ExitStack() as undo:
-        undo.callback(access.lifecycle.abort_staged, staged)
+        undo.callback(access.lifecycle.staging.abort, staged)
         table = open_logged(staged.location, access.warehouse.places.file_io_of(staged.location))
         view = Sink(
             relation=request.relation,
@@ -143,7 +143,7 @@ def _make(
         check_policy(view, query)
         refresh(session, view, is_full=True)
         undo.pop_all()
-    access.lifecycle.commit_staged(staged)
+    access.lifecycle.staging.commit(staged)
 
 
 def change_upkeep(

@@ -23,7 +23,7 @@ from table_store.catalog.planner.jobs.streaming_insert import (
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.shown.procedure_context import SyncedTable, SyncRequest
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,

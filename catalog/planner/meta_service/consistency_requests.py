@@ -20,7 +20,7 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.consistency import PinnedTable, ReadTogether
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.relations import CatalogReference
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 
 CONSISTENCY: Final = shared_name("read-consistency")
 BARRIER: Final = shared_name("read-barrier")

@@ -28,7 +28,7 @@ from table_store.catalog.planner.protocol.mirror import (
     MirroredRelation,
 )
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_io.file_io import FileStatus
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.kernel.errors import TableStoreError

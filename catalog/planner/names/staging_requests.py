@@ -27,7 +27,8 @@ from table_store.catalog.planner.protocol.tables import (
     LikeSource,
     StageTable,
 )
-from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
 from table_store.storage.kernel.errors import InvalidSchemaError, TableStoreError
 from table_store.storage.kernel.secrets import REDACTED
@@ -69,7 +70,7 @@ def stage_table(session: PlannerSession, request: StageTable) -> DescribedTable 
 def commit_staged(session: PlannerSession, request: CommitStaged) -> None:
     """Make a staged table visible."""
     lifecycle = _lifecycle(session, request.table)
-    managed = lifecycle.commit_staged(_staged_table(request.table))
+    managed = lifecycle.staging.commit(_staged_table(request.table))
     tell_log(lifecycle, managed)
 
 
@@ -86,7 +87,7 @@ def tell_log(lifecycle: TableLifecycle, managed: ManagedTable) -> None:
 
 def abort_staged(session: PlannerSession, request: AbortStaged) -> None:
     """Remove a staged table."""
-    _lifecycle(session, request.table).abort_staged(_staged_table(request.table))
+    _lifecycle(session, request.table).staging.abort(_staged_table(request.table))
 
 
 # -- details -------------------------------------------------------------------------------------
@@ -117,9 +118,11 @@ def _staged(
         _refuse_materialized_view(lifecycle, own)
     definition = definition_of(declared, like, _options_of_source(access, like))
     check_conditions(session, definition.schema(time_ms=0), definition.checks)
-    staged = lifecycle.stage(own, definition, mode, settings=session.confs("table-storage."))
+    staged = lifecycle.staging.stage(
+        own, definition, mode, settings=session.confs("table-storage.")
+    )
     if is_committed:
-        lifecycle.commit_staged(staged)
+        lifecycle.staging.commit(staged)
     file_io = lifecycle.warehouse.places.file_io_of(staged.location)
     schema = open_logged(staged.location, file_io).schema
     warn_of_unused(schema, access.qualified(identifier))

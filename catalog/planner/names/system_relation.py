@@ -23,7 +23,7 @@ from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.protocol.tables import DescribedTable
 from table_store.catalog.shown.system_tables import SYSTEM_TABLES
 from table_store.catalog.shown.topology_tables import TOPOLOGY_NAMESPACE, topology_table
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS, ROW_KIND
 from table_store.storage.file_store.changes.change_split import ChangeMode
 from table_store.storage.kernel.frozen_map import FrozenMap

@@ -70,7 +70,8 @@ from table_store.catalog.planner.protocol.tables import (
     RenameTable,
     TableExists,
 )
-from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import (
     InvalidOptionError,

@@ -10,7 +10,7 @@ from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.table_requests import managed_table, version_number
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.changes import Changelog, LoadChangelog, StatedBound
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.changes.change_range import ChangeBound
 from table_store.storage.file_store.changes.change_split import ChangeMode
 from table_store.storage.file_store.model.errors import ChangesNotAvailableError

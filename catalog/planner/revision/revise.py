@@ -44,7 +44,7 @@ from table_store.catalog.planner.revision.correcting_statement import Correcting
 from table_store.catalog.planner.revision.revised_job import RevisedJobs
 from table_store.catalog.planner.revision.set_back import set_back
 from table_store.catalog.shown.procedure_context import RevisedTable
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import TableStoreError

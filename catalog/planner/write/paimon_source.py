@@ -27,7 +27,7 @@ from table_store.catalog.planner.write.write_task import (
     answers_of,
     written_by,
 )
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.write.table_writer import TableWriter, WriterContext
 from table_store.storage.file_store.write.unpublished_files import commit_or_delete
 from table_store.storage.log_store.logged_table import open_logged

@@ -18,7 +18,7 @@ from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.write.paimon_source import PaimonSource
 from table_store.catalog.shown.procedure_context import ExportTarget, ImportSource, Transferred
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_io.file_io import FileIO, FileStatus
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_io.resolve import file_io_for, named_path

@@ -61,9 +61,9 @@ def test_staged_and_replaced_tables(warehouse: Warehouse) -> None:
     lifecycle = TableLifecycle(warehouse)
     definition = TableDefinition(columns=_COLUMNS, options={_KEY: "pl4nted"})
     lifecycle.create(T, definition)
-    staged = lifecycle.stage(T, definition, StagingMode.REPLACE)
+    staged = lifecycle.staging.stage(T, definition, StagingMode.REPLACE)
     assert with_secret(warehouse) == ["schema-0", "schema-0"]
-    lifecycle.commit_staged(staged)
+    lifecycle.staging.commit(staged)
     assert with_secret(warehouse) == ["schema-0", "schema-0"]
 
 

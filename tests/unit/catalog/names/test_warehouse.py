@@ -48,9 +48,9 @@ FOREIGN = ForeignDefinition(provider="delta", location="/data/x", properties={"k
 
 
 def create_table(warehouse: Warehouse, identifier: Identifier = T) -> NameRecord:
-    staged = warehouse.stage(identifier)
+    staged = warehouse.staging.stage(identifier)
     warehouse.file_io.write_new(f"{staged.location}/schema/schema-0", b"{}")
-    return warehouse.publish(identifier, staged)
+    return warehouse.staging.publish(identifier, staged)
 
 
 def names(warehouse: Warehouse, namespace: str = "default") -> list[str]:
@@ -116,7 +116,7 @@ def test_nothing_can_be_in_a_namespace_that_is_not_there(warehouse: Warehouse) -
     with pytest.raises(NamespaceNotFoundError):
         warehouse.define(Identifier("n", "v"), FULL_VIEW, DefineMode.CREATE)
     with pytest.raises(NamespaceNotFoundError):
-        warehouse.stage(Identifier("n", "t"))
+        warehouse.staging.stage(Identifier("n", "t"))
     with pytest.raises(NamespaceNotFoundError):
         warehouse.records("n")
 
@@ -125,11 +125,11 @@ def test_nothing_can_be_in_a_namespace_that_is_not_there(warehouse: Warehouse) -
 
 
 def test_a_table_is_there_when_it_is_published_and_not_before(warehouse: Warehouse) -> None:
-    staged = warehouse.stage(T)
+    staged = warehouse.staging.stage(T)
     assert staged.location == f"{warehouse.root}/default.db/t"
     assert warehouse.find(T) is None
     assert names(warehouse) == []
-    record = warehouse.publish(T, staged)
+    record = warehouse.staging.publish(T, staged)
     assert warehouse.find(Identifier("DEFAULT", "T")) == record
     assert warehouse.location(record) == staged.location
     assert leftovers(warehouse) == []
@@ -163,15 +163,15 @@ def test_of_many_creators_one_wins(tmp_path: Path) -> None:
 
     def create(number: int) -> None:
         warehouse = Warehouse(LocalFileIO(root), root, SystemClock(), RandomIds())
-        staged = warehouse.stage(T) if number % 2 else None
+        staged = warehouse.staging.stage(T) if number % 2 else None
         try:
             if staged is None:
                 warehouse.define(T, FULL_VIEW, DefineMode.CREATE)
             else:
-                warehouse.publish(T, staged)
+                warehouse.staging.publish(T, staged)
         except AlreadyExistsError:
             if staged is not None:
-                warehouse.abandon(staged)
+                warehouse.staging.abandon(staged)
         else:
             won.append(str(number))
 
@@ -226,7 +226,7 @@ def test_a_directory_claimed_by_another_table_is_never_removed(warehouse: Wareho
 
 
 def test_abandoned_staging_leaves_nothing(warehouse: Warehouse) -> None:
-    warehouse.abandon(warehouse.stage(T))
+    warehouse.staging.abandon(warehouse.staging.stage(T))
     assert not Path(warehouse.root, "default.db", "t").exists()
     assert leftovers(warehouse) == []
 
@@ -340,9 +340,9 @@ def test_the_rest_of_an_interrupted_rename_does_not_come_back(warehouse: Warehou
 
 def test_a_replacement_takes_the_name_in_one_step_and_keeps_the_past(warehouse: Warehouse) -> None:
     old = create_table(warehouse)
-    staged = warehouse.stage(T, table_id=old.id)
+    staged = warehouse.staging.stage(T, table_id=old.id)
     assert warehouse.find(T) == old
-    new = warehouse.publish_replacement(old, staged)
+    new = warehouse.staging.publish_replacement(old, staged)
     assert warehouse.find(T) == new
     assert new.id == old.id
     assert warehouse.location(new) == staged.location
@@ -359,7 +359,7 @@ def test_a_replacement_takes_the_name_in_one_step_and_keeps_the_past(warehouse: 
 
 def test_drop_removes_the_past_too(warehouse: Warehouse) -> None:
     old = create_table(warehouse)
-    new = warehouse.publish_replacement(old, warehouse.stage(T, table_id=old.id))
+    new = warehouse.staging.publish_replacement(old, warehouse.staging.stage(T, table_id=old.id))
     warehouse.drop(old)
     assert not Path(warehouse.location(old)).exists()
     assert not Path(warehouse.location(new)).exists()
@@ -367,29 +367,29 @@ def test_drop_removes_the_past_too(warehouse: Warehouse) -> None:
 
 def test_a_replacement_of_a_dropped_table_is_refused(warehouse: Warehouse) -> None:
     old = create_table(warehouse)
-    staged = warehouse.stage(T, table_id=old.id)
+    staged = warehouse.staging.stage(T, table_id=old.id)
     warehouse.drop(old)
     with pytest.raises(NotFoundError):
-        warehouse.publish_replacement(old, staged)
+        warehouse.staging.publish_replacement(old, staged)
 
 
 # -- leftovers -------------------------------------------------------------------------------------
 
 
 def test_what_a_living_process_stages_is_left_alone(warehouse: Warehouse) -> None:
-    staged = warehouse.stage(T)
-    assert warehouse.remove_leftovers() == ()
-    warehouse.publish(T, staged)
+    staged = warehouse.staging.stage(T)
+    assert warehouse.staging.remove_leftovers() == ()
+    warehouse.staging.publish(T, staged)
 
 
 def test_what_a_dead_process_staged_is_removed(warehouse: Warehouse) -> None:
-    staged = warehouse.stage(T)
+    staged = warehouse.staging.stage(T)
     in_dead_hands(warehouse)
-    assert warehouse.remove_leftovers() == (staged.location,)
+    assert warehouse.staging.remove_leftovers() == (staged.location,)
     assert not Path(staged.location).exists()
     assert leftovers(warehouse) == []
     with pytest.raises(StagedTableGoneError):
-        warehouse.publish(T, staged)
+        warehouse.staging.publish(T, staged)
 
 
 def test_a_note_left_after_publishing_does_no_harm(warehouse: Warehouse) -> None:
@@ -398,7 +398,7 @@ def test_a_note_left_after_publishing_does_no_harm(warehouse: Warehouse) -> None
     journal = DirectoryJournal(warehouse.file_io, warehouse.root, warehouse.clock, warehouse.ids)
     journal.announce(record.id, warehouse.location(record))
     in_dead_hands(warehouse)
-    assert warehouse.remove_leftovers() == ()
+    assert warehouse.staging.remove_leftovers() == ()
     assert Path(warehouse.location(renamed)).exists()
     assert leftovers(warehouse) == []
 
@@ -407,15 +407,15 @@ def test_a_note_whose_place_has_a_new_owner_does_no_harm(warehouse: Warehouse) -
     journal = DirectoryJournal(warehouse.file_io, warehouse.root, warehouse.clock, warehouse.ids)
     journal.announce("dropped", f"{warehouse.root}/default.db/t")
     in_dead_hands(warehouse)
-    staged = warehouse.stage(T)
-    warehouse.remove_leftovers()
-    warehouse.publish(T, staged)
+    staged = warehouse.staging.stage(T)
+    warehouse.staging.remove_leftovers()
+    warehouse.staging.publish(T, staged)
     assert Path(staged.location, "_table.json").exists()
 
 
 def test_an_unreadable_note_is_ignored(warehouse: Warehouse) -> None:
     warehouse.file_io.write_new(f"{warehouse.root}/_trash/x.json", b"{")
-    assert warehouse.remove_leftovers() == ()
+    assert warehouse.staging.remove_leftovers() == ()
 
 
 # -- damage and other places -----------------------------------------------------------------------
@@ -464,9 +464,9 @@ def test_tables_may_lie_below_another_allowed_root(tmp_path: Path) -> None:
     warehouse = Warehouse(
         LocalFileIO(root), root, SystemClock(), RandomIds(), other_roots={other: LocalFileIO(other)}
     )
-    staged = warehouse.stage(T, base=f"file://{other}/fast//disk/")
+    staged = warehouse.staging.stage(T, base=f"file://{other}/fast//disk/")
     assert staged.location == f"{other}/fast/disk/default.db/t"
-    record = warehouse.publish(T, staged)
+    record = warehouse.staging.publish(T, staged)
     assert warehouse.location(record) == staged.location
     warehouse.drop(record)
     assert [path.name for path in Path(other, "fast", "disk", "default.db").iterdir()] == []
@@ -490,7 +490,7 @@ def test_tables_may_lie_below_another_allowed_root(tmp_path: Path) -> None:
 )
 def test_other_places_are_refused(warehouse: Warehouse, base: str) -> None:
     with pytest.raises(PathNotAllowedError):
-        warehouse.stage(T, base=base.format(root=warehouse.root))
+        warehouse.staging.stage(T, base=base.format(root=warehouse.root))
     with pytest.raises(PathNotAllowedError):
         warehouse.create_namespace("n", {"location": base.format(root=warehouse.root)})
 
@@ -499,7 +499,7 @@ def test_a_link_out_of_the_warehouse_is_refused(warehouse: Warehouse, tmp_path: 
     Path(warehouse.root).mkdir()
     Path(warehouse.root, "link").symlink_to(tmp_path)
     with pytest.raises(PathNotAllowedError):
-        warehouse.stage(T, base=f"{warehouse.root}/link")
+        warehouse.staging.stage(T, base=f"{warehouse.root}/link")
 
 
 def test_the_warehouse_can_be_moved(warehouse: Warehouse, tmp_path: Path) -> None:

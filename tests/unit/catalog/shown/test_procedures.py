@@ -19,7 +19,8 @@ from table_store.catalog.shown.file_procedures import ORPHAN_AGE_MIN_MS
 from table_store.catalog.shown.procedure import MissingArgumentError
 from table_store.catalog.shown.procedure_context import ProcedureContext, Transferred
 from table_store.catalog.shown.procedures import PROCEDURES
-from table_store.catalog.tables.lifecycle import ManagedTable, TableLifecycle
+from table_store.catalog.tables.lifecycle import TableLifecycle
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.table import FileStoreTable

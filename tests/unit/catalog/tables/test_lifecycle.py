@@ -189,17 +189,17 @@ def test_a_view_is_no_table(lifecycle: TableLifecycle) -> None:
 
 
 def test_a_staged_table_survives_its_process_as_text(lifecycle: TableLifecycle) -> None:
-    staged = lifecycle.stage(T, KEYED, StagingMode.CREATE)
+    staged = lifecycle.staging.stage(T, KEYED, StagingMode.CREATE)
     again = StagedTable.from_json(staged.to_json())
     assert again == staged
-    made = lifecycle.commit_staged(again)
+    made = lifecycle.staging.commit(again)
     assert made.location == staged.location
     with pytest.raises(TableStoreError, match="staged"):
         StagedTable.from_json("{}")
 
 
 def test_an_aborted_table_leaves_nothing(lifecycle: TableLifecycle) -> None:
-    lifecycle.abort_staged(lifecycle.stage(T, KEYED, StagingMode.CREATE))
+    lifecycle.staging.abort(lifecycle.staging.stage(T, KEYED, StagingMode.CREATE))
     assert folders(lifecycle) == []
     assert notes(lifecycle) == []
 
@@ -229,30 +229,30 @@ def test_a_failed_replace_changes_nothing(lifecycle: TableLifecycle) -> None:
     old = lifecycle.create(T, KEYED)
     with pytest.raises(InvalidSchemaError):
         lifecycle.replace(T, TableDefinition(columns=()), or_create=True)
-    staged = lifecycle.stage(T, OTHER, StagingMode.REPLACE)
-    lifecycle.abort_staged(staged)
+    staged = lifecycle.staging.stage(T, OTHER, StagingMode.REPLACE)
+    lifecycle.staging.abort(staged)
     assert lifecycle.load(T) == old
     assert folders(lifecycle) == ["t"]
 
 
 def test_create_or_replace_meets_a_table_that_came_or_went(lifecycle: TableLifecycle) -> None:
-    came = lifecycle.stage(T, OTHER, StagingMode.CREATE_OR_REPLACE)
+    came = lifecycle.staging.stage(T, OTHER, StagingMode.CREATE_OR_REPLACE)
     lifecycle.create(T, KEYED)
-    assert lifecycle.commit_staged(came) == lifecycle.load(T)
-    went = lifecycle.stage(T, KEYED, StagingMode.CREATE_OR_REPLACE)
+    assert lifecycle.staging.commit(came) == lifecycle.load(T)
+    went = lifecycle.staging.stage(T, KEYED, StagingMode.CREATE_OR_REPLACE)
     lifecycle.drop(T)
-    assert lifecycle.commit_staged(went) == lifecycle.load(T)
+    assert lifecycle.staging.commit(went) == lifecycle.load(T)
     lifecycle.drop(T)
     assert folders(lifecycle) == []
 
 
 def test_two_staged_creations_one_wins(lifecycle: TableLifecycle) -> None:
-    first = lifecycle.stage(T, KEYED, StagingMode.CREATE)
-    second = lifecycle.stage(T, OTHER, StagingMode.CREATE)
+    first = lifecycle.staging.stage(T, KEYED, StagingMode.CREATE)
+    second = lifecycle.staging.stage(T, OTHER, StagingMode.CREATE)
     assert first.location != second.location
-    made = lifecycle.commit_staged(second)
+    made = lifecycle.staging.commit(second)
     with pytest.raises(AlreadyExistsError):
-        lifecycle.commit_staged(first)
+        lifecycle.staging.commit(first)
     assert lifecycle.load(T) == made
     assert folders(lifecycle) == [Path(second.location).name]
 
@@ -399,11 +399,11 @@ def test_a_refused_drop_changes_nothing(warehouse: Warehouse) -> None:
 def test_a_name_taken_meanwhile_is_taken_back_from_listeners(warehouse: Warehouse) -> None:
     heard: list[str] = []
     lifecycle = TableLifecycle(warehouse, [Recorder("1", heard)])
-    staged = lifecycle.stage(T, KEYED, StagingMode.CREATE)
+    staged = lifecycle.staging.stage(T, KEYED, StagingMode.CREATE)
     lifecycle.create(T, OTHER)
     heard.clear()
     with pytest.raises(AlreadyExistsError):
-        lifecycle.commit_staged(staged)
+        lifecycle.staging.commit(staged)
     assert heard == ["1 create t", "1 drop t"]
 
 
@@ -438,9 +438,9 @@ def test_a_location_is_the_directory_itself(lifecycle: TableLifecycle) -> None:
     assert lifecycle.load(T).location == made.location
     again = lifecycle.replace(T, KEYED, or_create=False)
     assert again.location.startswith(f"{root}/default.db/")
-    beside = lifecycle.stage(T, KEYED, StagingMode.REPLACE, beside=made.location)
+    beside = lifecycle.staging.stage(T, KEYED, StagingMode.REPLACE, beside=made.location)
     assert Path(beside.location).parent == Path(root, "own")
-    lifecycle.abort_staged(beside)
+    lifecycle.staging.abort(beside)
     lifecycle.drop(T)
     assert not Path(made.location).exists()
 
@@ -480,7 +480,7 @@ def test_others_settle_a_succession_and_go_on(
     """Somebody loads the table before its owner goes on, and changes its name: nothing is lost."""
     lifecycle.create(T, KEYED)
     table = lifecycle.load(T)
-    staged = lifecycle.stage(T, OTHER, StagingMode.REPLACE)
+    staged = lifecycle.staging.stage(T, OTHER, StagingMode.REPLACE)
     settled = Identifier("default", "u" if then == "rename" else "t")
 
     def settle_and_go_on(*arguments: Any) -> None:
@@ -492,8 +492,10 @@ def test_others_settle_a_succession_and_go_on(
         else:
             lifecycle.drop(T)
 
-    monkeypatch.setattr("table_store.catalog.tables.lifecycle.settle_succession", settle_and_go_on)
-    has_happened = lifecycle.succeed(table, staged, 0)
+    monkeypatch.setattr(
+        "table_store.catalog.tables.table_staging.settle_succession", settle_and_go_on
+    )
+    has_happened = lifecycle.staging.succeed(table, staged, 0)
     monkeypatch.undo()
     assert has_happened == (then != "drop")
     assert Path(staged.location).exists() == (then != "drop")
