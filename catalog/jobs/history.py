@@ -80,8 +80,8 @@ def read_histories(file_io: FileIO, location: str) -> tuple[EpochRecord, ...]:
     Raises:
         FormatVersionError: a file was written by a newer version.
     """
-    entries = file_io.list(join_path(location, JOB_FOLDER))
-    paths = [entry.path for entry in entries if entry.name.startswith(_NAME)]
+    folder = join_path(location, JOB_FOLDER)
+    paths = [join_path(folder, n) for n in file_io.names(folder) if n.startswith(_NAME)]
     found = [epoch for path in paths for epoch in _read(file_io, path)]
     return tuple(sorted(found, key=lambda epoch: epoch.ended_ms))
 

@@ -253,8 +253,8 @@ class Ledger:
             return None
 
     def _positions(self) -> list[int]:
-        entries = self.file_io.list(join_path(self.warehouse, LEDGER_FOLDER))
-        return sorted(int(status.name) for status in entries if status.name.isdecimal())
+        names = self.file_io.names(join_path(self.warehouse, LEDGER_FOLDER))
+        return sorted(int(name) for name in names if name.isdecimal())
 
     def _path(self, position: int) -> str:
         return join_path(self.warehouse, LEDGER_FOLDER, f"{position:012d}")

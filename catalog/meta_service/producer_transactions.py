@@ -138,13 +138,13 @@ class ProducerTransactions:
             CorruptFileError: a note is damaged.
             FormatVersionError: a newer version of the table store wrote one.
         """
-        entries = {entry.name: entry.path for entry in self.file_io.list(self._folder)}
-        names = entries.keys() - {_USED, _WANTED}
-        notes = [self._read(entries[name]) for name in sorted(names)]
+        names = self.file_io.names(self._folder)
+        others = [name for name in names if name not in (_USED, _WANTED)]
+        notes = [self._read(join_path(self._folder, name)) for name in others]
         return OpenTransactions(
             transactions=tuple(one for one in notes if one is not None),
-            is_used=bool(entries),
-            is_pause_wanted=_WANTED in entries,
+            is_used=bool(names),
+            is_pause_wanted=_WANTED in names,
         )
 
     def want_pause(self) -> None:

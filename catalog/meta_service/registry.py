@@ -114,8 +114,8 @@ class JobRegistry:
             CorruptFileError: a file is damaged.
             FormatVersionError: a newer version of the table store wrote one.
         """
-        entries = self.file_io.list(join_path(self.warehouse, REGISTRY_FOLDER))
-        found = [self._read(entry.path) for entry in entries]
+        folder = join_path(self.warehouse, REGISTRY_FOLDER)
+        found = [self._read(join_path(folder, name)) for name in self.file_io.names(folder)]
         return tuple(job for job in found if job is not None)
 
     def find(self, sink: str) -> RegisteredJob | None:

@@ -109,8 +109,8 @@ class SubmittedJobs:
     def numbers(self) -> dict[str, int]:
         """Return the number of the submission that counts, by the digests of sinks; one list."""
         found: dict[str, int] = {}
-        for entry in self.file_io.list(self._folder):
-            digest, _, number = entry.name.partition("-")
+        for name in self.file_io.names(self._folder):
+            digest, _, number = name.partition("-")
             if number.isdecimal():
                 found[digest] = max(found.get(digest, 0), int(number))
         return found

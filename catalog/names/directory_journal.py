@@ -166,7 +166,7 @@ class DirectoryJournal:
 
 def claim_directory(file_io: FileIO, location: str, table_id: str) -> bool:
     """Claim a place for a table's directory; return False if it is claimed or not empty."""
-    if file_io.list(location):
+    if file_io.names(location):
         return False
     try:
         return file_io.write_new(join_path(location, CLAIM_FILE), _claim(table_id))

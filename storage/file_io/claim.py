@@ -70,8 +70,7 @@ class Claim:
         return True
 
     def _numbers(self) -> list[int]:
-        entries = self.file_io.list(self.folder)
-        return [int(status.name) for status in entries if status.name.isdecimal()]
+        return [int(name) for name in self.file_io.names(self.folder) if name.isdecimal()]
 
     def _path(self, number: int) -> str:
         return join_path(self.folder, f"{number:012d}")

@@ -136,6 +136,13 @@ class FileIO(Protocol):
         """
         ...
 
+    def names(self, path: str) -> tuple[str, ...]:
+        """Return the names of the entries of one folder in order, as `list` does; it asks no more.
+
+        On a file system the entries are not looked at one by one.
+        """
+        ...
+
     def delete(self, path: str, *, recursive: bool = False) -> None:
         """Delete a file, or with `recursive` a folder and all below; it may be absent.
 

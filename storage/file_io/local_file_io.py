@@ -137,6 +137,14 @@ class LocalFileIO:
                 return ()
             return tuple(s for e in entries if (s := _status(e, path)) is not None)
 
+    def names(self, path: str) -> tuple[str, ...]:
+        """See `FileIO.names`. A link that leads nowhere is among them."""
+        with _translated(path, "list"):
+            try:
+                return tuple(sorted(os.listdir(self._checked(path))))
+            except FileNotFoundError:
+                return ()
+
     def delete(self, path: str, *, recursive: bool = False) -> None:
         """See `FileIO.delete`."""
         # The link itself is deleted, not its target, so the folder of the link is checked.

@@ -160,6 +160,10 @@ class ObjectFileIO:
             )
         return tuple(sorted(entries, key=lambda e: e.name))
 
+    def names(self, path: str) -> tuple[str, ...]:
+        """See `FileIO.names`."""
+        return tuple(status.name for status in self.list(path))
+
     def delete(self, path: str, *, recursive: bool = False) -> None:
         """See `FileIO.delete`; without `recursive` there is no folder that could be deleted."""
         key = self._key(path)

@@ -148,7 +148,7 @@ def test_what_is_missing_is_reported_by_name(store: Store) -> None:
             call(f"{root}/nothing")
         assert caught.value.path == f"{root}/nothing"
     assert not io.exists(f"{root}/nothing")
-    assert io.list(f"{root}/nothing") == ()
+    assert io.list(f"{root}/nothing") == () == io.names(f"{root}/nothing")
     io.delete(f"{root}/nothing")
     io.delete(f"{root}/nothing", recursive=True)
     io.write_bytes(f"{root}/folder/file", b"1")
@@ -169,6 +169,7 @@ def test_listing_shows_the_entries_of_one_folder(store: Store) -> None:
         ("sub", True, 0),
     ]
     assert [e.path for e in entries] == [f"{root}/t/{n}" for n in ("a", "b", "sub")]
+    assert io.names(f"{root}/t") == ("a", "b", "sub")
     assert all(e.modified_ms > 1_600_000_000_000 for e in entries if not e.is_dir)
 
 
@@ -262,7 +263,7 @@ def write_output(io: FileIO, path: str, pieces: list[bytes]) -> int:
 @pytest.mark.parametrize("tail", ["/../x", "/a/../../x", "/a/..", "/nul\0", "-sibling/x"], ids=repr)
 def test_paths_that_leave_the_root_are_refused(store: Store, tail: str) -> None:
     io, root = store
-    for call in (io.read_bytes, io.exists, io.list, io.delete, io.create_output):
+    for call in (io.read_bytes, io.exists, io.list, io.names, io.delete, io.create_output):
         with pytest.raises(PathNotAllowedError):
             call(root + tail)
     with pytest.raises(PathNotAllowedError):

@@ -160,6 +160,9 @@ class FailingFileIO:
     def list(self, path: str) -> tuple[FileStatus, ...]:
         return self.run(path, lambda: self._inner.list(path))
 
+    def names(self, path: str) -> tuple[str, ...]:
+        return self.run(path, lambda: self._inner.names(path))
+
     def delete(self, path: str, *, recursive: bool = False) -> None:
         self.run(path, lambda: self._inner.delete(path, recursive=recursive))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from threading import Semaphore, Thread
 
-from table_store.storage.file_io.file_io import FileStatus
 from table_store.storage.kernel.errors import MissingFileError
 
 
@@ -62,12 +61,9 @@ class SteppedFiles:
     def _wait(self) -> None:
         self._steps.wait(self._taker)
 
-    def list(self, folder: str) -> tuple[FileStatus, ...]:
+    def names(self, folder: str) -> tuple[str, ...]:
         self._wait()
-        return tuple(
-            FileStatus(name=name.rpartition("/")[2], path=name, size=0, modified_ms=0, is_dir=False)
-            for name in sorted(self._files)
-        )
+        return tuple(name.rpartition("/")[2] for name in sorted(self._files))
 
     def read_bytes(self, path: str) -> bytes:
         self._wait()

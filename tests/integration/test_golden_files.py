@@ -254,6 +254,8 @@ def _result(session: SparkSession, statement: str) -> Result:
         rows = [" ".join(str(error).splitlines()[:2])]
         if isinstance(error, PySparkException):
             rows = [str(error).splitlines()[0]]
+    except (ValueError, OverflowError) as error:
+        rows = [str(error)]  # Python has no such time
     shown = [_OWN.sub("…", row) for row in rows]
     return shown if "ORDER BY" in statement.upper() else sorted(shown)
 

@@ -44,3 +44,12 @@ class SessionTables(session: SparkSession) extends Rule[LogicalPlan] with Lookup
     case _ => None
   }
 }
+
+/** Names given by `IDENTIFIER(…)` as Spark resolves them, but before the rules that look at the names of statements. */
+object IdentifierClauses extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.mapChildren {
+    case clause: PlanWithUnresolvedIdentifier if clause.identifierExpr.resolved && clause.childrenResolved =>
+      clause.planBuilder(IdentifierResolution.evalIdentifierExpr(clause.identifierExpr), clause.children)
+    case other => other
+  }
+}

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog._
 import org.apache.spark.sql.connector.catalog.CatalogV2Implicits._
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.command.ViewHelper
 import org.apache.spark.sql.execution.datasources.v2.{
   DescribeV2ViewExec,
   ShowCreateV2ViewExec,
@@ -66,24 +67,47 @@ class SessionViews(session: SparkSession) extends Rule[LogicalPlan] with LookupC
     show.copy(namespace = ResolvedNamespace(named, namespace))
 }
 
+/** Spark's check of the temporary objects that a view names, which would say the other name of the catalog. */
+object SessionViewReferences extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    plan match {
+      case view: CreateView => check(view.child, view.query)
+      case view: AlterViewAs => check(view.child, view.query)
+      case _ =>
+    }
+    plan
+  }
+  private def check(name: LogicalPlan, query: LogicalPlan): Unit = name match {
+    case ResolvedIdentifier(Renamed(catalog), ident) => check(catalog, ident, query)
+    case ResolvedPersistentView(Renamed(catalog), ident, _) => check(catalog, ident, query)
+    case _ =>
+  }
+  private def check(catalog: String, ident: Identifier, query: LogicalPlan): Unit =
+    if (query.resolved) ViewHelper.verifyTemporaryObjectsNotExists(
+      isTemporary = false,
+      catalog +: ident.asMultipartIdentifier,
+      query,
+      AnalysisContext.get.referredTempFunctionNames.toSeq)
+}
+
+/** The real name of a catalog that is under another one. */
+private object Renamed {
+  def unapply(catalog: CatalogPlugin): Option[String] = catalog match {
+    case ours: TableStoreCatalog if ours.name != ours.ownName => Some(ours.ownName)
+    case _ => None
+  }
+}
+
 /** Makes statements that show a view's name show the real name of its catalog. */
 object SessionViewStrategy extends classic.Strategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case DescribeRelation(Renamed(catalog, ident, view), isExtended, output) =>
+    case DescribeRelation(ResolvedPersistentView(Renamed(catalog), ident, view), isExtended, output) =>
       DescribeV2ViewExec(output, catalog, ident, view, isExtended) :: Nil
-    case ShowCreateTable(Renamed(catalog, ident, view), _, output) =>
+    case ShowCreateTable(ResolvedPersistentView(Renamed(catalog), ident, view), _, output) =>
       ShowCreateV2ViewExec(output, quoted(catalog, ident), view) :: Nil
-    case ShowTableProperties(Renamed(catalog, ident, view), key, output) =>
+    case ShowTableProperties(ResolvedPersistentView(Renamed(catalog), ident, view), key, output) =>
       ShowV2ViewPropertiesExec(output, quoted(catalog, ident), view, key) :: Nil
     case _ => Nil
   }
   private def quoted(catalog: String, ident: Identifier): String = (catalog +: ident.asMultipartIdentifier).quoted
-
-  private object Renamed {
-    def unapply(child: LogicalPlan): Option[(String, Identifier, View)] = child match {
-      case ResolvedPersistentView(catalog: TableStoreCatalog, ident, view) if catalog.name != catalog.ownName =>
-        Some((catalog.ownName, ident, view))
-      case _ => None
-    }
-  }
 }

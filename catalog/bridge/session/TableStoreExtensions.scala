@@ -19,6 +19,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
       ProgressBar.begin(session.sparkContext)
       new TableStoreParser(session.sparkContext, delegate)
     }
+    extensions.injectHintResolutionRule(_ => IdentifierClauses)
     extensions.injectHintResolutionRule(session => new SessionViews(session))
     extensions.injectHintResolutionRule(session => new SessionTables(session))
     extensions.injectHintResolutionRule(session => new TemporaryTables(session))
@@ -30,6 +31,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(session => new ConnectorColumns(session))
     extensions.injectResolutionRule(_ => ConstraintStatement)
     extensions.injectResolutionRule(session => new AssignedVariables(session))
+    extensions.injectPostHocResolutionRule(_ => SessionViewReferences)
     extensions.injectPostHocResolutionRule(_ => SealedSecrets)
     extensions.injectPostHocResolutionRule(session => new ViewSchemas(session))
     extensions.injectPostHocResolutionRule(_ => TableRules)

@@ -230,8 +230,8 @@ class PositionStore:
         return 0, None
 
     def _places(self) -> list[int]:
-        entries = self.file_io.list(join_path(self.path, POSITION_FOLDER))
-        return sorted(int(status.name) for status in entries if status.name.isdecimal())
+        names = self.file_io.names(join_path(self.path, POSITION_FOLDER))
+        return sorted(int(name) for name in names if name.isdecimal())
 
     def _path(self, place: int) -> str:
         return join_path(self.path, POSITION_FOLDER, f"{place:012d}")

@@ -69,7 +69,7 @@ class PaimonTable:
         if not isinstance(file_io, LocalFileIO):
             raise _failed(path, "only tables on a file system are imported; copy its folder there")
         folder = join_path(named_path(path), "schema")
-        names = [status.name for status in file_io.list(folder)]
+        names = file_io.names(folder)
         ids = [int(name[len(_SCHEMA) :]) for name in names if re.fullmatch(r"schema-\d+", name)]
         if not ids:
             raise _failed(path, "no schema of Paimon is in it")

@@ -77,9 +77,10 @@ class ConsumerStore:
             FormatVersionError: a newer version wrote one.
         """
         found = []
-        for status in self.file_io.list(join_path(self.path, CONSUMER_FOLDER)):
-            if status.name.startswith(_PREFIX):
-                consumer = self._read(join_path(self.path, CONSUMER_FOLDER, status.name))
+        folder = join_path(self.path, CONSUMER_FOLDER)
+        for name in self.file_io.names(folder):
+            if name.startswith(_PREFIX):
+                consumer = self._read(join_path(folder, name))
                 if consumer is not None:
                     found.append(consumer)
         return tuple(sorted(found, key=lambda consumer: consumer.id))

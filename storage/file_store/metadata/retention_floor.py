@@ -47,7 +47,7 @@ class RetentionFloor:
         self.file_io.delete_files([self._path(mark) for mark in sorted(self._marks())[:-2]])
 
     def _marks(self) -> list[int]:
-        names = (s.name for s in self.file_io.list(join_path(self.table_path, FLOOR_FOLDER)))
+        names = self.file_io.names(join_path(self.table_path, FLOOR_FOLDER))
         return [int(n[len(_PREFIX) :]) for n in names if _is_mark(n)]
 
     def _path(self, snapshot_id: int) -> str:

@@ -84,7 +84,7 @@ class SchemaStore:
         return self._known[schema_id]
 
     def _newest_listed(self, at_least: int) -> int:
-        names = {status.name for status in self._file_io.list(self._folder)}
+        names = self._file_io.names(self._folder)
         ids = {
             int(name[len(_PREFIX) :])
             for name in names
@@ -92,7 +92,7 @@ class SchemaStore:
         }
         newest = max(ids, default=-1)
         snapshots = join_path(self._table_path, SNAPSHOT_FOLDER)
-        if not ids and not at_least and not self._file_io.list(snapshots):
+        if not ids and not at_least and not self._file_io.names(snapshots):
             raise NotFoundError(kind="table", name=self._table_path)
         gaps = set(range(max(newest, at_least) + 1)) - ids
         if gaps or not ids:

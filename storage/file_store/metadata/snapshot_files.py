@@ -31,7 +31,7 @@ class SnapshotFiles:
 
     def ids(self) -> tuple[int, ...]:
         """Return all ids in ascending order; one listing."""
-        names = (status.name for status in self.file_io.list(self.folder))
+        names = self.file_io.names(self.folder)
         return tuple(
             sorted(
                 int(name[len(_PREFIX) :])

@@ -101,11 +101,12 @@ class Tags:
             CorruptFileError: a tag is damaged, so that nobody knows what is needed.
         """
         found = []
-        for status in self.file_io.list(join_path(self.table_path, TAG_FOLDER)):
-            if status.name.startswith(_PREFIX):
+        folder = join_path(self.table_path, TAG_FOLDER)
+        for name in self.file_io.names(folder):
+            if name.startswith(_PREFIX):
                 with suppress(MissingFileError):  # the tag was deleted meanwhile
-                    name = unquote(status.name.removeprefix(_PREFIX))
-                    found.append(Tag(name, self._read(status.path)))
+                    snapshot = self._read(join_path(folder, name))
+                    found.append(Tag(unquote(name.removeprefix(_PREFIX)), snapshot))
         return tuple(sorted(found, key=lambda tag: tag.name))
 
     def snapshot(self, snapshot_id: int) -> Snapshot:

@@ -90,16 +90,16 @@ def test_a_later_entry_that_goes_while_it_is_looked_for(
     """A taker creates a number that others have passed, and they go on while it looks around."""
     claim = claim_in(tmp_path)
     assert claim.add(1, b"a")
-    names = os.scandir
+    names = os.listdir
 
-    def passed(path: str) -> list[os.DirEntry[str]]:
+    def passed(path: str) -> list[str]:
         monkeypatch.undo()
-        seen = list(names(path))
+        seen = names(path)
         Path(path, "000000000004").write_bytes(b"later still")
         Path(path, "000000000003").unlink()
         return seen
 
     Path(tmp_path, "claim", "000000000003").write_bytes(b"later")
-    monkeypatch.setattr(os, "scandir", passed)
+    monkeypatch.setattr(os, "listdir", passed)
     assert not claim.add(2, b"b")
     assert files_of(tmp_path) == ["000000000001", "000000000004"]

@@ -90,6 +90,24 @@ def test_names_above_the_root_are_not_asked_for(
     assert asked == [f"{root}/manifest", f"{root}/manifest/m"]
 
 
+def test_a_listing_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file goes, and another one comes, while the sizes of what is there are looked up."""
+    Path(tmp_path, "3").write_bytes(b"first")
+    entries = os.scandir
+
+    def passed(path: str) -> list[os.DirEntry[str]]:
+        monkeypatch.undo()
+        seen = list(entries(path))
+        Path(path, "4").write_bytes(b"later")
+        Path(path, "3").unlink()
+        return seen
+
+    monkeypatch.setattr(os, "scandir", passed)
+    files = LocalFileIO(str(tmp_path))
+    assert [(entry.name, entry.size) for entry in files.list(str(tmp_path))] == [("3", 0)]
+    assert files.names(str(tmp_path)) == ("4",)
+
+
 def test_deleting_removes_the_link_and_not_what_it_points_at(tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     outside.mkdir()
