@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import unquote, urlsplit
 
 from table_store.storage.file_io.file_io import FileIO
-from table_store.storage.file_io.path import check_segments
+from table_store.storage.file_io.path import check_segments, path_in_uri
 from table_store.storage.kernel.errors import PathNotAllowedError
 from table_store.storage.kernel.frozen_map import FrozenMap
 
@@ -109,12 +108,7 @@ def plain_path(path: str) -> str:
     Raises:
         PathNotAllowedError: it is relative, climbs, or holds control characters.
     """
-    text = path
-    if path.startswith(_FILE_SCHEME):
-        parts = urlsplit(path)
-        if parts.netloc not in ("", "localhost"):
-            raise PathNotAllowedError(path=path, reason="it names another host")
-        text = unquote(parts.path)
+    text = path_in_uri(path) if path.startswith(_FILE_SCHEME) else path
     check_segments(text)
     if any(ord(character) < 0x20 or ord(character) == 0x7F for character in text):
         raise PathNotAllowedError(path=path, reason="it holds control characters")

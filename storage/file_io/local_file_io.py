@@ -12,13 +12,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
 from table_store.storage.file_io.counted_output import CountedOutput
 from table_store.storage.file_io.file_io import HARMLESS, TEMP_PREFIX, FileStatus, OutputFile
-from table_store.storage.file_io.path import check_segments
+from table_store.storage.file_io.path import check_segments, path_in_uri
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     FileAccessError,
@@ -36,10 +35,7 @@ def local_path(path: str) -> str:
         PathNotAllowedError: it is relative, climbs, holds NUL, or names another host.
     """
     if path.startswith("file:"):
-        parts = urlsplit(path)
-        if parts.netloc not in ("", "localhost"):
-            raise PathNotAllowedError(path=path, reason="it names another host")
-        path = unquote(parts.path)
+        path = path_in_uri(path)
     check_segments(path)
     if not path.startswith("/"):
         raise PathNotAllowedError(path=path, reason="it is not absolute")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from urllib.parse import unquote
 
 from table_store.storage.kernel.errors import PathNotAllowedError
 
@@ -57,6 +58,21 @@ def check_segments(path: str) -> None:
         raise PathNotAllowedError(path=path, reason="it holds NUL")
     if any(segment == ".." for segment in path.split("/")):
         raise PathNotAllowedError(path=path, reason="it climbs with '..'")
+
+
+def path_in_uri(uri: str) -> str:
+    """Return the path in a `file:` URI, in which `#` and `?` are part of names, as in Hadoop's.
+
+    Raises:
+        PathNotAllowedError: it names another host.
+    """
+    path = uri.removeprefix("file:")
+    if path.startswith("//"):
+        host, slash, below = path[2:].partition("/")
+        if host not in ("", "localhost"):
+            raise PathNotAllowedError(path=uri, reason="it names another host")
+        path = slash + below
+    return unquote(path)
 
 
 def base_name(path: str) -> str:

@@ -129,7 +129,13 @@ def test_a_root_that_is_a_link_itself_works(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("given", "plain"),
-    [("/a/b", "/a/b"), ("file:/a/b", "/a/b"), ("file:///a%20b", "/a b")],
+    [
+        ("/a/b", "/a/b"),
+        ("file:/a/b", "/a/b"),
+        ("file:///a%20b", "/a b"),
+        ("file://localhost/a#b?c", "/a#b?c"),
+        ("file:/a?b#c", "/a?b#c"),
+    ],
 )
 def test_uris_name_local_paths(given: str, plain: str) -> None:
     assert local_path(given) == plain
