@@ -187,7 +187,7 @@ def read_progress(file_io: FileIO, location: str, job: str = JOB_OF_VIEW) -> Pro
     except MissingFileError:
         return None
     except CorruptFileError as error:
-        _log.warning("the next refresh compares all rows: %s", error)
+        _log.warning("the snapshots of its table tell in its place: %s", error)
         return None
 
 

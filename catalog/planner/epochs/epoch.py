@@ -81,12 +81,13 @@ def advance(
         snapshot = standing.snapshot
         written = write_changes(session, states, snapshot, number, step, followed)
         check_definition(sink)
-        if written.snapshot is None and not standing.is_last():
-            raise _conflict(sink, standing.snapshot)
         if written.snapshot is not None:
             reached = written.snapshot.id
             if written.net is not None and snapshot is not None:
                 _hand_on(states, snapshot.id, reached, written.net)
+    if step.rule is not Rule.NONE or not standing.is_noted:
+        if written.snapshot is None and not standing.is_last():
+            raise _conflict(sink, standing.snapshot)
         _write_progress(standing, states, number, written, reached, diverged)
     _tell_others(sink, query.sources)
     return Refreshed(

@@ -68,20 +68,28 @@ class Standing:
         """A barrier of the sink alone, after all that it has had."""
         return max(self.sink.table.clock.now_ms(), self.barrier + 1)
 
+    @property
+    def is_noted(self) -> bool:
+        """Whether the progress is that of the sink's rows.
+
+        It is older if a process died before it could note what it had committed, or is about to; it
+        is newer if both have come since the snapshot was looked at.
+        """
+        return self.progress is not None and self.progress.sink == self.state
+
     def followed(self) -> Followed | None:
         """What the sink's rows are the result of; None if nothing tells, or it has none.
 
-        The progress is older than the sink if the process died between both. A view may then have
-        the rows of a query that was not published any more, so it is compared with its result.
+        Where the progress does not tell, the job's last commit does.
 
         Raises:
             JobHistoryLostError: the snapshot that would tell has expired, and the sink also has
                 rows of others, and no key.
         """
-        if self.progress is not None and self.progress.sink == self.state:
+        if self.progress is not None and self.is_noted:
             return self.progress.followed
         sink = self.sink
-        if self.snapshot is None or sink.is_view:
+        if self.snapshot is None:
             return None
         try:
             return last_followed(sink.table.snapshot_store, self.snapshot, sink.job)
@@ -91,13 +99,13 @@ class Standing:
             return None
 
     def is_current(self, query: JobQuery) -> bool:
-        """Whether the sink has the result over the rows over which a query was analysed.
+        """Whether the sink is known to have the result over the rows of a query's analysis.
 
         They are the same rows where only compactions have come in between; it costs a read for each
         of these.
         """
         followed = self.followed()
-        if followed is None or query.always_changes is not None:
+        if followed is None or not self.is_noted or query.always_changes is not None:
             return False
         now = query.followed.with_groups_of(followed)
         known = followed.sources
