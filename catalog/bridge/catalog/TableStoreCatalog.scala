@@ -200,7 +200,8 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
       .withCurrentCatalog(view.currentCatalog.orNull)
       .withCurrentNamespace(view.currentNamespace.toArray)
       .withSqlConfigs(view.sqlConfigs.asJava)
-      .withSchemaMode(view.schemaMode.orNull)
+      // A view made while the session had no schema modes has Spark's default one in a session that has them.
+      .withSchemaMode(view.schemaMode.filterNot(_ == SchemaUnsupported.toString).orNull)
       .withQueryColumnNames(view.queryColumnNames.toArray)
     builder.withColumns(CatalogV2Util.structTypeToV2Columns(Json.struct(view.columns)))
     builder.withProperties(view.properties.asJava)

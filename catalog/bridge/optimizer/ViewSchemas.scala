@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.catalog.{CatalogManager, CatalogV2Util, Identifier}
 import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.util.SchemaUtils
 
 /** Gives views WITH SCHEMA EVOLUTION or TYPE EVOLUTION the columns that their query has now. Spark 4.2 checks this
   * afterwards (ViewSyncSchemaToMetaStore); it would itself record new columns in its v1 session catalog only. */
@@ -25,11 +26,13 @@ class ViewSchemas(session: SparkSession) extends Rule[LogicalPlan] {
 
   /** The view's new schema as Spark's check expects it; TYPE EVOLUTION keeps names, comments and number of columns. */
   private def newSchema(desc: CatalogTable, query: StructType): Option[StructType] = desc.viewSchemaMode match {
-    case SchemaEvolution => Some(query).filterNot(now =>
-        now.length == desc.schema.length && now.zip(desc.schema).forall {
-          case (one, other) =>
-            isSameType((one, other)) && one.name == other.name && one.getComment() == other.getComment()
-        })
+    case SchemaEvolution =>
+      val isSame = query.length == desc.schema.length && query.zip(desc.schema).forall {
+        case (one, other) =>
+          isSameType((one, other)) && one.name == other.name && one.getComment() == other.getComment()
+      }
+      if (!isSame) SchemaUtils.checkColumnNameDuplication(query.fieldNames.toIndexedSeq, conf.resolver)
+      Some(query).filterNot(_ => isSame)
     case SchemaTypeEvolution if query.length == desc.schema.length && !query.zip(desc.schema).forall(isSameType) =>
       Some(StructType(query.map(field =>
             desc.schema.fields.find(_.name == field.name)
