@@ -49,7 +49,7 @@ class ConnectorColumns(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def rangeOf(table: ManagedTable): LogicalPlan = {
     val known = PlannerProcess.ask(Requests.FindSparkStream(table.reference))
-    try DataSourceV2Relation.create(new StreamRange(classicSession, known, table.name()), None, None)
+    try DataSourceV2Relation.create(new StreamRangeTable(classicSession, known, table.name()), None, None)
     catch {
       case NonFatal(error) => throw Errors.unreadableSource(table.name(), known.format, SparkStreams.said(known, error))
     }

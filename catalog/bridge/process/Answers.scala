@@ -164,7 +164,7 @@ object Answers {
     val options = member[Map[String, String]]("options")
     val secret = member[Seq[String]]("secret")
   }
-  class SparkStream(json: JValue) extends Answer(json) {
+  class StreamRange(json: JValue) extends Answer(json) {
     val identity = member[String]("identity")
     val format = member[String]("format")
     val options = member[Map[String, String]]("options")

@@ -3,6 +3,7 @@ package org.apache.spark.sql.tablestore
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.SparkContext
@@ -10,15 +11,18 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.catalog.{SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.read.Scan
-import org.apache.spark.sql.connector.read.streaming.{AcceptsLatestSeenOffset, MicroBatchStream, SupportsAdmissionControl}
+import org.apache.spark.sql.connector.read.streaming.{
+  AcceptsLatestSeenOffset,
+  MicroBatchStream,
+  SupportsAdmissionControl
+}
 import org.apache.spark.sql.execution.datasources.DataSource
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Utils, FileDataSourceV2}
 import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource
+import org.apache.spark.sql.execution.streaming.sources.TextSocketTable
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.json4s.{JNull, JObject, JString}
+import org.json4s.{JNull, JObject, JString, JValue}
 import org.json4s.jackson.JsonMethods.compact
-
-import scala.jdk.CollectionConverters._
 
 /** A stream of Spark's, opened; one thread at a time asks it. */
 class OpenedStream(val scan: Scan, val stream: MicroBatchStream, val builder: Option[UserDefinedPythonDataSource]) {
@@ -30,6 +34,7 @@ class OpenedStream(val scan: Scan, val stream: MicroBatchStream, val builder: Op
   * stream each: one that looks ahead may answer for the range that it has seen last alone. */
 object SparkStreams extends Logging {
   private val idleMs = 60000L
+  private val python = """[\w.]*(Error|Exception)\b.*""".r
   private val opened = mutable.Map.empty[(String, Boolean), OpenedStream]
   private var context: Option[SparkContext] = None
 
@@ -39,7 +44,7 @@ object SparkStreams extends Logging {
   /** The offset of the first row, and the one up to which rows are there after the known ones, as JSON, or why nobody
     * can tell. */
   def look(session: classic.SparkSession, asked: String): String = {
-    val known = new Answers.SparkStream(Json.parse(asked))
+    val known = new Answers.StreamRange(Json.parse(asked))
     val found = attempt(session, known) { ahead =>
       val start = known.start.map(ahead.deserializeOffset).getOrElse(ahead.initialOffset())
       val last = known.end.map(ahead.deserializeOffset)
@@ -53,7 +58,7 @@ object SparkStreams extends Logging {
       }
       JObject(
         "start" -> JString(start.json),
-        "end" -> Option(end).fold[org.json4s.JValue](JNull)(offset => JString(offset.json)))
+        "end" -> Option(end).fold[JValue](JNull)(offset => JString(offset.json)))
     }
     // Another program may have been faster to say where a stream begins, and where it did is in the checkpoint.
     if (known.start.isEmpty) close(known.identity, isAhead = true)
@@ -62,7 +67,7 @@ object SparkStreams extends Logging {
 
   /** Tells a stream that rows before an offset are never asked for again; null, or why it cannot be told. */
   def commit(session: classic.SparkSession, asked: String): String = {
-    val known = new Answers.SparkStream(Json.parse(asked))
+    val known = new Answers.StreamRange(Json.parse(asked))
     val said = attempt(session, known) { ahead =>
       val same = opened.synchronized(opened.get((known.identity, true)))
       for (end <- known.end; one <- same if !one.committed.contains(end)) {
@@ -73,7 +78,7 @@ object SparkStreams extends Logging {
     said.left.toOption.orNull
   }
 
-  private def attempt[T](session: classic.SparkSession, known: Answers.SparkStream)(
+  private def attempt[T](session: classic.SparkSession, known: Answers.StreamRange)(
       asked: MicroBatchStream => T): Either[String, T] =
     try {
       val one = open(session, known, isAhead = true)
@@ -85,13 +90,16 @@ object SparkStreams extends Logging {
     }
 
   /** What an error says, without the secrets of the source. */
-  def said(known: Answers.SparkStream, error: Throwable): String = {
-    val first = Option(error.getMessage).getOrElse(error.getClass.getName).linesIterator.next().stripSuffix(".")
-    known.secret.map(known.options).foldLeft(first)(_.replace(_, "*********(redacted)"))
+  def said(known: Answers.StreamRange, error: Throwable): String = {
+    val lines = Option(error.getMessage).getOrElse(error.getClass.getName).linesIterator.map(_.trim).toSeq
+    val first = lines.head.stripSuffix("Traceback (most recent call last):").trim
+    // What Python says stands behind its trace.
+    val said = if (first == lines.head) first else s"$first ${lines.filter(python.matches).lastOption.getOrElse("")}"
+    known.secret.map(known.options).foldLeft(said.stripSuffix("."))(_.replace(_, "*********(redacted)"))
   }
 
   /** The stream of those that look ahead, or of those that read. */
-  def open(session: classic.SparkSession, known: Answers.SparkStream, isAhead: Boolean): OpenedStream =
+  def open(session: classic.SparkSession, known: Answers.StreamRange, isAhead: Boolean): OpenedStream =
     opened.synchronized {
       if (!context.contains(session.sparkContext)) {
         closeAll(_ => true)
@@ -115,7 +123,7 @@ object SparkStreams extends Logging {
     Option(registered.get(name))
   }
 
-  private def opening(session: classic.SparkSession, known: Answers.SparkStream,
+  private def opening(session: classic.SparkSession, known: Answers.StreamRange,
       builder: Option[UserDefinedPythonDataSource]): OpenedStream = {
     val conf = session.sessionState.conf
     val provider = DataSource.lookupDataSourceV2(known.format, conf).filterNot(_.isInstanceOf[FileDataSourceV2])
@@ -123,6 +131,7 @@ object SparkStreams extends Logging {
     val stated = DataSourceV2Utils.extractSessionConfigs(provider, conf) ++ known.options
     val options = new CaseInsensitiveStringMap(stated.asJava)
     DataSourceV2Utils.getTableFromProvider(provider, options, None) match {
+      case _: TextSocketTable => throw Errors.forgetfulStream
       case table: SupportsRead if table.capabilities.contains(TableCapability.MICRO_BATCH_READ) =>
         val scan = table.newScanBuilder(options).build()
         new OpenedStream(scan, scan.toMicroBatchStream(known.checkpoint), builder)
@@ -140,7 +149,7 @@ object SparkStreams extends Logging {
     over.values.foreach(stop)
   }
 
-  /** Ends what runs for streams that nobody has asked for a while, or for none at all. */
+  /** Ends what runs for streams, when no job runs any more. */
   def closeAll(): Unit = opened.synchronized(closeAll(_ => true))
 
   private def stop(one: OpenedStream): Unit =

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The rows of a stream of Spark's between two offsets, as a table: the same ones each time. */
-class StreamRange(session: classic.SparkSession, known: Answers.SparkStream, override val name: String)
+class StreamRangeTable(session: classic.SparkSession, known: Answers.StreamRange, override val name: String)
     extends Table with SupportsRead {
   private def opened = SparkStreams.open(session, known, isAhead = false)
   private val scan: Scan = opened.scan
