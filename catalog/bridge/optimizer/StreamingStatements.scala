@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tablestore
 
+import scala.jdk.CollectionConverters._
 import scala.util.DynamicVariable
 
 import org.apache.spark.sql.{classic, Row, SparkSession}
@@ -40,7 +41,8 @@ class StreamingStatements(session: SparkSession) extends Rule[LogicalPlan] {
           ident.namespace.toSeq :+ ident.name)
         ViewHelper.verifyTemporaryObjectsNotExists(isTemporary = false, name, query, Nil)
         val rules = QueryRules.explained(session, unexplained(insert.origin), insert.origin, isView = false)
-        StreamingInsert(table.reference, text(insert.origin), options, query, rules)
+        val stated = relation.options.asCaseSensitiveMap.asScala.toMap ++ options
+        StreamingInsert(table.reference, text(insert.origin), stated, query, rules)
       }
     case write: V2WriteCommand if isManaged(write.table) => refuse(Requests.RefusedStatement.overwrite)
     case other => if (changing(other).isEmpty) other else refuse(Requests.RefusedStatement.foreign)
