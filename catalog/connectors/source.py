@@ -35,6 +35,7 @@ from table_store.catalog.connectors.postgres.postgres_definition import (
 )
 from table_store.catalog.connectors.postgres.postgres_source import PostgresSource
 from table_store.catalog.connectors.spark_source import SparkSource, is_read_by_spark
+from table_store.catalog.connectors.spark_stream import SparkStreamSource, is_stream
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.options.connector_options import SOURCES
@@ -98,9 +99,9 @@ class Source:
     @property
     def is_kept_for_jobs(self) -> bool:
         """Whether what holds the rows keeps them until it is told that jobs have them."""
-        return isinstance(self.connector, PostgresSource)
+        return isinstance(self.connector, PostgresSource | SparkStreamSource)
 
-    def release(self, rows: int) -> None:
+    def release(self, rows: int, moment: Moment) -> None:
         """Tell what holds the rows that all jobs have committed those of a position.
 
         Raises:
@@ -108,6 +109,8 @@ class Source:
         """
         if isinstance(self.connector, PostgresSource):
             self.connector.release(rows, self.positions)
+        elif isinstance(self.connector, SparkStreamSource):
+            self.connector.release(rows, self.positions, moment)
 
     def plan(self, asked: AskedRows) -> SourceRead | None:
         """Return how to read rows that are out, or all that there will be; None: without end."""
@@ -131,6 +134,8 @@ def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Sourc
         register = FileRegister(table.file_io, table.path, table.ids)
         folder = FilesystemSource(FilesystemDefinition.of(schema), register)
         return Source(connector, folder, positions)
+    if is_stream(schema):
+        return Source(connector, SparkStreamSource.of(table, schema), positions)
     first = schema if schema.id == 0 else table.schema_store.get(0)
     # Its rows do not depend on when it was altered.
     found = Datagen.of(schema, created_ms=first.time_ms)
@@ -139,7 +144,8 @@ def source_of(table: FileStoreTable, schema: TableSchema | None = None) -> Sourc
 
 def is_repeatable(schema: TableSchema) -> bool:
     """Return whether all rows of a source that were ever read can be read again."""
-    return not (is_kafka(schema) or _is_database(schema) or is_filesystem(schema))
+    is_followed = is_filesystem(schema) or is_stream(schema)
+    return not (is_kafka(schema) or _is_database(schema) or is_followed)
 
 
 def gives_changes(schema: TableSchema) -> bool:

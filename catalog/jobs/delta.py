@@ -157,6 +157,13 @@ def delta(plan: QueryPlan, evaluator: Evaluator[Rows, Keys], changed: Set[int]) 
     return _delta(plan, evaluator, changed, 0)
 
 
+def node_delta(
+    plan: QueryPlan, evaluator: Evaluator[Rows, Keys], changed: Set[int], node: int
+) -> Delta[Rows]:
+    """Return how a node's rows have changed; takes what `delta` takes."""
+    return _delta(plan, evaluator, changed, node)
+
+
 def _accumulated(
     plan: QueryPlan, evaluator: Evaluator[Rows, Keys], changed: Set[int], node: int
 ) -> bool:

@@ -45,6 +45,7 @@ class JobStatus:
         rows_read: about how many rows these epochs have read.
         rows_changed: rows inserted into and deleted from the sink since the start.
         rows_absent: deletes that found no row in the sink since the start; others had taken it.
+        rows_late: rows that came into windows whose rows were out, in good epochs since the start.
         records_skipped: of external sources, which are no rows, in good epochs since the start.
         diverged: how the sink may differ from the query's result; None if it does not.
         busy_ms: how long these epochs took.
@@ -71,6 +72,7 @@ class JobStatus:
     rows_read: int = 0
     rows_changed: int = 0
     rows_absent: int = 0
+    rows_late: int = 0
     records_skipped: int = 0
     diverged: str | None = None
     busy_ms: int = 0
@@ -127,6 +129,7 @@ class JobStatus:
         rows_read: int,
         rows_changed: int,
         rows_absent: int,
+        rows_late: int,
         milliseconds: int,
     ) -> JobStatus:
         """Return the status after an epoch that had something to do."""
@@ -139,6 +142,7 @@ class JobStatus:
             rows_read=self.rows_read + rows_read,
             rows_changed=self.rows_changed + rows_changed,
             rows_absent=self.rows_absent + rows_absent,
+            rows_late=self.rows_late + rows_late,
             busy_ms=self.busy_ms + milliseconds,
         )
 

@@ -67,6 +67,8 @@ class Followed:
         are_groups_dear: whether the result was found to cost less than even a small change of it
             with held groups. They are not held then until all of it is asked for, or the plan is
             another one.
+        emitted_ms: where rows come when their windows are closed: windows that end until then are,
+            ms since 1970. None before the first one, and of other jobs.
     """
 
     sources: Mapping[str, int]
@@ -74,6 +76,7 @@ class Followed:
     plan: str
     states: Mapping[int, int] = FrozenMap()
     are_groups_dear: bool = False
+    emitted_ms: int | None = None
 
     def with_groups_of(self, other: Followed) -> Followed:
         """Return the same with what is known of groups there."""
@@ -158,6 +161,8 @@ class Progress:
                 for taken in self.track.taken
             ],
         }
+        if self.followed.emitted_ms is not None:
+            item["emitted"] = self.followed.emitted_ms
         if self.diverged is not None:  # an older release does without it
             item["diverged"] = self.diverged
         return to_checked_json(item, version=PROGRESS_VERSION)
@@ -235,6 +240,7 @@ def _from_json(item: Mapping[str, Any]) -> Progress:
         plan=str(item.get("plan", "")),
         states=states,
         are_groups_dear=bool(item.get("areGroupsDear", False)),
+        emitted_ms=None if item.get("emitted") is None else int(item["emitted"]),
     )
     track = [
         Taken(

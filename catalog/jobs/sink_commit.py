@@ -18,6 +18,7 @@ _PLAN: Final = "job.plan"
 _SOURCE: Final = "job.source."
 _CREATED: Final = "job.created."
 _STATE: Final = "job.state."
+_EMITTED: Final = "job.emitted"
 
 
 def commit_properties(
@@ -31,6 +32,8 @@ def commit_properties(
     found = {f"{_SOURCE}{path}": str(at) for path, at in followed.sources.items()}
     found |= {f"{_CREATED}{path}": str(at) for path, at in followed.created.items()}
     found |= {f"{_STATE}{node}": str(at) for node, at in followed.states.items()}
+    if followed.emitted_ms is not None:
+        found[_EMITTED] = str(followed.emitted_ms)
     alone = {} if alone_until is None else {_ALONE: str(alone_until)}
     return {**found, **alone, _BARRIER: str(barrier), _PLAN: followed.plan}
 
@@ -81,11 +84,13 @@ def last_followed(snapshots: SnapshotStore, latest: Snapshot, job: str) -> Follo
         if number == 0:
             return None
         snapshot = snapshots.get(number)
+    emitted = snapshot.properties.get(_EMITTED)
     return Followed(
         sources=_numbers(snapshot, _SOURCE),
         created=_numbers(snapshot, _CREATED),
         plan=snapshot.properties.get(_PLAN, ""),
         states={int(node): at for node, at in _numbers(snapshot, _STATE).items()},
+        emitted_ms=None if emitted is None else int(emitted),
     )
 
 

@@ -79,6 +79,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     view_requests.drop_view,
     view_requests.rename_view,
     spark_read_requests.find_spark_read,
+    spark_read_requests.find_spark_stream,
     partition_requests.list_partitions,
     partition_requests.load_partition,
     partition_requests.drop_partitions,

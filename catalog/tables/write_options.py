@@ -13,6 +13,7 @@ from table_store.storage.options.table_options import (
     CHANGE_TYPE_COLUMN,
     COMMIT_IDENTIFIER,
     COMMIT_USER,
+    SINK_EMIT,
 )
 
 _OF_SPARK = ("mergeSchema", "mergeschema")
@@ -44,6 +45,12 @@ class WriteOptions:
             InvalidOptionError: a value is not allowed, or the option is not for writes.
         """
         values = parse_write_options({k: v for k, v in options.items() if k not in _OF_SPARK})
+        if values.is_given(SINK_EMIT):
+            raise InvalidOptionError(
+                key=SINK_EMIT.key,
+                value=values.get(SINK_EMIT),
+                reason="it is for an INSERT in streaming mode, which goes on",
+            )
         tracked = values.get(CHANGE_TRACKING) if values.is_given(CHANGE_TRACKING) else None
         return cls(
             tracked,

@@ -167,12 +167,12 @@ SINKS: Final = frozenset(("kafka", "upsert-kafka", "filesystem", "print", "black
 """Connectors that take rows."""
 
 SOURCES: Final = frozenset(
-    ("datagen", "kafka", "upsert-kafka", "mysql-cdc", "postgres-cdc", "filesystem")
+    ("datagen", "kafka", "upsert-kafka", "mysql-cdc", "postgres-cdc", "filesystem", "spark")
 )
 """Connectors that make rows."""
 
 READ_BY_SPARK: Final = frozenset(("jdbc", "spark"))
-"""Connectors whose rows Spark reads by itself, for batch queries alone."""
+"""Connectors whose rows Spark reads by itself."""
 
 
 def needed(options: OptionValues, option: Option[str | None]) -> str:

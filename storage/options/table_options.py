@@ -144,6 +144,15 @@ CHANGE_TYPE_COLUMN: Option[str | None] = Option(
     doc="Column of the INSERT's query that says what each row is: `insert`, `delete`, "
     "`update_preimage` or `update_postimage`. It is not stored.",
 )
+SINK_EMIT: Option[str] = Option(
+    key="sink.emit",
+    type=one_of("on-change", "on-watermark"),
+    default="on-change",
+    scopes=FOR_WRITE,
+    doc="Of a streaming INSERT over windows of event time: whether a window's rows come when they "
+    "change, and are corrected, or once, when the watermark has passed its end: see "
+    "[emission on watermark](sql.md#emission-on-watermark).",
+)
 COMMIT_USER: Option[str | None] = Option(
     key="commit-user",
     type=TEXT,
@@ -296,6 +305,7 @@ TABLE_OPTIONS = OptionSet(
         MERGE_ENGINE,
         CHANGE_TRACKING,
         CHANGE_TYPE_COLUMN,
+        SINK_EMIT,
         COMMIT_USER,
         COMMIT_IDENTIFIER,
         WRITE_BUFFER_SIZE,

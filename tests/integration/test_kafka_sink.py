@@ -373,3 +373,24 @@ def wait_for_more(topic: Topic, script: JobScript) -> None:
         assert script.process.poll() is None, script.errors
         assert time.monotonic() < end, script.errors
         time.sleep(0.1)
+
+
+def test_windows_that_are_final(spark: SparkSession, kafka_broker: KafkaBroker) -> None:
+    """A sum over windows comes into a topic of new rows, each window once, when it is closed."""
+    topic = Topic(kafka_broker, "final-windows")
+    spark.sql("CREATE TABLE timed (at TIMESTAMP, n INT, WATERMARK FOR at AS at)")
+    spark.sql(f"CREATE TABLE final (start BIGINT, n BIGINT) {topic.options(format='json')}")
+    query = (
+        "SELECT unix_seconds(window_start), sum(n) FROM TUMBLE(TABLE timed, DESCRIPTOR(at), "
+        "INTERVAL '10' SECONDS) GROUP BY window_start, window_end"
+    )
+    with streaming(spark, "1 h"):
+        assert "takes only new rows" in refused(spark, f"INSERT INTO final {query}")
+        spark.sql(f"INSERT INTO final WITH ('sink.emit' = 'on-watermark') {query}").collect()
+    for number in range(0, 48, 6):
+        late = f", (timestamp_seconds({number - 24}), 100)" if number else ""
+        spark.sql(f"INSERT INTO timed VALUES (timestamp_seconds({number}), {number + 1}){late}")
+        flush(spark)
+    sums = [sum(n + 1 for n in range(0, 48, 6) if n // 10 == window) for window in range(4)]
+    found = [(row["start"], row["n"]) for row in topic.values()]
+    assert found == [(10 * window, total) for window, total in enumerate(sums)]

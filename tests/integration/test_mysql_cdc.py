@@ -29,13 +29,21 @@ from servers.kafka_broker import KafkaBroker
 from servers.mariadb_server import MariadbServer
 from servers.mysql_server import MysqlServer
 from table_store import jobs, open_table
-from table_store.catalog.connectors.database_errors import SourceUnavailableError
+from table_store.catalog.connectors.database_errors import (
+    SourceTableChangedError,
+    SourceUnavailableError,
+)
 from table_store.catalog.connectors.mysql.mysql_binlog import Binlog
 from table_store.catalog.connectors.mysql.mysql_connection import Database
 from table_store.catalog.connectors.mysql.mysql_definition import MysqlDefinition
 from table_store.catalog.connectors.mysql.mysql_json import json_text
 from table_store.catalog.connectors.mysql.mysql_log import TableLog
 from table_store.catalog.connectors.mysql.mysql_source import MysqlSource
+from table_store.catalog.connectors.mysql.shared_binlog import (
+    READ_ALONE,
+    READ_FOR_ALL,
+    shared_events,
+)
 from table_store.catalog.connectors.mysql.table_names import TableNames
 from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.positions.position import Position, PositionStore
@@ -597,6 +605,76 @@ def test_a_database_is_synchronised(spark: SparkSession, here: BinlogServer) -> 
     with streaming(spark):
         error = refused(spark, f"CALL sys.sync_database('{target}.rows', '{target}')")
     assert "not 'mysql-cdc'" in error
+
+
+@pytest.mark.filterwarnings("ignore:'db' is deprecated")  # the binlog's client says it
+def test_a_range_of_the_binlog_is_read_once_for_all_tables(either: BinlogServer) -> None:
+    """Each has its own changes, in their order, and fails for its own statements alone."""
+    either.run(
+        "DROP DATABASE IF EXISTS several",
+        "CREATE DATABASE several",
+        *(
+            f"CREATE TABLE several.{name} (id INT PRIMARY KEY, v VARCHAR(9))"
+            for name in ("first", "second", "emptied", "quiet")
+        ),
+        "GRANT SELECT ON *.* TO reader@'127.0.0.1'",
+    )
+    database = Database("127.0.0.1", either.port, USER, PASSWORD)
+
+    def end() -> Binlog:
+        with database.connected() as connection:
+            return Binlog.of(connection, database.name)
+
+    start = end().end_place(None)
+    either.run(
+        "INSERT INTO several.first VALUES (1, 'a'), (2, 'b')",
+        "INSERT INTO several.second VALUES (1, 'c')",
+        "INSERT INTO several.emptied VALUES (1, 'd')",
+        "UPDATE several.first SET v = 'e' WHERE id = 1",
+        "TRUNCATE TABLE several.emptied",
+        "DELETE FROM several.first WHERE id = 2",
+    )
+    log = end()
+
+    def changes(names: str, *, shared: bool) -> list[tuple[bool, int, str]]:
+        table = TableLog(
+            database=database,
+            names=TableNames("several", names),
+            log=log,
+            server_ids=(5500, 5600),
+            labels={},
+        )
+        place = log.end_place(start)
+        found = table.images(start, place)
+        if shared:
+            found = table.images_of(shared_events(table, start, place))
+        return [
+            (come, row["id"], row["v"])
+            for images in found
+            for come, row in zip(images.come, images.values, strict=True)
+        ]
+
+    def counts() -> tuple[int, int]:
+        return READ_FOR_ALL.value, READ_ALONE.value
+
+    before = counts()
+    of_first = [
+        (True, 1, "a"),
+        (True, 2, "b"),
+        (False, 1, "a"),
+        (True, 1, "e"),
+        (False, 2, "b"),
+    ]
+    assert changes("first", shared=True) == of_first
+    assert changes("second", shared=True) == [(True, 1, "c")]
+    assert changes("quiet", shared=True) == []
+    with pytest.raises(SourceTableChangedError, match="TRUNCATE has emptied"):
+        changes("emptied", shared=True)
+    assert counts() == (before[0] + 1, before[1])
+    # What was given out is read again, by who asks again, or for several tables.
+    assert changes("first", shared=True) == of_first == changes("first", shared=False)
+    assert changes("first|second", shared=True) == changes("first|second", shared=False)
+    assert counts() == (before[0] + 1, before[1] + 2)
 
 
 def test_rows_of_many_megabytes_are_read(spark: SparkSession, mysql: MysqlServer) -> None:

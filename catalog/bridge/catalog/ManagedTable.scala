@@ -44,6 +44,9 @@ class ManagedTable(
   override def schema(): StructType = struct
   def isExternal: Boolean = definition.isExternal
   def isReadBySpark: Boolean = definition.isReadBySpark
+
+  /** Whether jobs follow what Spark reads as a stream. */
+  def isStream: Boolean = definition.isStream
   def computedColumns: Seq[Column] = CatalogV2Util.structTypeToV2Columns(definition.computed).toSeq
   override val partitioning: Array[Transform] = definition.partitions.map(Json.identity).toArray
   override val properties: util.Map[String, String] = definition.properties.asJava

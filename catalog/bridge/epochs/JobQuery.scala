@@ -4,12 +4,12 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
-import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Union}
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Union}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.json4s.{JArray, JString}
+import org.json4s.{JArray, JObject, JString}
 import org.json4s.jackson.JsonMethods.compact
 
 /** The query of a materialized view or an INSERT for the planner, analysed as Spark does it anywhere. Versions of tables
@@ -68,6 +68,31 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
   /** The result over other versions of the tables, by their directories; 0 before the first. */
   def frameAt(versions: String): classic.DataFrame =
     settledRows.frameOf(JobTables.pinned(JobTables.at(plan, JobQuery.texts(versions))))
+
+  /** By which columns of tables rows are in windows, as JSON, or why the query cannot be cut to windows. */
+  def windowTimes(): String = compact(ClosedWindows.times(plan) match {
+    case Left(problem) => JObject("problem" -> JString(problem))
+    case Right(times) => JObject("times" -> JArray(times.toList.map(time =>
+          JObject("path" -> JString(time.path), "column" -> JString(time.column)))))
+  })
+
+  /** The result of the windows that end after a time, null for any, and not after another one; in ms since 1970. */
+  def closedWindows(after: java.lang.Long, until: Long): classic.DataFrame = {
+    val pinned = JobTables.pinned(ClosedWindows.cut(plan, Option(after).map(_ * 1000), until * 1000))
+    settledRows.frameOf(pinned)
+  }
+
+  /** How many of the rows that come to an aggregate's child are of windows that end until a time, in ms since 1970. */
+  def lateRows(node: Int, frames: java.util.List[classic.DataFrame], signs: String, until: Long): Long = {
+    val (aggregate, weight) = (nodes(node).asInstanceOf[Aggregate], WeightedRows.weight)
+    val parts = frames.asScala.zip(JobQuery.numbers(signs)).map { case (rows, sign) =>
+      WeightedRows.signed(rows, aggregate.child.output, sign, weight)
+    }
+    val all = if (parts.size == 1) parts.head else Union(parts.toSeq)
+    val late = Filter(And(GreaterThan(weight, Literal(0)), ClosedWindows.ended(aggregate, until * 1000)), all)
+    val found = settled(settledRows.frameOf(late))
+    SettledRows.held(found).fold(found.count())(_._2.size.toLong)
+  }
 
   /** A node's rows, its columns by position. Where it has a child of the number `cut`, only those with `keys` of this
     * child count. */

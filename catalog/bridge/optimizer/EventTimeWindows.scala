@@ -94,8 +94,15 @@ object EventTimeWindows extends Rule[LogicalPlan] {
 
     private def result(plan: LogicalPlan, start: Expression, end: Expression, helpers: Seq[String]): LogicalPlan = {
       val kept = UnresolvedStarExceptOrReplace(None, helpers.map(helper => Seq(name(helper))), None)
-      Project(Seq(kept, Alias(start, "window_start")(), Alias(end, "window_end")(),
-          Alias(Subtract(end, interval(1000)), "window_time")()), plan)
+      Project(
+        Seq(
+          kept,
+          Alias(start, "window_start")(),
+          Alias(end, "window_end")(explicitMetadata = Some(ClosedWindows.endMark)),
+          Alias(Subtract(end, interval(1000)), "window_time")()
+        ),
+        plan
+      )
     }
 
     private def adding(plan: LogicalPlan, columns: (Expression, String)*): LogicalPlan =

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tablestore
 
+import scala.jdk.CollectionConverters._
 import scala.util.DynamicVariable
 
 import org.apache.spark.sql.{classic, Row, SparkSession}
@@ -23,7 +24,7 @@ class StreamingStatements(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!isStreaming(conf) || inAnyMode.value || AnalysisContext.get.outerPlan.isDefined) plan
     else (firstWord(plan.origin), plan) match {
-      case ("INSERT" | "WITH" | "FROM", insert: Command) => ofInsert(insert)
+      case (word, insert: Command) if inserting.contains(word) => ofInsert(insert)
       case ("FROM", several: Union) if several.children.exists(_.isInstanceOf[Command]) =>
         refuse(Requests.RefusedStatement.several)
       case ("SELECT" | "WITH" | "FROM" | "TABLE" | "(", query) if !query.isInstanceOf[Command] && !isBounded(query) =>
@@ -40,7 +41,8 @@ class StreamingStatements(session: SparkSession) extends Rule[LogicalPlan] {
           ident.namespace.toSeq :+ ident.name)
         ViewHelper.verifyTemporaryObjectsNotExists(isTemporary = false, name, query, Nil)
         val rules = QueryRules.explained(session, unexplained(insert.origin), insert.origin, isView = false)
-        StreamingInsert(table.reference, text(insert.origin), options, query, rules)
+        val stated = relation.options.asCaseSensitiveMap.asScala.toMap ++ options
+        StreamingInsert(table.reference, text(insert.origin), stated, query, rules)
       }
     case write: V2WriteCommand if isManaged(write.table) => refuse(Requests.RefusedStatement.overwrite)
     case other => if (changing(other).isEmpty) other else refuse(Requests.RefusedStatement.foreign)
@@ -74,9 +76,16 @@ class StreamingStatements(session: SparkSession) extends Rule[LogicalPlan] {
 
 object StreamingStatements {
   private val inAnyMode = new DynamicVariable(false)
+  private val inserting = Set("INSERT", "WITH", "FROM")
 
   /** Analyses a query that is not to be run. */
   def anyMode[T](analysed: => T): T = inAnyMode.withValue(true)(analysed)
+
+  /** Whether a plan is that of an INSERT in streaming mode, which starts a job. */
+  def isInsert(plan: LogicalPlan, conf: SQLConf): Boolean = isStreaming(conf) && !inAnyMode.value && plan.exists {
+    case _: InsertIntoStatement | _: V2WriteCommand => inserting.contains(firstWord(plan.origin))
+    case _ => false
+  }
 
   /** Where no mode is set, an interval means streaming. */
   private def isStreaming(conf: SQLConf): Boolean = conf.getConfString("execution.runtime-mode", "") match {

@@ -134,6 +134,7 @@ object Answers {
     val updateAsDeleteAndInsert = member[Boolean]("updateAsDeleteAndInsert")
     val isExternal = member[Boolean]("isExternal")
     val isReadBySpark = member[Boolean]("isReadBySpark")
+    val isStream = member[Boolean]("isStream")
     val handle = member[JValue]("handle")
 
     /** The same columns, read as they were at another version; before the first one there are no rows. */
@@ -162,6 +163,15 @@ object Answers {
     val format = member[String]("format")
     val options = member[Map[String, String]]("options")
     val secret = member[Seq[String]]("secret")
+  }
+  class StreamRange(json: JValue) extends Answer(json) {
+    val identity = member[String]("identity")
+    val format = member[String]("format")
+    val options = member[Map[String, String]]("options")
+    val secret = member[Seq[String]]("secret")
+    val checkpoint = member[String]("checkpoint")
+    val start = member[Option[String]]("start")
+    val end = member[Option[String]]("end")
   }
   class FunctionResource(json: JValue) extends Answer(json) {
     val kind = member[String]("kind")

@@ -215,6 +215,11 @@ object Errors {
     "58030"
   )
 
+  def noStream(format: String): Throwable = new IllegalArgumentException(
+    s"the format '$format' is none that Spark reads in micro-batches by a source of version 2")
+  def forgetfulStream: Throwable =
+    new IllegalArgumentException("it holds its rows in memory alone, and reads none again after a crash")
+
   def foreignAlter(provider: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_ALTER_NOT_SUPPORTED] Of a table USING $provider only properties and comments can be changed and " +
       "nullable columns added at the end. SQLSTATE: 0A000",

@@ -143,6 +143,7 @@ object Requests {
   case class AbortStaged(table: TableReference) extends Request[Unit]
   case class AlterTable(relation: RelationReference, changes: Seq[JObject]) extends Change[Answers.LoadedTable]
   case class FindSparkRead(table: TableReference) extends Request[Answers.SparkRead]
+  case class FindSparkStream(table: TableReference) extends Request[Answers.StreamRange]
   case class CanAlter(table: TableReference, change: JObject) extends Request[Boolean]
   case class DropTable(relation: RelationReference) extends Change[Boolean]
   case class RenameTable(relation: RelationReference, to: RelationReference) extends Change[Unit]

@@ -74,6 +74,7 @@ class JobRunner(session: classic.SparkSession) extends Logging {
       }
     finally {
       workers.shutdown()
+      SparkStreams.closeAll()
       if (context.isStopped) jobs.foreach(_.end())
     }
   }

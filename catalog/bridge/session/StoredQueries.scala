@@ -51,7 +51,8 @@ object StoredQueries {
   def ofInsert(user: classic.SparkSession, text: String): Requests.StoredQuery =
     user.sessionState.sqlParser.parsePlan(text) match {
       case insert: InsertIntoStatement =>
-        val query = StreamingStatements.anyMode(user.sessionState.executePlan(insert.query).analyzed)
+        val query =
+          ConnectorColumns.ofJob(StreamingStatements.anyMode(user.sessionState.executePlan(insert.query).analyzed))
         of(user, text).copy(columns = query.output.map(_.name))
       case _ => of(user, text)
     }
@@ -89,7 +90,9 @@ object StoredQueries {
   def analysed(session: classic.SparkSession, query: Requests.StoredQuery, versions: Map[String, String]): LogicalPlan =
     session.withActive {
       def known(select: LogicalPlan) = withColumns(session, select, query.columns)
-      val parsed = session.sessionState.sqlParser.parsePlan(query.text) match {
+      val stated = session.sessionState.sqlParser.parsePlan(query.text)
+      if (stated.exists(_.isInstanceOf[InsertIntoStatement])) ConnectorColumns.markOfJobs(session.sessionState.conf)
+      val parsed = stated match {
         case insert: InsertIntoStatement if query.columns.nonEmpty =>
           insert.copy(query = known(session.sessionState.executePlan(insert.query).analyzed))
         case other => other

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pymysql
 from pymysqlreplication import BinLogStreamReader
@@ -94,6 +94,10 @@ class RowImages:
         )
 
 
+LoggedEvent: TypeAlias = tuple[BinLogEvent, str]
+"""An event of a binlog, whose rows are not decoded yet, and where it is, for messages."""
+
+
 @dataclass(slots=True)
 class _Awaited:
     """Which transactions of a stream are read, and how many are still to come.
@@ -148,9 +152,29 @@ class TableLog:
             SourceTableChangedError: the table was emptied or replaced in between, or changed by
                 statements that the log has as texts.
         """
+        yield from self.images_of(self.events(start, end))
+
+    def images_of(self, events: Iterable[LoggedEvent]) -> Iterator[RowImages]:
+        """Yield the rows that came and went by events of the binlog; fails as `images`."""
+        for event, shown in events:
+            yield from self._of_event(event, shown)
+
+    def events(
+        self, start: BinlogPlace, end: BinlogPlace, *, is_of_all: bool = False
+    ) -> Iterator[LoggedEvent]:
+        """Yield the events from one place to another one, in their order; see `images`.
+
+        Args:
+            start: the place.
+            end: the other one.
+            is_of_all: whether the changes of all tables are wanted.
+
+        Raises:
+            SourceChangesGoneError: the log does not have them any more.
+        """
         is_here = start.log_id == end.log_id == self.log.id
         if start.gtids is None or end.gtids is None or (self.log.is_mariadb and is_here):
-            yield from self._by_position(start.position, end.position)
+            yield from self._by_position(start.position, end.position, is_of_all=is_of_all)
             return
         wanted = end.gtids - start.gtids
         if not wanted:
@@ -159,39 +183,43 @@ class TableLog:
         if low != NOWHERE and not self.log.is_mariadb:
             awaited = _Awaited(wanted, self.log.is_mariadb)
             with suppress(SourceChangesGoneError):  # the file of `low` alone may be gone
-                yield from self._read(self._reader(low), start, awaited=awaited)
+                reader = self._reader(low, is_of_all=is_of_all)
+                yield from self._read(reader, start, awaited=awaited)
             if not awaited.left:
                 return
         awaited = _Awaited(wanted, self.log.is_mariadb)
         # The client takes an empty set of MySQL's for none.
         is_all = not start.gtids and not self.log.is_mariadb
         begin = self.log.begin if is_all else start.gtids.text
-        yield from self._read(self._reader(begin), start, awaited=awaited)
+        yield from self._read(self._reader(begin, is_of_all=is_of_all), start, awaited=awaited)
         if awaited.left:
             raise self._gone(start, "it does not have all that came since")
 
-    def _by_position(self, start: BinlogPosition, end: BinlogPosition) -> Iterator[RowImages]:
+    def _by_position(
+        self, start: BinlogPosition, end: BinlogPosition, *, is_of_all: bool
+    ) -> Iterator[LoggedEvent]:
         if start >= end:
             return
-        reader = self._reader(start)
+        reader = self._reader(start, is_of_all=is_of_all)
         place = BinlogPlace(log_id=self.log.id, position=start, low=start, gtids=None)
         yield from self._read(reader, place, end=end)
         if _reached(reader) < end:
             reason = f"the binlog ends at {self._shown(reader)}, and had more before"
             raise SourceTableChangedError(table=self._table, reason=reason)
 
-    def _reader(self, start: BinlogPosition | str) -> BinLogStreamReader:
+    def _reader(self, start: BinlogPosition | str, *, is_of_all: bool) -> BinLogStreamReader:
         """Return a stream from a position on, or of all but some transactions."""
         where: dict[str, Any] = {"auto_position": start, "is_mariadb": self.log.is_mariadb}
         if isinstance(start, BinlogPosition):
             name = self.log.file_name(start.file)
             where = {"log_file": name, "log_pos": start.at, "resume_stream": True}
+        is_one = self.names.is_one and not is_of_all
         return binlog_stream(
             self.database,
             self.server_ids,
             _EVENTS,
-            only_schemas=[self.names.database] if self.names.is_one else None,
-            only_tables=[self.names.table] if self.names.is_one else None,
+            only_schemas=[self.names.database] if is_one else None,
+            only_tables=[self.names.table] if is_one else None,
             **where,
         )
 
@@ -202,8 +230,8 @@ class TableLog:
         *,
         end: BinlogPosition | None = None,
         awaited: _Awaited | None = None,
-    ) -> Iterator[RowImages]:
-        """Yield rows up to a position, or until all awaited transactions have come."""
+    ) -> Iterator[LoggedEvent]:
+        """Yield events up to a position, or until all awaited transactions have come."""
         try:
             with self.database.named_errors():
                 for event in reader:
@@ -216,7 +244,7 @@ class TableLog:
                             awaited.begin(*transaction_of(event))
                         elif not awaited.is_read:
                             continue
-                    yield from self._of_event(event, self._shown(reader))
+                    yield event, self._shown(reader)
         except pymysql.OperationalError as error:
             if error.args[0] != _GONE:
                 raise
@@ -311,6 +339,12 @@ def binlog_stream(
         pymysql_wrapper=StreamConnections(),
         **where,
     )
+
+
+def table_of(event: LoggedEvent) -> tuple[str, str] | None:
+    """Return the database and name of the table whose rows an event has; None if it has none."""
+    found, _ = event
+    return (found.schema, found.table) if isinstance(found, RowsEvent) else None
 
 
 def transaction_of(event: GtidEvent | MariadbGtidEvent) -> tuple[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from table_store.catalog.connectors.mysql.mysql_types import (
     key_value,
     quoted_name,
 )
+from table_store.catalog.connectors.mysql.shared_binlog import shared_events
 from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, PartReader, batch_of
 
 _ROWS: Final = 1 << 14
@@ -194,10 +195,17 @@ class ChangeReader(PartReader):
                 table by then.
             SourceChangesGoneError, SourceUnavailableError, SourceRefusedError: see `TableLog`.
         """
-        start, end = log_range(part)
+        yield from self._read(self.log.images(*log_range(part)), columns)
+
+    def read_here(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the same; a range is read once for all tables."""
+        events = shared_events(self.log, *log_range(part))
+        yield from self._read(self.log.images_of(events), columns)
+
+    def _read(self, found: Iterable[RowImages], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
         rows = before = size_bytes = 0
-        for images in self.log.images(start, end):
+        for images in found:
             if not images.values:
                 continue
             held.append(self._batch(images, columns, before))

@@ -43,6 +43,7 @@ from table_store.catalog.connectors.mysql.mysql_rows import (
     log_part,
 )
 from table_store.catalog.connectors.mysql.mysql_table import DatabaseTable, check_server
+from table_store.catalog.connectors.mysql.shared_binlog import RANGE_BYTES_MAX
 from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.positions.position import (
     CUTS_MAX,
@@ -165,6 +166,7 @@ class MysqlSource:
             reader=ChangeReader(log=self._log(log, tables), tables=self._read(tables)),
             parts=(log_part(start, end),) if start != end else (),
             rows=log.bytes_between(start, end) // _BYTES_MIN,
+            is_shared=log.bytes_between(start, end) <= RANGE_BYTES_MAX,
         )
 
     def _tables(self, connection: Connection) -> tuple[DatabaseTable, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from table_store.catalog.connectors.positions.stream_range import StreamLooks
+
 T = TypeVar("T")
 
 
@@ -19,10 +21,12 @@ class Moment:
     Attributes:
         looks: what each system said.
         is_one: whether none had to be looked at again.
+        spark: asks Spark how far streams are that it reads by itself; None: nobody can.
     """
 
     looks: dict[Hashable, Any] = field(default_factory=dict)
     is_one: bool = True
+    spark: StreamLooks | None = None
 
     def looked(self, system: Hashable, look: Callable[[], T], is_behind: Callable[[T], bool]) -> T:
         """Return what a system said first; what it says now if that `is_behind`.

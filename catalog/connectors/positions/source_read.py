@@ -50,6 +50,10 @@ class PartReader(ABC):
     def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a part, the same each time."""
 
+    def read_here(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the same in the process that has planned the read, which others may share."""
+        return self.read(part, columns)
+
 
 @dataclass(frozen=True, slots=True)
 class SourceRead:
@@ -59,11 +63,13 @@ class SourceRead:
         reader: reads the parts.
         parts: each for one task.
         rows: about how many rows they have, and not fewer than these.
+        is_shared: whether it costs less to read them where other reads are planned, too.
     """
 
     reader: PartReader
     parts: tuple[bytes, ...]
     rows: int
+    is_shared: bool = False
 
 
 def batch_of(columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:

@@ -57,6 +57,7 @@ class AggregateStates:
             tables that cannot be found.
         now: those that belong to the rows that the epoch writes.
         are_dear: see `Followed.are_groups_dear`.
+        emitted_ms: see `Followed`.
     """
 
     sink: Sink
@@ -64,6 +65,7 @@ class AggregateStates:
     before: Mapping[int, int]
     now: dict[int, int] = field(init=False)
     are_dear: bool = False
+    emitted_ms: int | None = None
 
     def __post_init__(self) -> None:
         self.now = dict(self.before)
@@ -82,7 +84,12 @@ class AggregateStates:
     def followed(self) -> Followed:
         """What the sink's rows are the result of after the epoch."""
         known = self.query.followed
-        return replace(known, states=FrozenMap(self.now), are_groups_dear=self.are_dear)
+        return replace(
+            known,
+            states=FrozenMap(self.now),
+            are_groups_dear=self.are_dear,
+            emitted_ms=self.emitted_ms,
+        )
 
     @property
     def group_counts(self) -> dict[int, int]:

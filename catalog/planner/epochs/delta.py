@@ -8,7 +8,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from table_store.catalog.jobs.delta import Delta, delta
+from table_store.catalog.jobs.delta import Delta, Evaluator, delta
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, WEIGHT, with_weights
@@ -30,10 +30,21 @@ def query_delta(
     `before` gives the result as it was, if something holds it; `states` hold groups of aggregates,
     those of the new rows from then on.
     """
+    evaluator, found = evaluator_of(query, changed, before, states)
+    return delta(query.plan, evaluator, found)
+
+
+def evaluator_of(
+    query: JobQuery,
+    changed: Sequence[Change],
+    before: Callable[[], DataFrame | None],
+    states: AggregateStates,
+) -> tuple[Evaluator[DataFrame, DataFrame], Set[int]]:
+    """What evaluates nodes for `query_delta`, and the numbers of the tables that have changed."""
     found = changed_nodes(query, changed)
     rows = query.table_rows
     query.know_rows(rows)
-    return delta(query.plan, _SparkEvaluator(query, found, before, states, rows), found.keys())
+    return _SparkEvaluator(query, found, before, states, rows), found.keys()
 
 
 def changed_nodes(query: JobQuery, changed: Sequence[Change]) -> dict[int, Change]:

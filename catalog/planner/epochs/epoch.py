@@ -18,6 +18,7 @@ from table_store.catalog.jobs.sink_commit import commit_properties
 from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
 from table_store.catalog.planner.epochs.consumers import note_consumer
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE
+from table_store.catalog.planner.epochs.emission import emission_step, late_rows
 from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
 from table_store.catalog.planner.epochs.keyed_difference import (
     BAD_KEY,
@@ -69,8 +70,10 @@ def advance(
     check_definition(sink)
     followed = standing.followed()
     states = AggregateStates.of(sink, query, followed)
-    step = next_step(sink, query, followed, states, is_full=is_full, sink_rows=standing.rows)
+    step = _step(sink, query, followed, states, is_full=is_full, sink_rows=standing.rows)
     states.are_dear = step.are_groups_dear
+    states.emitted_ms = None if step.closed is None else step.closed.until_ms
+    late = late_rows(states, step)
     number = standing.next_barrier if barrier is None else barrier
     written, reached = Written(), standing.snapshot_id
     is_whole = step.rule is Rule.FULL and not sink.is_shared
@@ -98,10 +101,25 @@ def advance(
         rows_read=sum(query.source_rows) if step.rule is Rule.FULL else step.row_count,
         rows_changed=written.rows_changed,
         rows_absent=written.rows_absent,
+        rows_late=late,
         diverged=diverged,
         milliseconds=round((time.monotonic() - begin) * 1000),
         snapshot=reached,
     )
+
+
+def _step(
+    sink: Sink,
+    query: JobQuery,
+    followed: Followed | None,
+    states: AggregateStates,
+    *,
+    is_full: bool,
+    sink_rows: int,
+) -> Step:
+    if sink.is_emitted_on_watermark:
+        return emission_step(query, followed, is_full=is_full)
+    return next_step(sink, query, followed, states, is_full=is_full, sink_rows=sink_rows)
 
 
 def left_as_it_is(standing: Standing, barrier: int) -> Refreshed:

@@ -304,6 +304,29 @@ class JobQuery:
         """The rows of an aggregate for changed groups, after the change or before it."""
         return self._frame(self._jvm_query.resultOf(node, merged._jdf, is_after))
 
+    def window_times(self) -> list[tuple[str, str]] | str:
+        """The columns, each with its table's directory, that say in which windows rows are.
+
+        A text says why the query cannot be cut to windows.
+        """
+        found = json.loads(self._jvm_query.windowTimes())
+        if "problem" in found:
+            return str(found["problem"])
+        return [(time["path"], time["column"]) for time in found["times"]]
+
+    def closed_windows(self, after_ms: int | None, until_ms: int) -> DataFrame:
+        """The result of the windows that end after a time, None for any, and not after another one.
+
+        Ms since 1970.
+        """
+        return self._frame(self._jvm_query.closedWindows(after_ms, until_ms))
+
+    def late_rows(self, node: int, parts: Delta[DataFrame], until_ms: int) -> int:
+        """How many rows that come to an aggregate's child are of windows that end until a time."""
+        frames = [rows._jdf for rows, _ in parts]
+        signs = json.dumps([sign for _, sign in parts])
+        return int(self._jvm_query.lateRows(node, frames, signs, until_ms))
+
     def table(self, name: str, description: str) -> DataFrame:
         """The rows of a table that is in no catalog, by the JSON of a `DescribedTable`."""
         return self._frame(self._jvm_query.table(name, description))

@@ -12,6 +12,7 @@ class Refreshed:
     Attributes:
         snapshot: of the sink, with the rows of the barrier; 0 if it has none.
         diverged: which commits without change tracking do not show in the sink; None if all do.
+        rows_late: rows that came into windows that were closed already.
         rows_absent: deletes that found no row in a table without key; others had taken it.
     """
 
@@ -24,4 +25,5 @@ class Refreshed:
     milliseconds: int
     snapshot: int
     rows_absent: int = 0
+    rows_late: int = 0
     diverged: str | None = None

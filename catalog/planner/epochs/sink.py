@@ -27,6 +27,7 @@ class Sink:
         is_shared: whether it also has rows of others, which the job leaves alone, or rows that
             cannot be read, because a connector has taken them.
         options: of the job's writes.
+        is_emitted_on_watermark: whether the rows of windows come once, when these are closed.
     """
 
     relation: RelationReference
@@ -37,6 +38,7 @@ class Sink:
     staged: str | None = None
     is_shared: bool = False
     options: Mapping[str, str] = FrozenMap()
+    is_emitted_on_watermark: bool = False
 
     @property
     def written(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from table_store.catalog.planner.epochs.appended_rows import appended_rows
 from table_store.catalog.planner.epochs.bag_difference import present_rows
 from table_store.catalog.planner.epochs.delta import query_delta
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, changes, inserts, weighted
+from table_store.catalog.planner.epochs.emission import closed_rows
 from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.keyed_difference import (
     keyed_changes,
@@ -49,6 +50,9 @@ def changed_rows(
 ) -> SinkChanges | None:
     """What brings the sink from a snapshot to the result; None if nothing is to be done."""
     sink, query = states.sink, states.query
+    if step.closed is not None:
+        closed = closed_rows(sink, query, step.closed)
+        return None if closed is None else SinkChanges(rows=closed, depend_on_sink=False)
     if sink.is_shared:
         return _changes_of_shared(states, snapshot, step, followed)
     names, key = sink.written, sink.schema.primary_key

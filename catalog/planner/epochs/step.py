@@ -39,6 +39,18 @@ class Rule(Enum):
     NONE = "none"
     INCREMENTAL = "incremental"
     FULL = "full"
+    ON_WATERMARK = "on watermark"
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Which windows an epoch closes: those that end after a time, None for any, until another one.
+
+    Times are ms since 1970; `until_ms` is None before there is a watermark.
+    """
+
+    after_ms: int | None
+    until_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +60,14 @@ class Step:
     Attributes:
         changes: those that an increment reads.
         are_groups_dear: see `Followed.are_groups_dear`.
+        closed: the windows whose rows come, if rows come when their windows are closed.
     """
 
     rule: Rule
     reason: str
     changes: Sequence[Change] = ()
     are_groups_dear: bool = False
+    closed: Closed | None = None
 
     @property
     def row_count(self) -> int:

@@ -30,6 +30,7 @@ from table_store.catalog.planner.protocol.jobs import (
     PlannedBarrier,
     TakenTurn,
 )
+from table_store.catalog.planner.read.spark_streams import SparkStreams
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import MissingFileError, NotFoundError, TableStoreError
 from table_store.storage.log_store.logged_table import open_logged
@@ -195,14 +196,15 @@ class _Cut:
         """Cut a barrier for those of the jobs that have something to do."""
         interval_ms = max(taker.job.interval_ms for taker in takers)
         ledger, looked = Ledger.of(warehouse), 0
-        looks = RootLooks(warehouse, now_ms, interval_ms)
+        streams = SparkStreams(session)
+        looks = RootLooks(warehouse, now_ms, interval_ms, streams)
         if not _with_work(session, takers, looks):
             return cls(looks, takers, (), {})
         while True:
             last = ledger.latest()
             under_way = UnderWay.of(warehouse)
             # What has no work is at the barrier because of what is seen here, not before.
-            looks = RootLooks(warehouse, now_ms, interval_ms)
+            looks = RootLooks(warehouse, now_ms, interval_ms, streams)
             waits = waiting(under_way, looks, [taker.of_interest for taker in takers])
             going = [taker for taker in takers if taker.job.id not in waits]
             if waits:

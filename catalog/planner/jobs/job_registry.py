@@ -8,6 +8,7 @@ from dataclasses import replace
 from table_store.catalog.jobs.job_errors import JobNotFoundError
 from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.meta_service.submitted_jobs import Order
+from table_store.catalog.planner.epochs.emission import is_emitted_on_watermark, refuse_full
 from table_store.catalog.planner.epochs.registration import forget_job
 from table_store.catalog.planner.jobs.hosted_jobs import Submitter, hosted_jobs
 from table_store.catalog.planner.process.session import PlannerSession
@@ -70,10 +71,13 @@ def refresh_job(session: PlannerSession, job: str) -> ListedJob:
 
     Raises:
         JobNotFoundError: none of this id or name runs.
+        StreamingInsertError: its rows are final.
     """
     found = listed_job(session, job)
     if not found.is_kept:
         raise JobNotFoundError(job=job)
+    if is_emitted_on_watermark(found.job.options):
+        refuse_full()
     if found.job.is_hosted:
         return Submitter.of(session, found).ask(found, Order.REFRESH)
     session.bridge.Jobs.refresh(found.job.id)

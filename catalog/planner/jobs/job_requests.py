@@ -23,6 +23,7 @@ from table_store.catalog.jobs.sink_commit import is_alone
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.appended_rows import check_append_only
 from table_store.catalog.planner.epochs.consumers import hold_rows
+from table_store.catalog.planner.epochs.emission import check_emission, is_emitted_on_watermark
 from table_store.catalog.planner.epochs.epoch import advance
 from table_store.catalog.planner.epochs.epoch_record import error_text, recording
 from table_store.catalog.planner.epochs.job_query import JobQuery
@@ -42,7 +43,13 @@ from table_store.catalog.planner.jobs.hosted_jobs import (
     host_of,
 )
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
-from table_store.catalog.planner.jobs.job_sink import claim, give_back, noted, opened_sink, sink_of
+from table_store.catalog.planner.jobs.job_sink import (
+    claim,
+    give_back,
+    noted,
+    opened_sink,
+    sink_of,
+)
 from table_store.catalog.planner.jobs.scan_start import begin_late, late_start
 from table_store.catalog.planner.jobs.streaming_insert import (
     DML_SYNC,
@@ -129,7 +136,7 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
             if is_same and known.is_kept:
                 return _submitted(session, known, waits=waits)
     check_alone(jobs, name, managed.location)
-    query = _checked_query(session, insert, managed, sink_name)
+    query = _checked_query(session, insert, managed, sink_name, request.options)
     check_no_cycle(session, query, jobs, (sink_name, managed.location))
     begin_sources(query, interval)
     start = late_start(query)
@@ -166,7 +173,11 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
 
 
 def _checked_query(
-    session: PlannerSession, insert: StoredQuery, managed: ManagedTable, sink_name: str
+    session: PlannerSession,
+    insert: StoredQuery,
+    managed: ManagedTable,
+    sink_name: str,
+    options: Mapping[str, str],
 ) -> JobQuery:
     """Return the query of an INSERT; it fits what the table takes.
 
@@ -178,7 +189,9 @@ def _checked_query(
     reason = why_temporary(session, query)
     if reason is not None:
         raise StreamingInsertError(reason=reason)
-    if is_append_only(managed.schema):
+    if is_emitted_on_watermark(options):
+        check_emission(query)
+    elif is_append_only(managed.schema):
         check_append_only(query, sink_name, str(connector_of(managed.schema)))
     return query
 
@@ -381,5 +394,6 @@ def _followed(
         rows_read=done.rows_read,
         rows_changed=done.rows_changed,
         rows_absent=done.rows_absent,
+        rows_late=done.rows_late,
         milliseconds=done.milliseconds,
     )

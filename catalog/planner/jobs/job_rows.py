@@ -72,6 +72,7 @@ def job_details(listed: ListedJob, progress: Mapping[str, str]) -> list[dict[str
         "started": started.isoformat(timespec="milliseconds"),
         "interval_ms": job.interval_ms,
         "rows_absent": status.rows_absent,
+        "rows_late": status.rows_late,
         "records_skipped": status.records_skipped,
         "waits": status.waits,
         "statement": job.insert.text,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from table_store.catalog.connectors.positions.moment import Moment
+from table_store.catalog.connectors.positions.stream_range import StreamLooks
 from table_store.catalog.connectors.source import Source, source_of
 from table_store.catalog.jobs.job_errors import TransactionOpenError
 from table_store.catalog.jobs.ledger import Head
@@ -39,20 +40,22 @@ class RootLooks:
     The rows of a source that a connector makes are out up to `now_ms` then, so that the barrier
     says which they are before anybody reads them. Jobs look at least every `interval_ms`. Where
     that fails, `failures` say why, and the source is as it was. Sources in one system are as they
-    were at one `moment`.
+    were at one `moment`. `spark` asks Spark how far streams are that it reads by itself.
     """
 
     warehouse: Warehouse
     now_ms: int
     interval_ms: int
+    spark: StreamLooks | None = None
     heads: dict[str, Head | None] = field(default_factory=dict)
     tables: dict[str, FileStoreTable] = field(default_factory=dict)
     failures: dict[str, TableStoreError] = field(default_factory=dict)
-    moment: Moment = field(default_factory=Moment)
+    moment: Moment = field(init=False)
     taken: dict[str, Head] = field(default_factory=dict)
     event_time: EventTime = field(init=False)
 
     def __post_init__(self) -> None:
+        self.moment = Moment(spark=self.spark)
         self.event_time = EventTime(self.warehouse, self.now_ms, self._look)
 
     def head(self, path: str) -> Head | None:
@@ -103,13 +106,13 @@ class RootLooks:
                 if source is not None:
                     source.advance(self.now_ms, self.interval_ms, self.moment)
                     if source.is_kept_for_jobs:
-                        _release(source, table)
+                        _release(source, table, self.moment)
             except TableStoreError as error:
                 self.failures[table.path] = error
         return Head.of(table)
 
 
-def _release(source: Source, table: FileStoreTable) -> None:
+def _release(source: Source, table: FileStoreTable, moment: Moment) -> None:
     """Let a source forget what all jobs have committed; where nobody can tell, it keeps it."""
     try:
         rows = committed_rows(table)
@@ -117,7 +120,7 @@ def _release(source: Source, table: FileStoreTable) -> None:
         _log.warning("%s keeps all of its changes: %s", table.path, error)
         return
     if rows is not None:
-        source.release(rows)
+        source.release(rows, moment)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from table_store.catalog.planner.epochs.lasting_queries import Target, analysed
 from table_store.catalog.planner.jobs.refresh import analysed_query
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import ListedJob
+from table_store.catalog.planner.read.spark_streams import SparkStreams
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
@@ -151,7 +152,7 @@ def begin_sources(query: JobQuery, interval: int) -> None:
         SourceTopicError: it is not what it was.
         LogRefusedError: the brokers let nobody in.
     """
-    moment = Moment()
+    moment = Moment(spark=SparkStreams(query.session))
     for path in query.external:
         table = open_logged(path)
         source = None if is_repeatable(table.schema) else source_of(table)

@@ -11,6 +11,7 @@ from table_store.catalog.connectors.connector_errors import ExternalTableError
 from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.sink import is_sink
 from table_store.catalog.connectors.spark_source import is_read_by_spark
+from table_store.catalog.connectors.spark_stream import is_stream
 from table_store.catalog.definition.rule_change import key_name
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.jobs.job_errors import MaterializedViewError
@@ -78,6 +79,7 @@ def describe_table(
         update_as_delete_and_insert=not schema.primary_key,
         is_external=connector is not None,
         is_read_by_spark=is_read_by_spark(schema),
+        is_stream=is_stream(schema),
         handle=replace(handle, written=names),
     )
 

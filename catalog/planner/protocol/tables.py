@@ -60,6 +60,7 @@ class DescribedTable:
         update_as_delete_and_insert: whether Spark passes an updated row as a delete and an insert.
         is_external: whether a connector makes its rows.
         is_read_by_spark: whether that is a source of Spark's.
+        is_stream: whether jobs follow that as a stream.
         handle: sent back with every request about the table.
     """
 
@@ -77,6 +78,7 @@ class DescribedTable:
     update_as_delete_and_insert: bool = False
     is_external: bool = False
     is_read_by_spark: bool = False
+    is_stream: bool = False
     handle: Handle
 
 
@@ -222,6 +224,13 @@ class AlterTable:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindSparkRead:
     """Asks what Spark is to read in the place of a table."""
+
+    table: TableReference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindSparkStream:
+    """Asks which range of a stream of Spark's a job reads in the place of a table."""
 
     table: TableReference
 

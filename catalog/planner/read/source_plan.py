@@ -52,8 +52,9 @@ def plan_source(
         )
     columns = columns_from_spark(asked.schema)
     # Without such a wish the rows are no answer, even if there are none.
-    if asked.answered_rows and asked.columns and found.rows <= asked.answered_rows:
-        read = (found.reader.read(part, asked.columns) for part in found.parts)
+    is_few = found.rows <= asked.answered_rows or found.is_shared
+    if asked.answered_rows and asked.columns and is_few:
+        read = (found.reader.read_here(part, asked.columns) for part in found.parts)
         before = SKIPPED.of_thread
         batches = list(chain.from_iterable(read))
         if SKIPPED.of_thread > before:

@@ -30,6 +30,7 @@ PROGRESS = Progress(
         plan="5e1f",
         states={3: 12, 0: 0},
         are_groups_dear=True,
+        emitted_ms=-5,
     ),
     sink=SinkState(commit=1_780_000_000_000, rollback=3),
     track=Track(

@@ -30,7 +30,13 @@ def commit_of_job(table: MetadataTable, barrier: int, at: int) -> None:
         commit_identifier=barrier,
         properties=commit_properties(
             barrier,
-            Followed(sources={SOURCE: at}, created={SOURCE: 7}, plan="p", states={2: at + 1}),
+            Followed(
+                sources={SOURCE: at},
+                created={SOURCE: 7},
+                plan="p",
+                states={2: at + 1},
+                emitted_ms=at - 4 or None,
+            ),
         ),
     )
 
@@ -46,6 +52,7 @@ def followed(table: MetadataTable) -> Mapping[str, int] | None:
     if found is not None:
         assert (found.plan, found.created) == ("p", {SOURCE: 7})
         assert found.states == {2: found.sources[SOURCE] + 1}
+        assert found.emitted_ms == (found.sources[SOURCE] - 4 or None)
     return None if found is None else found.sources
 
 
