@@ -41,6 +41,7 @@ from tests.benchmark.workloads.many_files import ManyFiles  # noqa: E402
 from tests.benchmark.workloads.merge_cases import MergeCases  # noqa: E402
 from tests.benchmark.workloads.micro_merge import MicroMerge  # noqa: E402
 from tests.benchmark.workloads.random_upserts import RandomUpserts  # noqa: E402
+from tests.benchmark.workloads.small_statements import SmallStatements  # noqa: E402
 from tests.benchmark.workloads.sources import Sources  # noqa: E402
 from tests.benchmark.workloads.streams import Streams  # noqa: E402
 from tests.benchmark.workloads.table_life import TableLife  # noqa: E402
@@ -62,6 +63,7 @@ _WORKLOADS: dict[str, Callable[[Bench, argparse.Namespace], None]] = {
     "merge-cases": lambda bench, _: MergeCases(bench).run(),
     "micro-merge": lambda bench, _: MicroMerge(bench).run(),
     "large-merge": lambda bench, _: LargeMerge(bench).run(),
+    "small-statements": lambda bench, _: SmallStatements(bench).run(),
     "contended": lambda bench, _: Contended(bench).run(),
     "many-files": lambda bench, _: ManyFiles(bench).run(),
     "first-statement": lambda bench, _: FirstStatement(bench).run(),
