@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import logging
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -214,6 +215,20 @@ def note_progress(
     known = read_progress(file_io, location, job)
     if known is None or known.barrier <= done.barrier:
         write_progress(file_io, location, done.after(known, snapshot=snapshot), job)
+
+
+def progress_files(file_io: FileIO, location: str) -> Iterator[Progress]:
+    """Yield the progress of each streaming INSERT whose table is in a directory; costs a list.
+
+    What is damaged is left out, as in `read_progress`.
+
+    Raises:
+        FormatVersionError: it was written by a newer version.
+    """
+    for status in file_io.list(join_path(location, JOB_FOLDER)):
+        if status.name.startswith("PROGRESS-"):
+            with suppress(CorruptFileError, MissingFileError):
+                yield Progress.from_bytes(file_io.read_bytes(status.path), path=status.path)
 
 
 def job_file(location: str, job: str, name: str) -> str:

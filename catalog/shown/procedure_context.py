@@ -109,12 +109,14 @@ class SyncRequest:
         namespace: where the tables are made.
         including: a pattern that their names match; None: all.
         excluding: a pattern that they do not match; None: none.
+        adds_columns: whether tables get columns that the database's tables have got.
     """
 
     source: ManagedTable
     namespace: str
     including: str | None
     excluding: str | None
+    adds_columns: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from table_store.catalog.shown.procedure import (
     optional_parameter,
 )
 from table_store.catalog.shown.procedure_context import ProcedureContext, SyncRequest
-from table_store.storage.kernel.types import STRING
+from table_store.storage.kernel.types import BOOLEAN, STRING
 
 _RESULT: Final = pa.schema(
     [("table", pa.string()), ("job", pa.string()), ("state", pa.string()), ("reason", pa.string())]
@@ -27,6 +27,7 @@ def _sync_database(context: ProcedureContext, arguments: Arguments) -> pa.Table:
         namespace=arguments.text("namespace"),
         including=arguments.optional_text("including_tables"),
         excluding=arguments.optional_text("excluding_tables"),
+        adds_columns=bool(arguments.optional_bool("add_columns")),
     )
     found = context.sync_database(request)
     return pa.Table.from_pylist([asdict(table) for table in found], schema=_RESULT)
@@ -52,6 +53,11 @@ SYNC_PROCEDURES: Final = (
             ),
             optional_parameter("including_tables", STRING, "A pattern of names; all by default."),
             optional_parameter("excluding_tables", STRING, "A pattern of names; none by default."),
+            optional_parameter(
+                "add_columns",
+                BOOLEAN,
+                "Whether tables get columns that the database's tables have got; no by default.",
+            ),
         ),
         result=_RESULT,
         run=_sync_database,

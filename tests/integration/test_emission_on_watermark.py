@@ -214,6 +214,40 @@ def test_late_rows_are_counted_and_change_nothing(spark: SparkSession) -> None:
     assert details(spark, job)["rows_late"] == "0", "rows of a join are not counted"
 
 
+def test_a_union_of_windows_and_an_outer_join_below(spark: SparkSession) -> None:
+    """Each side is cut by its own windows; the other side of a join is as it is at the barrier."""
+    events(spark, "u")
+    spark.sql("CREATE TABLE weights (k STRING, w INT)")
+    spark.sql("INSERT INTO weights VALUES ('a', 10)")
+    spark.sql("CREATE TABLE both_sides (side STRING, start BIGINT, n BIGINT)")
+    insert(
+        spark,
+        "INSERT INTO both_sides WITH ('sink.emit' = 'on-watermark') "
+        "SELECT 'short', unix_seconds(window_start), sum(v) "
+        "FROM TUMBLE(TABLE u, DESCRIPTOR(ts), INTERVAL '1' MINUTE) "
+        "GROUP BY window_start, window_end "
+        "UNION ALL SELECT 'long', unix_seconds(window_start), sum(v * coalesce(w, 1)) "
+        "FROM TUMBLE(TABLE (SELECT * FROM u LEFT JOIN weights USING (k)), DESCRIPTOR(ts), "
+        "INTERVAL '2' MINUTES) GROUP BY window_start, window_end",
+    )
+    found = []
+    for at, key in ((0, "a"), (70, "b"), (130, "a"), (190, "a"), (250, "b"), (400, "b")):
+        add(spark, "u", [(BEGIN + at, key, at + 1)])
+        flush(spark)
+        rows = spark.sql("SELECT side, start, n FROM both_sides ORDER BY side, start").collect()
+        found.append([(row.side, row.start - BEGIN, row.n) for row in rows])
+    short = [("short", 0, 1), ("short", 60, 71), ("short", 120, 131), ("short", 180, 191)]
+    long = [("long", 0, 10 + 71), ("long", 120, 1310 + 1910)]
+    assert found == [
+        [],
+        [],
+        short[:1],
+        long[:1] + short[:2],
+        long[:1] + short[:3],
+        [*long, *short, ("short", 240, 251)],
+    ]
+
+
 def test_what_is_refused(spark: SparkSession) -> None:
     events(spark, "r")
     spark.sql("CREATE TABLE other (at TIMESTAMP, ts TIMESTAMP, WATERMARK FOR at AS at)")

@@ -48,9 +48,11 @@ from table_store.catalog.connectors.mysql.table_names import TableNames
 from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.positions.position import Position, PositionStore
 from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, AskedRows
+from table_store.catalog.definition.table_change import AddColumn, changed_schema
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.types import INTEGER, STRING
+from table_store.storage.log_store.logged_table import open_logged
 from tests.checkout import REPOSITORY
 from tests.documents import examples
 from tests.fakes.short_connections import ShortConnections
@@ -605,6 +607,88 @@ def test_a_database_is_synchronised(spark: SparkSession, here: BinlogServer) -> 
     with streaming(spark):
         error = refused(spark, f"CALL sys.sync_database('{target}.rows', '{target}')")
     assert "not 'mysql-cdc'" in error
+
+
+def test_a_synchronised_table_gets_columns(spark: SparkSession, here: BinlogServer) -> None:
+    """While it is written: rows of before, and those of meanwhile, have what the database has."""
+    here.run(
+        "DROP DATABASE IF EXISTS growing",
+        "CREATE DATABASE growing",
+        "CREATE TABLE growing.people (id INT PRIMARY KEY, name VARCHAR(20))",
+        "INSERT INTO growing.people VALUES "
+        + ", ".join(f"({at}, 'n{at}')" for at in range(1, 301)),
+        "GRANT SELECT ON *.* TO reader@'127.0.0.1'",
+    )
+    options = here.options(".*").replace("'shop'", "'growing'")
+    spark.sql(f"CREATE TABLE growing (table_name STRING METADATA VIRTUAL) {options}")
+    target = f"growing_{type(here).__name__}"
+
+    def synchronised(more: str = "") -> Row:
+        with streaming(spark, "200 ms"):
+            (row,) = spark.sql(f"CALL sys.sync_database('growing', '{target}'{more})").collect()
+            return row
+
+    first = synchronised()
+    jobs.flush(spark)
+    is_over, has_grown = threading.Event(), threading.Event()
+
+    def write() -> None:
+        choice = random.Random(4)
+        with here.connection() as held, held.cursor() as cursor:
+            held.select_db("growing")
+            while not is_over.wait(0.002):
+                at = choice.randrange(1, 400)
+                if has_grown.is_set():
+                    cursor.execute(f"REPLACE INTO people VALUES ({at}, 'w', {at % 9}, NULL)")
+                else:
+                    cursor.execute(f"REPLACE INTO people (id, name) VALUES ({at}, 'w')")
+                cursor.execute(f"DELETE FROM people WHERE id = {choice.randrange(1, 400)}")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        time.sleep(0.5)
+        here.run(
+            "ALTER TABLE growing.people ADD COLUMN age INT DEFAULT 7, ADD COLUMN city VARCHAR(9)"
+        )
+        has_grown.set()
+        time.sleep(0.5)
+        refused_one = synchronised()
+        assert refused_one.state == "REFUSED"
+        assert "has no column age INT" in refused_one.reason
+        second = synchronised(", add_columns => true")
+    finally:
+        is_over.set()
+        writer.join()
+    assert second.state == "RUNNING"
+    assert second.job != first.job
+    jobs.flush(spark)
+    everything = rows(spark, f"SELECT id, name, age, city FROM {target}.people")
+    assert everything == sorted(here.run("SELECT id, name, age, city FROM growing.people"))
+    assert {row[2] for row in everything} > {7}
+    assert synchronised(", add_columns => true").job == second.job
+    here.run("UPDATE growing.people SET city = 'Ulm' WHERE id < 100")
+    jobs.flush(spark)
+    assert rows(spark, f"SELECT * FROM {target}.people") == sorted(
+        here.run("SELECT * FROM growing.people"), key=lambda row: row[0]
+    )
+    # As a crash leaves it: the job has ended, both tables have the column, and no row has.
+    spark.sql(f"STOP JOB '{second.job}' WITH DRAIN")
+    here.run(
+        "ALTER TABLE growing.people ADD COLUMN zip INT DEFAULT 3",
+        "DELETE FROM growing.people WHERE id < 200",
+    )
+    column = AddColumn(column=Field(id=0, name="zip", type=INTEGER))
+    for namespace in (target, f"{target}_source"):
+        schemas = open_logged(path_of(spark, f"{namespace}.people")).schema_store
+        schemas.evolve(lambda old: changed_schema(old, [column], time_ms=old.time_ms))
+    assert synchronised().state == "RUNNING"
+    jobs.flush(spark)
+    left = rows(spark, f"SELECT id, name, age, zip FROM {target}.people")
+    assert left == sorted(here.run("SELECT id, name, age, zip FROM growing.people"))
+    assert {row[3] for row in left} == {3}
+    running = [job for job in spark.sql("SHOW JOBS").collect() if job.state == "RUNNING"]
+    assert [job.name for job in running if target in job.name] == [f"table_store.{target}.people"]
 
 
 @pytest.mark.filterwarnings("ignore:'db' is deprecated")  # the binlog's client says it

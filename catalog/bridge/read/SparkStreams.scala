@@ -45,7 +45,8 @@ object SparkStreams extends Logging {
     * can tell. */
   def look(session: classic.SparkSession, asked: String): String = {
     val known = new Answers.StreamRange(Json.parse(asked))
-    val found = attempt(session, known) { ahead =>
+    val found = attempt(session, known) { opened =>
+      val ahead = opened.stream
       val start = known.start.map(ahead.deserializeOffset).getOrElse(ahead.initialOffset())
       val last = known.end.map(ahead.deserializeOffset)
       val end = ahead match {
@@ -68,10 +69,9 @@ object SparkStreams extends Logging {
   /** Tells a stream that rows before an offset are never asked for again; null, or why it cannot be told. */
   def commit(session: classic.SparkSession, asked: String): String = {
     val known = new Answers.StreamRange(Json.parse(asked))
-    val said = attempt(session, known) { ahead =>
-      val same = opened.synchronized(opened.get((known.identity, true)))
-      for (end <- known.end; one <- same if !one.committed.contains(end)) {
-        ahead.commit(ahead.deserializeOffset(end))
+    val said = attempt(session, known) { one =>
+      for (end <- known.end if !one.committed.contains(end)) {
+        one.stream.commit(one.stream.deserializeOffset(end))
         one.committed = Some(end)
       }
     }
@@ -79,10 +79,10 @@ object SparkStreams extends Logging {
   }
 
   private def attempt[T](session: classic.SparkSession, known: Answers.StreamRange)(
-      asked: MicroBatchStream => T): Either[String, T] =
+      asked: OpenedStream => T): Either[String, T] =
     try {
       val one = open(session, known, isAhead = true)
-      Right(one.synchronized(session.withActive(asked(one.stream))))
+      Right(one.synchronized(session.withActive(asked(one))))
     } catch {
       case NonFatal(error) =>
         close(known.identity, isAhead = true)
@@ -99,22 +99,22 @@ object SparkStreams extends Logging {
   }
 
   /** The stream of those that look ahead, or of those that read. */
-  def open(session: classic.SparkSession, known: Answers.StreamRange, isAhead: Boolean): OpenedStream =
-    opened.synchronized {
-      if (!context.contains(session.sparkContext)) {
-        closeAll(_ => true)
-        registered.clear()
-        context = Some(session.sparkContext)
-      }
-      val now = System.currentTimeMillis
-      closeAll(_.usedMs < now - idleMs)
+  def open(session: classic.SparkSession, known: Answers.StreamRange, isAhead: Boolean): OpenedStream = {
+    val (one, over) = opened.synchronized {
+      val isSame = context.contains(session.sparkContext)
+      if (!isSame) registered.clear()
+      context = Some(session.sparkContext)
       val builder = builderOf(session, known.format)
-      val key = (known.identity, isAhead)
-      opened.get(key).filterNot(_.builder == builder).foreach(_ => close(known.identity, isAhead))
+      val (key, now) = ((known.identity, isAhead), System.currentTimeMillis)
+      val over = removed((other, one) =>
+        !isSame || one.usedMs < now - idleMs || (other == key && one.builder != builder))
       val one = opened.getOrElseUpdate(key, session.withActive(opening(session, known, builder)))
       one.usedMs = now
-      one
+      (one, over)
     }
+    over.foreach(stop)
+    one
+  }
 
   private def builderOf(session: classic.SparkSession, format: String): Option[UserDefinedPythonDataSource] = {
     val (manager, name) = (session.sessionState.dataSourceManager, format.toLowerCase(java.util.Locale.ROOT))
@@ -139,19 +139,19 @@ object SparkStreams extends Logging {
     }
   }
 
-  private def close(identity: String, isAhead: Boolean): Unit = opened.synchronized {
-    opened.remove((identity, isAhead)).foreach(stop)
-  }
-
-  private def closeAll(isOver: OpenedStream => Boolean): Unit = {
-    val over = opened.filter { case (_, one) => isOver(one) }
-    opened --= over.keys
-    over.values.foreach(stop)
-  }
+  private def close(identity: String, isAhead: Boolean): Unit =
+    opened.synchronized(opened.remove((identity, isAhead))).foreach(stop)
 
   /** Ends what runs for streams, when no job runs any more. */
-  def closeAll(): Unit = opened.synchronized(closeAll(_ => true))
+  def closeAll(): Unit = opened.synchronized(removed((_, _) => true)).foreach(stop)
 
+  private def removed(isOver: ((String, Boolean), OpenedStream) => Boolean): Seq[OpenedStream] = {
+    val over = opened.filter { case (key, one) => isOver(key, one) }
+    opened --= over.keys
+    over.values.toSeq
+  }
+
+  /** It may be in use, for which nobody waits who has a lock on all. */
   private def stop(one: OpenedStream): Unit =
     try one.synchronized(one.stream.stop())
     catch { case NonFatal(error) => logWarning(s"A stream does not end: ${error.getMessage}") }

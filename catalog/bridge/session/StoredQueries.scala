@@ -4,6 +4,7 @@ import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, InsertIntoStatement, LogicalPlan, Project}
 import org.apache.spark.sql.execution.command.ViewHelper
 import org.apache.spark.sql.internal.SQLConf
+import org.json4s.jackson.JsonMethods.compact
 
 /** Texts of queries with what gives them their meaning, to be analysed later and again and again. */
 object StoredQueries {
@@ -56,6 +57,9 @@ object StoredQueries {
         of(user, text).copy(columns = query.output.map(_.name))
       case _ => of(user, text)
     }
+
+  /** The same as JSON. */
+  def textOf(user: classic.SparkSession, text: String): String = compact(ofInsert(user, text).toJson)
 
   /** What the planner keeps of it, as JSON. */
   def read(json: String): Requests.StoredQuery = {

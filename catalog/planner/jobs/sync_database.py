@@ -11,7 +11,9 @@ from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.mysql.mysql_database import DefinedTable, defined_tables
 from table_store.catalog.connectors.mysql.mysql_definition import MYSQL, is_mysql
 from table_store.catalog.definition.table_definition import TableDefinition
+from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.names.identifier import Identifier, quoted, quoted_parts
+from table_store.catalog.planner.jobs.added_columns import GrowingTable
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
 from table_store.catalog.planner.jobs.redefinition import change_schema
 from table_store.catalog.planner.jobs.statement_set import start_together
@@ -62,19 +64,21 @@ def sync_database(
         raise InvalidOptionError(key="source", value=shown, reason=reason)
     interval_ms(session)
     tables = defined_tables(schema, request.including, request.excluding)
-    sync = _Sync(session, access, request.namespace)
+    sync = _Sync(session, access, request.namespace, adds_columns=request.adds_columns)
     for namespace in (sync.namespace, sync.sources):
         if access.warehouse.find_namespace(namespace) is None:
             access.warehouse.create_namespace(namespace, {})
     found = [(table, sync.target_or_reason(table)) for table in tables]
     kept = {one.job.path for one in listed_jobs(session) if one.is_kept}
-    inserts = [
-        sync.insert(table)
+    begun = [
+        (table, target)
         for table, target in found
         if isinstance(target, ManagedTable) and target.location not in kept
     ]
     with _streaming(session):
-        start_together(session, inserts)
+        for table, made in begun:
+            sync.growing(table, made).prepare(sync.insert(table))
+        start_together(session, [sync.insert(table) for table, _ in begun])
     jobs = {one.job.path: one for one in listed_jobs(session)}
     rows = []
     for table, target in found:
@@ -97,11 +101,13 @@ class _Sync:
         session: whose jobs it starts.
         access: to the catalog of the tables.
         namespace: of the tables.
+        adds_columns: whether they get columns that the database's tables have got.
     """
 
     session: PlannerSession
     access: CatalogAccess
     namespace: str
+    adds_columns: bool
 
     @property
     def sources(self) -> str:
@@ -122,6 +128,11 @@ class _Sync:
             found = self._there(Identifier(self.namespace, table.name), target, settings)
         except TableStoreError as error:
             return str(error)
+        if self.adds_columns:
+            grown = self._grown(table, read, found)
+            if isinstance(grown, str):
+                return grown
+            read, found = grown
         for one in (read, found):
             reason = _why_not(one, table)
             if reason is not None:
@@ -137,6 +148,37 @@ class _Sync:
             for namespace in (self.namespace, self.sources)
         )
         return f"INSERT INTO {target} ({columns}) SELECT {columns} FROM {source}"
+
+    def growing(self, table: DefinedTable, target: ManagedTable) -> GrowingTable:
+        """Return a table with what reads the database for it."""
+        source = self.access.lifecycle.load(Identifier(self.sources, table.name))
+        name = self.access.qualified(target.identifier)
+        return GrowingTable(self.session, name, source, target)
+
+    def _grown(
+        self, table: DefinedTable, read: ManagedTable, found: ManagedTable
+    ) -> tuple[ManagedTable, ManagedTable] | str:
+        """Give both tables the columns that are new, if their job runs; return why they have none.
+
+        They stay as they are where something else keeps them from having the rows.
+        """
+        known = [{field.name for field in one.schema.fields} for one in (read, found)]
+        old = [field for field in table.columns if all(field.name in names for names in known)]
+        new = [field for field in table.columns if field not in old and field.nullable]
+        rest = replace(table, columns=tuple(old))
+        if not new or _why_not(read, rest) is not None or _why_not(found, rest) is not None:
+            return read, found
+        jobs = [one for one in listed_jobs(self.session) if one.job.path == found.location]
+        job = next((one for one in jobs if one.is_kept), None)
+        # A crash may have come behind the first table, when the job had ended.
+        is_begun = all(field.name in known[0] for field in new)
+        if not is_begun and (job is None or job.status.state is JobState.SUSPENDED):
+            return read, found
+        reason = self.growing(table, found).grow(job, new)
+        if reason is not None:
+            return reason
+        load = self.access.lifecycle.load
+        return load(read.identifier), load(found.identifier)
 
     def _there(
         self, identifier: Identifier, definition: TableDefinition, settings: Mapping[str, str]
