@@ -89,6 +89,11 @@ STATEMENTS = [
     ("update", "UPDATE k SET v = v + 1 WHERE id = 2"),
     ("compact", "ALTER TABLE k COMPACT"),
     ("count", "SELECT count(*), max(v) FROM k"),
+    ("cache", "CACHE TABLE kept AS SELECT id, CAST(id * 2 AS INT) AS v FROM range(0, 9, 1, 3)"),
+    ("create from kept", "CREATE TABLE from_kept (id BIGINT, v INT)"),
+    ("insert kept", "INSERT INTO from_kept SELECT id, v FROM kept WHERE id <> 4"),
+    ("kept", "SELECT * FROM from_kept"),
+    ("files of kept", "SELECT count(*) FROM `from_kept$files`"),
 ]
 
 # Two tables of three buckets, in several splits each; of `few` two buckets are empty.
@@ -279,6 +284,13 @@ def test_rows_that_are_known_need_no_job(costs: Any, name: str) -> None:
     """The statement's table is looked up and its rows are written: no Spark job."""
     assert costs[name]["jobs"] == 0
     assert costs[name]["requests"] == {"load_table": 1, "write": 1}
+
+
+def test_few_rows_in_memory_are_fetched_and_written(costs: Any) -> None:
+    """Three tasks would write three files, each with a Python worker."""
+    assert costs["insert kept"]["jobs"] == 1
+    assert costs["kept"]["rows"] == [[n, 2 * n] for n in range(9) if n != 4]
+    assert costs["files of kept"]["rows"] == [[1]]
 
 
 def test_select_is_one_plan(costs: Any) -> None:

@@ -24,6 +24,7 @@ import org.apache.spark.sql.connector.read.LocalScan
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.StreamingWrite
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.adaptive.{
   AdaptiveSparkPlanExec,
   BroadcastQueryStageExec,
@@ -110,6 +111,9 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
 
 object WriteQuery {
 
+  /** With more rows in memory than so many, tasks beside each other are worth it. */
+  private val keptMax = 10000
+
   /** A plan in which scans whose rows the planner has answered are replaced by these rows. */
   def withKnownRows(optimized: LogicalPlan): LogicalPlan = optimized.transform {
     case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
@@ -175,8 +179,9 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
   def answers(frame: classic.DataFrame, task: String, statement: String): String =
     PythonWriters.answers(session, frame, task, statement)
 
-  /** An Arrow stream of the query's rows in their order; null if only a Spark job can compute them, or if there are
-    * more than `max`. */
+  /** An Arrow stream of the query's rows in their order; null if they have to be computed, or if there are more than
+    * `max`. Few rows that Spark keeps in memory are known, too: to fetch them takes less than to write them where they
+    * are. */
   def rows(max: Int): Array[Byte] = computed(query, max)
 
   /** Like [[rows]], for a frame that the planner derived from [[frame]]. */
@@ -187,8 +192,24 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
     case Project(columns, _: OneRowRelation) if columns.forall(known) =>
       val row = new InterpretedMutableProjection(columns, Nil)
       stream(Seq(row(InternalRow.empty)), plan.schema)
+    case kept if isFewKept(kept, max) =>
+      val execution = classic.Dataset.ofRows(session, kept).queryExecution
+      stream(execution.executedPlan.executeCollect().toSeq, plan.schema)
     case _ => null
   }
+
+  private def isFewKept(plan: LogicalPlan, max: Int): Boolean = plan match {
+    case kept: InMemoryRelation =>
+      kept.cacheBuilder.isCachedColumnBuffersLoaded && kept.stats.rowCount.exists(_ <= max.min(WriteQuery.keptMax))
+    case Project(columns, child) => columns.forall(isPlain) && isFewKept(child, max)
+    case Filter(condition, child) => isPlain(condition) && isFewKept(child, max)
+    case _ => false
+  }
+  private def isPlain(column: Expression): Boolean =
+    column.deterministic && !column.exists {
+      case _: PlanExpression[_] | _: UserDefinedExpression => true
+      case _ => false
+    }
   private def known(column: Expression): Boolean =
     column.deterministic && !column.exists(part =>
       part.isInstanceOf[PlanExpression[_]] || part.isInstanceOf[Unevaluable])
