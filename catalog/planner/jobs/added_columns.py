@@ -38,7 +38,7 @@ from table_store.catalog.planner.jobs.streaming_insert import (
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import ListedJob
 from table_store.catalog.planner.protocol.json_form import from_json
-from table_store.catalog.tables.lifecycle import ManagedTable
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.log_store.logged_table import open_logged
