@@ -107,6 +107,24 @@ def test_jobs_follow_their_sources(spark: SparkSession) -> None:
     )
 
 
+def test_who_asks_while_an_epoch_fails_is_told(spark: SparkSession) -> None:
+    """None of them waits for the job's interval."""
+    spark.sql("CREATE TABLE asked (v INT)")
+    spark.sql("CREATE TABLE answered (v DOUBLE)")
+    with streaming(spark, "1 h"):
+        spark.sql("INSERT INTO answered SELECT 1 / v FROM asked")
+    spark.sql("CALL sys.flush()")
+    spark.sql("INSERT INTO asked VALUES (0)")
+
+    def ask(number: int) -> str:
+        time.sleep(0.1 * number)  # in some of these moments the epoch is under way
+        return str(refused(spark, "CALL sys.flush(table => 'answered')"))
+
+    with unlogged_errors(), ThreadPoolExecutor(4) as threads:
+        asked = [threads.submit(ask, number) for number in range(4)]
+        assert all("DIVIDE_BY_ZERO" in each.result(timeout=300) for each in asked)
+
+
 def test_a_job_resumes_where_it_was(spark: SparkSession) -> None:
     """By its name: nothing is doubled, and a rollback of the sink is made good."""
     make_sources(spark, "r")

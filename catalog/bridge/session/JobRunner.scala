@@ -159,7 +159,9 @@ class JobRunner(session: classic.SparkSession) extends Logging {
       finally events.add { () =>
           begun -= epoch
           done(epoch.job, epoch.look)
-          if (epoch.outcome.contains(true) && jobs.exists(_.isAsked)) nextLookMs = 0
+          // Who asked meanwhile is told soon; what goes on by itself comes again after a pause if it has failed.
+          val isGood = epoch.outcome.contains(true)
+          if (jobs.exists(job => job.isAwaited || isGood && job.isAsked)) nextLookMs = 0
         }
     }
   }

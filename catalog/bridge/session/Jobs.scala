@@ -43,7 +43,8 @@ class Job(user: classic.SparkSession, started: Answers.StartedJob) {
 
   def isRunning: Boolean = over.getCount > 0 && !context.isStopped
   def isOf(other: classic.SparkSession): Boolean = context eq other.sparkContext
-  def isAsked: Boolean = askedLook > doneLook || isDraining || isRefreshing
+  def isAwaited: Boolean = askedLook > doneLook
+  def isAsked: Boolean = isAwaited || isDraining || isRefreshing
   def isDraining: Boolean = command.contains(Requests.JobCommand.drain)
   def isCancelled: Boolean = command.exists(cancelling.contains)
   def isEnding: Boolean = isCancelled || command.contains(Requests.JobCommand.leave)
