@@ -175,8 +175,8 @@ class Binlog:
             if self.end < place.position:
                 shown = self.shown(place.position)
                 return f"the binlog ends at {self.shown(self.end)}, and had reached {shown} before"
-            return None
-        missing = place.gtids - self.gtids
+        # A binlog that was begun anew, or that of a restored server, may be as long again.
+        missing = None if place.gtids is None else place.gtids - self.gtids
         if missing:
             return f"the database does not have the transactions {missing}, which were read before"
         return None

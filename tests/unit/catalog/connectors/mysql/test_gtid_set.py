@@ -80,6 +80,8 @@ def test_a_server_that_lacks_what_was_read_is_no_replica() -> None:
     assert "they were 7 and 'a'" in str(mariadb.lacks(place("7:a", nine, None)))
     # On its own server the position counts: a binlog that was begun anew has other transactions.
     assert "had reached b.000001:900" in str(mariadb.lacks(place("8:b", nine, "0-7-42")))
+    assert mariadb.lacks(place("8:b", four, "0-7-42")) is None
+    assert "transactions 0:43" in str(mariadb.lacks(place("8:b", four, "0-7-43")))
     mysql = binlog("u:b", four, f"{ONE}:1-9", is_mariadb=False)
     assert mysql.lacks(place("v:b", nine, f"{ONE}:2-9")) is None
     assert f"{OTHER}:1" in str(mysql.lacks(place("u:b", four, f"{ONE}:1-9,{OTHER}:1")))
