@@ -14,10 +14,10 @@ from pyspark.sql import DataFrame
 from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.source import gives_changes
 from table_store.catalog.jobs.delta import Delta
-from table_store.catalog.jobs.job_errors import UnsupportedQueryError
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.jobs.query_plan import QueryPlan
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, changes
+from table_store.catalog.planner.epochs.lasting_meaning import check_meaning, function_of_time
 from table_store.catalog.planner.names.supposed_schema import supposed_schema
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle
@@ -28,32 +28,6 @@ from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.log_store.logged_table import open_logged
 
-# They depend on an order of rows that no query gives, though Spark calls them deterministic.
-_ORDER_DEPENDENT: Final = frozenset(
-    (
-        "any_value",
-        "array_agg",
-        "collect_list",
-        "first",
-        "first_value",
-        "last",
-        "last_value",
-        "listagg",
-        "mode",
-        "string_agg",
-    )
-)
-_OF_THE_SESSION: Final = frozenset(
-    (
-        "current_catalog",
-        "current_database",
-        "current_schema",
-        "current_user",
-        "input_file_name",
-        "session_user",
-        "user",
-    )
-)
 _STATELESS: Final = frozenset(
     ("Source", "Project", "Filter", "Union", "Generate", "OneRowRelation")
 )
@@ -64,17 +38,6 @@ NO_STATES: Final[Mapping[int, DataFrame]] = FrozenMap()
 
 _HELD_ROWS_MAX: Final = 100_000
 """More changes or keys than these stay in Spark."""
-
-_OF_THE_TIME: Final = frozenset(
-    (
-        "curdate",
-        "current_date",
-        "current_time",
-        "current_timestamp",
-        "localtimestamp",
-        "now",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +76,7 @@ class JobQuery:
             _HELD_ROWS_MAX,
         )
         facts = from_json(QueryFacts, json.loads(analysed.facts()))
-        _check(facts)
+        check_meaning(facts)
         paths = {source.table_handle.path for source in facts.sources}
         created = {path: open_logged(path).created_ms for path in paths}
         return cls(session, facts, created, _meaning(facts, created), analysed)
@@ -214,8 +177,8 @@ class JobQuery:
         """Why the result may change though no managed table does; None if it cannot."""
         if self.facts.others:
             return f"no changes are known of {self.facts.others[0]}"
-        timely = sorted(_OF_THE_TIME.intersection(self.facts.functions))
-        return f"{timely[0]} depends on the time" if timely else None
+        timely = function_of_time(self.facts)
+        return None if timely is None else f"{timely} depends on the time"
 
     def rows(self) -> DataFrame:
         """The result."""
@@ -421,19 +384,3 @@ def _seen_schema(handle: TableHandle, created: Mapping[str, int]) -> TableSchema
 def _schema(path: str, _: int, schema_id: int) -> TableSchema:
     """A schema of a table that was created at a time, which never changes."""
     return open_logged(path).schema_store.get(schema_id)
-
-
-def _check(facts: QueryFacts) -> None:
-    if not facts.is_deterministic:
-        raise UnsupportedQueryError(reason="it calls a function that is not deterministic")
-    for functions, reason in (
-        (_ORDER_DEPENDENT, "its result depends on an order of rows that nothing gives"),
-        (_OF_THE_SESSION, "its result depends on the session that runs the query"),
-    ):
-        found = sorted(functions.intersection(facts.functions))
-        if found:
-            raise UnsupportedQueryError(reason=f"it calls {found[0]}, and {reason}")
-    for source in facts.sources:
-        if not isinstance(source.handle, TableHandle):
-            name = source.relation.text
-            raise UnsupportedQueryError(reason=f"it reads {name}, which is no table with changes")
