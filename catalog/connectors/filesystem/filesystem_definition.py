@@ -20,11 +20,10 @@ from table_store.storage.kernel.errors import (
 )
 from table_store.storage.kernel.types import (
     BINARY,
-    VARIANT,
     ArrayType,
-    DataType,
     MapType,
     StructType,
+    holds_variant,
 )
 from table_store.storage.options.connector_options import needed
 from table_store.storage.options.filesystem_options import MONITOR_INTERVAL, PATH
@@ -83,7 +82,7 @@ class FilesystemDefinition:
             raise InvalidSchemaError(reason="files have at least one column besides the partitions")
         _check_partitions(partitions, schema)
         for field in columns:
-            if _holds_variant(field.type):
+            if holds_variant(field.type):
                 raise UnsupportedTypeError(type_name=field.type.sql_name(), column=field.name)
         interval = options.get(MONITOR_INTERVAL)
         return cls(
@@ -118,14 +117,3 @@ def _check_partitions(partitions: tuple[Field, ...], schema: TableSchema) -> Non
     for field in partitions:
         if isinstance(field.type, ArrayType | MapType | StructType) or field.type == BINARY:
             raise UnsupportedTypeError(type_name=field.type.sql_name(), column=field.name)
-
-
-def _holds_variant(kind: DataType) -> bool:
-    match kind:
-        case ArrayType(element):
-            return _holds_variant(element)
-        case MapType(key=key, value=value):
-            return _holds_variant(key) or _holds_variant(value)
-        case StructType(fields):
-            return any(_holds_variant(field.type) for field in fields)
-    return kind == VARIANT

@@ -84,7 +84,9 @@ class FilesystemSink:
             columns=columns,
             partitions=schema.partition_keys,
             format=name,
-            encoder=None if name == "parquet" else row_encoder(options, name, columns),
+            encoder=None
+            if name == "parquet"
+            else row_encoder(options, name, [schema.field_named(n) for n in columns]),
             marker=None if options.get(COMMIT_POLICY) is None else options.get(SUCCESS_FILE),
             size_bytes=options.get(FILE_SIZE),
         )
