@@ -40,6 +40,14 @@ AVRO_IGNORE_ERRORS = Option(
     mutable=False,
     doc="Of `kafka` and `upsert-kafka` with `avro`: the same as `json.ignore-parse-errors`.",
 )
+AVRO_CODEC = Option(
+    key="avro.codec",
+    type=one_of("null", "deflate", "snappy", "zstandard", "bzip2", "xz"),
+    default="snappy",
+    scopes=FOR_TABLE,
+    mutable=False,
+    doc="Of `filesystem` with `avro`: how what is written is compressed.",
+)
 CONFLUENT_LEGACY_TIMES = Option(
     key="avro-confluent.timestamp_mapping.legacy",
     type=BOOLEAN,

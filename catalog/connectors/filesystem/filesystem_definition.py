@@ -25,19 +25,22 @@ from table_store.storage.kernel.types import (
     StructType,
     holds_variant,
 )
+from table_store.storage.log_store.sinks.row_encoders import row_encoder, time_unit
+from table_store.storage.options.avro_format_options import AVRO
 from table_store.storage.options.connector_options import needed
 from table_store.storage.options.filesystem_options import MONITOR_INTERVAL, PATH
 from table_store.storage.options.kafka_source_options import FORMAT
 from table_store.storage.options.message_format_options import (
     CSV_IGNORE_ERRORS,
     JSON_IGNORE_ERRORS,
+    VALUE_PART,
 )
 from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
 FILESYSTEM: Final = "filesystem"
 PARQUET: Final = "parquet"
-_FORMATS: Final = (PARQUET, "json", "csv")
+_FORMATS: Final = (PARQUET, AVRO, "json", "csv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,9 @@ class FilesystemDefinition:
         root: the folder.
         columns: those in the files, in their order.
         partitions: those in the path of a file.
-        text: how lines hold the columns; None: the files are Parquet.
+        format: of the files.
+        text: how lines hold the columns; None: they are no files of text.
+        time_unit: of a TIMESTAMP that Avro has as a mere number.
         skips_bad: whether lines that are no rows are left out.
         interval_ms: how long no others are looked for after new files; None: they have an end.
     """
@@ -56,7 +61,9 @@ class FilesystemDefinition:
     root: str
     columns: tuple[Field, ...]
     partitions: tuple[Field, ...]
+    format: str
     text: MessageFormat | None
+    time_unit: str
     skips_bad: bool
     interval_ms: int | None
 
@@ -84,12 +91,16 @@ class FilesystemDefinition:
         for field in columns:
             if holds_variant(field.type):
                 raise UnsupportedTypeError(type_name=field.type.sql_name(), column=field.name)
+        if name == AVRO:
+            row_encoder(options, name, columns)  # it names a column that there cannot be
         interval = options.get(MONITOR_INTERVAL)
         return cls(
             root=_folder(path),
             columns=columns,
             partitions=partitions,
-            text=None if name == PARQUET else message_format(options, name, columns),
+            format=name,
+            text=None if name in (PARQUET, AVRO) else message_format(options, name, columns),
+            time_unit=time_unit(options, AVRO, VALUE_PART),
             skips_bad=options.get(JSON_IGNORE_ERRORS) or options.get(CSV_IGNORE_ERRORS),
             interval_ms=None if interval is None else interval // timedelta(milliseconds=1),
         )
