@@ -19,7 +19,7 @@ from table_store.catalog.connectors.source import tells_only_keys
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_listener import LogListener
-from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
+from table_store.storage.log_store.sinks.kafka_target import KafkaTarget, record_fields
 from table_store.storage.options.connector_options import SINKS, SOURCES
 from table_store.storage.options.kafka_source_options import METADATA
 from table_store.storage.options.message_format_options import (
@@ -58,8 +58,7 @@ def check_new(schema: TableSchema) -> None:
     options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
     for name, part in ((VALUE_PART, target.value), (KEY_PART, target.key)):
         if part is not None:
-            columns = tuple(schema.field_named(column) for column in part.columns)
-            message_format(options, part.format, columns, name)
+            message_format(options, part.format, record_fields(schema, part.columns), name)
     key_format = None if target.key is None else target.key.format
     check_formats(options, target.value.format, key_format)
     target.cluster().close()

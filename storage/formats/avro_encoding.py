@@ -2,7 +2,8 @@
 
 Source: Apache Avro 1.11 specification, "Binary Encoding". Each column becomes one binary value
 per row; joining these row by row is the encoding of the records. NULL is the first branch of a
-union. Maps are arrays of key-value records (logical type `map`), since Avro's own have text keys.
+union, unless a field's metadata say `NULL_IS_LAST`. Maps are arrays of key-value records (logical
+type `map`), since Avro's own have text keys.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ AvroType: TypeAlias = "str | dict[str, Any] | list[AvroType]"
 
 DECIMAL_BYTES: Final = 16
 """Decimals of any precision are fixed of this size, two's complement, big-endian."""
+
+NULL_IS_LAST: Final = b"avro.null-is-last"
+"""Key of a field's metadata: its union has the type first, and then NULL."""
 
 _VARINT_BYTES_MAX: Final = 10
 _NAME_PART: Final = re.compile(r"[^A-Za-z0-9_]")
@@ -98,7 +102,10 @@ def _encoded(values: pa.Array, field: pa.Field) -> pa.LargeBinaryArray:
     if not field.nullable:
         return _encoded_valid(values, field.type)
     is_valid = values.is_valid()
-    branch = _fixed(np.where(is_valid.to_numpy(zero_copy_only=False), 2, 0).astype(np.uint8), 1)
+    is_last = field.metadata is not None and NULL_IS_LAST in field.metadata
+    null, other = (2, 0) if is_last else (0, 2)
+    chosen = np.where(is_valid.to_numpy(zero_copy_only=False), other, null)
+    branch = _fixed(chosen.astype(np.uint8), 1)
     encoded = _encoded_valid(values.drop_null(), field.type)
     if values.null_count:
         places = np.cumsum(is_valid.to_numpy(zero_copy_only=False)) - 1
@@ -119,6 +126,10 @@ def _encoded_valid(values: pa.Array, kind: pa.DataType) -> pa.LargeBinaryArray:
         start = values.offset * DECIMAL_BYTES
         little = stored[start : start + len(values) * DECIMAL_BYTES].reshape(-1, DECIMAL_BYTES)
         return _fixed(little[:, ::-1], DECIMAL_BYTES)
+    if pa.types.is_fixed_size_binary(kind):
+        stored = np.frombuffer(values.buffers()[1], np.uint8)
+        start = values.offset * kind.byte_width
+        return _fixed(stored[start : start + len(values) * kind.byte_width], kind.byte_width)
     if pa.types.is_floating(kind):
         numbers = np.ascontiguousarray(values.to_numpy(zero_copy_only=False))
         return _fixed(numbers.view(np.uint8), numbers.dtype.itemsize)

@@ -13,8 +13,8 @@ REDACTED: Final = "*********(redacted)"
 """What is shown in place of a secret, as Spark itself writes it."""
 
 SECRET_WORDS: Final = (
-    "secret|passwd|password|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key|jaas"
-    "|proxy[-_.]?url|socks5"
+    "secret|passwd|password|token|credential(?!s-source)|api[-_.]?key|access[-_.]?key"
+    "|private[-_.]?key|jaas|proxy[-_.]?url|socks5|user[-_.]?info"
 )
 """An option holds a secret if its name has one of these; a proxy's address may hold one."""
 

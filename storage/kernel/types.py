@@ -360,3 +360,15 @@ def is_orderable(data_type: DataType) -> bool:
     if isinstance(data_type, PrimitiveType):
         return data_type != VARIANT
     return isinstance(data_type, DecimalType | TimeType)
+
+
+def holds_variant(kind: DataType) -> bool:
+    """Whether a type is VARIANT, or has one inside of it."""
+    match kind:
+        case ArrayType(element):
+            return holds_variant(element)
+        case MapType(key=key, value=value):
+            return holds_variant(key) or holds_variant(value)
+        case StructType(fields):
+            return any(holds_variant(field.type) for field in fields)
+    return kind == VARIANT

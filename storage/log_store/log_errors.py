@@ -173,6 +173,40 @@ class UnreadableRecordError(TableStoreError):
         super().__init__(
             f"The record of topic {topic!r}, partition {partition}, offset {offset} is not a row "
             f"of the table: {reason}. Change the definition of the table, or, where it has "
-            "'format' = 'json' or 'csv', let such records be left out with "
-            "'json.ignore-parse-errors' or 'csv.ignore-parse-errors' = 'true'."
+            "a 'format' such as 'json', let such records be left out with "
+            "'json.ignore-parse-errors' = 'true', or that of its format."
+        )
+
+
+class SchemaRegistryUnavailableError(TableStoreError):
+    """The schema registry of a table's records does not answer."""
+
+    condition = "TABLE_STORE_SCHEMA_REGISTRY_UNAVAILABLE"
+    sql_state = "08001"
+    retriable = True
+
+    def __init__(self, *, url: str, action: str, reason: str) -> None:
+        self.url = url
+        self.action = action
+        self.reason = reason
+        super().__init__(
+            f"The schema registry at {url} could not {action}: {reason}. Check that it runs, and "
+            "that 'avro-confluent.url' is right. Jobs wait, and go on by themselves."
+        )
+
+
+class SchemaRegistryRefusedError(TableStoreError):
+    """The schema registry of a table's records answered, and refuses."""
+
+    condition = "TABLE_STORE_SCHEMA_REGISTRY_REFUSED"
+    sql_state = "42501"
+
+    def __init__(self, *, url: str, action: str, reason: str) -> None:
+        self.url = url
+        self.action = action
+        self.reason = reason
+        super().__init__(
+            f"The schema registry at {url} refused to {action}: {reason}. Check the "
+            "'avro-confluent.*' options of the table, the user's rights, and what the registry "
+            "has under the subject."
         )

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.options.avro_format_options import AVRO_CODEC, AVRO_LEGACY_TIMES
 from table_store.storage.options.database_options import (
     DATABASE_OPTIONS,
     PASSWORD,
@@ -101,6 +102,7 @@ CONNECTOR_OPTIONS: Final[tuple[Option[Any], ...]] = (
     *KAFKA_SOURCE_OPTIONS,
     *KAFKA_SINK_OPTIONS,
     PARTITIONER,
+    AVRO_CODEC,
     *PRINT_OPTIONS,
     *DATABASE_OPTIONS,
     *MYSQL_SOURCE_OPTIONS,
@@ -155,6 +157,8 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
             CSV_IGNORE_ERRORS,
             CSV_DELIMITER,
             CSV_NULL,
+            AVRO_LEGACY_TIMES,
+            AVRO_CODEC,
             *FILESYSTEM_OPTIONS,
         ),
         "jdbc": (CONNECTOR, TABLE_NAME, USERNAME, PASSWORD, *JDBC_OPTIONS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from table_store.storage.options.avro_format_options import AVRO, CONFLUENT
 from table_store.storage.options.options import (
     FOR_TABLE,
     TEXT,
@@ -12,7 +13,7 @@ from table_store.storage.options.options import (
     one_of,
 )
 
-_FORMATS: Final = ("json", "csv", "raw")
+_FORMATS: Final = ("json", "csv", "raw", AVRO, CONFLUENT)
 
 
 def _names(text: str) -> tuple[str, ...]:

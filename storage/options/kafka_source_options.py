@@ -48,10 +48,10 @@ FORMAT: Option[str | None] = Option(
     default=None,
     scopes=FOR_TABLE,
     mutable=False,
-    doc="Of `kafka`: how the value of a record holds a row, `json`, `csv`, `raw` or "
-    "`debezium-json`: see [the page on it](kafka-source.md). Of `filesystem`: how files hold rows, "
-    "`parquet`, `json` or `csv`: see [files](filesystem.md). Of `spark`: the name of the source, "
-    "as `spark.read.format` takes it.",
+    doc="Of `kafka`: how the value of a record holds a row, `json`, `csv`, `raw`, "
+    "`avro`, `avro-confluent` or `debezium-json`: see [the page on it](kafka-source.md). Of "
+    "`filesystem`: how files hold rows, `parquet`, `avro`, `json` or `csv`: see "
+    "[files](filesystem.md). Of `spark`: the name of the source, as `spark.read.format` takes it.",
 )
 STARTUP_MODE: Option[str | None] = Option(
     key="scan.startup.mode",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
+from table_store.storage.options.avro_format_options import AVRO_FORMAT_OPTIONS
 from table_store.storage.options.options import (
     BOOLEAN,
     FOR_TABLE,
@@ -117,6 +118,7 @@ FORMAT_OPTIONS: Final[tuple[Option[Any], ...]] = (
     DEBEZIUM_SCHEMA_INCLUDE,
     DEBEZIUM_IGNORE_ERRORS,
     DEBEZIUM_TIMESTAMP_FORMAT,
+    *AVRO_FORMAT_OPTIONS,
 )
 
 

@@ -12,8 +12,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fastavro import parse_schema, reader, writer
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from table_store import open_table
@@ -126,6 +128,47 @@ def test_spark_reads_what_inserts_have_written(
     folders = {file.parent for file in (tmp_path / "out").rglob("part-*")}
     assert len(folders) == 6
     assert all((folder / "_DONE").read_bytes() == b"" for folder in folders)
+
+
+def test_files_of_avro_are_read_and_written(spark: SparkSession, tmp_path: Path) -> None:
+    """Oracle: `fastavro`, and files with other schemas than the one that follows from columns."""
+    columns = "id BIGINT, name STRING, price DECIMAL(9, 2), at TIMESTAMP, tags ARRAY<STRING>"
+    table = (
+        f"CREATE TABLE {{}} ({columns}, n INT) PARTITIONED BY (n) WITH ('connector' = "
+        f"'filesystem', 'path' = '{tmp_path}/avro', 'format' = 'avro', "
+        "'avro.timestamp_mapping.legacy' = 'false'"
+    )
+    spark.sql(table.format("avro_out") + ", 'avro.codec' = 'deflate')")
+    spark.sql(table.format("avro_in") + ")")
+    rows = (
+        "SELECT id, IF(id % 7 = 0, NULL, concat('a', id)) AS name, CAST(id / 4 AS DECIMAL(9, 2)) "
+        "AS price, TIMESTAMP'2026-01-01 00:00:00.123456' AS at, array('x', NULL) AS tags, "
+        "CAST(id % 2 AS INT) AS n FROM range(1000)"
+    )
+    spark.sql(f"INSERT INTO avro_out {rows}")
+    expected = spark.sql(rows)
+    same(spark.sql("SELECT * FROM avro_in"), expected)
+    found: dict[int, Any] = {}
+    for file in (tmp_path / "avro").rglob("part-*.avro"):
+        with file.open("rb") as source:
+            read_rows: list[Any] = list(reader(source))
+        found.update({row["id"]: row for row in read_rows})
+    assert [found[n]["name"] for n in range(1000)] == [row.name for row in expected.collect()]
+    assert {str(row["at"]) for row in found.values()} == {"2026-01-01 00:00:00.123456+00:00"}
+    schema = {
+        "type": "record",
+        "name": "other",
+        "fields": [{"name": "name", "type": "string"}, {"name": "id", "type": "int"}],
+    }
+    path = tmp_path / "avro" / "n=7" / "x.avro"
+    path.parent.mkdir()
+    with path.open("wb") as out:
+        writer(out, parse_schema(schema), [{"name": "b", "id": 5000}], codec="bzip2")
+    seventh = spark.sql("SELECT * FROM avro_in WHERE n = 7").collect()
+    assert [tuple(row) for row in seventh] == [(5000, "b", None, None, None, 7)]
+    assert spark.sql("SELECT count(*) FROM avro_in").collect()[0][0] == 1001
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "ends too early" in refused(spark, "SELECT id FROM avro_in")
 
 
 def test_a_job_ends_with_the_files_that_are_there(spark: SparkSession, tmp_path: Path) -> None:
@@ -243,7 +286,7 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         ("id INT", "'connector' = 'filesystem', 'format' = 'json'", "Option 'path'"),
         ("id INT", "'connector' = 'filesystem', 'format' = 'json', 'path' = 'x'", "not absolute"),
         ("id INT", made, "Option 'format'"),
-        ("id INT", f"{made}, 'format' = 'raw'", "files have 'parquet', 'json', 'csv'"),
+        ("id INT", f"{made}, 'format' = 'raw'", "files have 'parquet', 'avro', 'json', 'csv'"),
         ("id INT", f"{made}, 'format' = 'json', 'csv.null-literal' = '-'", "of the format 'csv'"),
         ("id INT", f"{made}, 'format' = 'json', 'paht' = '-'", "Did you mean 'path'?"),
         ("v VARIANT", f"{made}, 'format' = 'parquet'", "Type VARIANT"),

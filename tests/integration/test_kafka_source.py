@@ -19,6 +19,7 @@ from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartitio
 from pyspark.sql import Row, SparkSession
 
 from servers.kafka_broker import KafkaBroker, free_port
+from servers.schema_registry import SchemaRegistryServer, running_registry
 from table_store import jobs, open_table
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
@@ -152,9 +153,18 @@ def test_examples_of_the_documents(spark: SparkSession, kafka_broker: KafkaBroke
     Topic(kafka_broker, "clicks")
     Topic(kafka_broker, "customers")
     Topic(kafka_broker, "goods")
+    Topic(kafka_broker, "visits")
+    with running_registry() as registry:
+        check_examples(spark, kafka_broker, registry)
+
+
+def check_examples(
+    spark: SparkSession, kafka_broker: KafkaBroker, registry: SchemaRegistryServer
+) -> None:
     in_order = sorted((*examples("python"), *examples("sql")), key=lambda example: example.line)
     for example in (e for e in in_order if e.page == "kafka-source"):
         code = example.with_brokers(kafka_broker.bootstrap)
+        code = code.with_text("http://host:8081", registry.url)
         if code.language == "python":
             exec(code.code, {})
             continue

@@ -17,15 +17,19 @@ from table_store.catalog.connectors.connector_errors import (
     SourceFileChangedError,
     UnreadableSourceFileError,
 )
-from table_store.catalog.connectors.filesystem.filesystem_definition import FilesystemDefinition
+from table_store.catalog.connectors.filesystem.filesystem_definition import (
+    PARQUET,
+    FilesystemDefinition,
+)
 from table_store.catalog.connectors.filesystem.taken_file import FilePart, TakenFile
 from table_store.catalog.connectors.formats.message_formats import BadValue, MessageFormat
 from table_store.catalog.connectors.positions.source_read import SKIPPED, PartReader, batch_of
 from table_store.storage.file_io.file_io import FileIO, FileStatus
 from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.formats.avro_container_rows import avro_rows
 from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.kernel.nested_array import recast
-from table_store.storage.kernel.types import to_arrow
+from table_store.storage.kernel.types import arrow_field, to_arrow
 
 _BATCH_ROWS: Final = 1 << 16
 _BLOCK_BYTES: Final = 8 << 20
@@ -79,11 +83,12 @@ class FileReader(PartReader):
         names = [name for name in columns if name not in in_path]
         text = self.definition.text
         with closing(file_io.open_input(file.below(self.definition.root))) as source:
-            found = (
-                self._parquet_rows(source, names, part)
-                if text is None
-                else self._text_rows(source, file, names, text)
-            )
+            if text is not None:
+                found = self._text_rows(source, file, names, text)
+            elif self.definition.format == PARQUET:
+                found = self._parquet_rows(source, names, part)
+            else:
+                found = self._avro_rows(source, names)
             for arrays, count in found:
                 known = dict(zip(names, arrays, strict=True))
                 for name, value in constants.items():
@@ -116,6 +121,17 @@ class FileReader(PartReader):
                     raise ValueError(f"column {own} is NOT NULL, and has no value")
                 arrays.append(array)
             yield arrays, batch.num_rows
+
+    def _avro_rows(
+        self, source: pa.NativeFile, names: Sequence[str]
+    ) -> Iterator[tuple[Sequence[pa.Array], int]]:
+        fields = {field.name: field for field in self.definition.columns}
+        asked = [arrow_field(name, fields[name].type) for name in names]
+        for arrays, count in avro_rows(source, asked, self.definition.time_unit):
+            for name, array in zip(names, arrays, strict=True):
+                if array.null_count and not fields[name].nullable:
+                    raise ValueError(f"column {name} is NOT NULL, and has no value")
+            yield arrays, count
 
     def _text_rows(
         self, source: pa.NativeFile, file: TakenFile, names: Sequence[str], text: MessageFormat

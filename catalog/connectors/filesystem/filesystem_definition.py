@@ -20,25 +20,27 @@ from table_store.storage.kernel.errors import (
 )
 from table_store.storage.kernel.types import (
     BINARY,
-    VARIANT,
     ArrayType,
-    DataType,
     MapType,
     StructType,
+    holds_variant,
 )
+from table_store.storage.log_store.sinks.row_encoders import row_encoder, time_unit
+from table_store.storage.options.avro_format_options import AVRO
 from table_store.storage.options.connector_options import needed
 from table_store.storage.options.filesystem_options import MONITOR_INTERVAL, PATH
 from table_store.storage.options.kafka_source_options import FORMAT
 from table_store.storage.options.message_format_options import (
     CSV_IGNORE_ERRORS,
     JSON_IGNORE_ERRORS,
+    VALUE_PART,
 )
 from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
 FILESYSTEM: Final = "filesystem"
 PARQUET: Final = "parquet"
-_FORMATS: Final = (PARQUET, "json", "csv")
+_FORMATS: Final = (PARQUET, AVRO, "json", "csv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,9 @@ class FilesystemDefinition:
         root: the folder.
         columns: those in the files, in their order.
         partitions: those in the path of a file.
-        text: how lines hold the columns; None: the files are Parquet.
+        format: of the files.
+        text: how lines hold the columns; None: they are no files of text.
+        time_unit: of a TIMESTAMP that Avro has as a mere number.
         skips_bad: whether lines that are no rows are left out.
         interval_ms: how long no others are looked for after new files; None: they have an end.
     """
@@ -57,7 +61,9 @@ class FilesystemDefinition:
     root: str
     columns: tuple[Field, ...]
     partitions: tuple[Field, ...]
+    format: str
     text: MessageFormat | None
+    time_unit: str
     skips_bad: bool
     interval_ms: int | None
 
@@ -83,14 +89,18 @@ class FilesystemDefinition:
             raise InvalidSchemaError(reason="files have at least one column besides the partitions")
         _check_partitions(partitions, schema)
         for field in columns:
-            if _holds_variant(field.type):
+            if holds_variant(field.type):
                 raise UnsupportedTypeError(type_name=field.type.sql_name(), column=field.name)
+        if name == AVRO:
+            row_encoder(options, name, columns)  # it names a column that there cannot be
         interval = options.get(MONITOR_INTERVAL)
         return cls(
             root=_folder(path),
             columns=columns,
             partitions=partitions,
-            text=None if name == PARQUET else message_format(options, name, columns),
+            format=name,
+            text=None if name in (PARQUET, AVRO) else message_format(options, name, columns),
+            time_unit=time_unit(options, AVRO, VALUE_PART),
             skips_bad=options.get(JSON_IGNORE_ERRORS) or options.get(CSV_IGNORE_ERRORS),
             interval_ms=None if interval is None else interval // timedelta(milliseconds=1),
         )
@@ -118,14 +128,3 @@ def _check_partitions(partitions: tuple[Field, ...], schema: TableSchema) -> Non
     for field in partitions:
         if isinstance(field.type, ArrayType | MapType | StructType) or field.type == BINARY:
             raise UnsupportedTypeError(type_name=field.type.sql_name(), column=field.name)
-
-
-def _holds_variant(kind: DataType) -> bool:
-    match kind:
-        case ArrayType(element):
-            return _holds_variant(element)
-        case MapType(key=key, value=value):
-            return _holds_variant(key) or _holds_variant(value)
-        case StructType(fields):
-            return any(_holds_variant(field.type) for field in fields)
-    return kind == VARIANT

@@ -19,7 +19,10 @@ from table_store.catalog.connectors.connector_errors import (
 )
 from table_store.catalog.connectors.filesystem.file_register import FileRegister
 from table_store.catalog.connectors.filesystem.file_rows import FileReader
-from table_store.catalog.connectors.filesystem.filesystem_definition import FilesystemDefinition
+from table_store.catalog.connectors.filesystem.filesystem_definition import (
+    PARQUET,
+    FilesystemDefinition,
+)
 from table_store.catalog.connectors.filesystem.taken_file import TakenFile, files_below, parts_of
 from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.positions.position import FileList, Position, PositionStore
@@ -91,10 +94,10 @@ class FilesystemSource:
             SourcePositionLostError: the position from which, or up to which, is not known.
         """
         files = self._files() if asked.last is None else self._between(asked, positions)
-        is_parquet = self.definition.text is None
+        is_parquet = self.definition.format == PARQUET
         rows = sum(
             file.size_bytes
-            if not is_parquet and file.path.endswith(_TEXT_ENDS)
+            if self.definition.text is not None and file.path.endswith(_TEXT_ENDS)
             else max(file.weight, _MANY)
             for file in files
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
+from table_store.catalog.connectors.formats.avro_formats import AvroFormat, RegisteredAvroFormat
 from table_store.catalog.connectors.formats.message_formats import (
     CsvFormat,
     JsonFormat,
@@ -11,7 +13,15 @@ from table_store.catalog.connectors.formats.message_formats import (
     RawFormat,
 )
 from table_store.storage.file_store.model.schema import Field
+from table_store.storage.formats.avro_schema import parse_avro_schema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
+from table_store.storage.log_store.encoding.avro_rows import AvroEncoder
+from table_store.storage.log_store.sinks.row_encoders import (
+    row_encoder,
+    schema_registry,
+    time_unit,
+)
+from table_store.storage.options.avro_format_options import AVRO, CONFLUENT
 from table_store.storage.options.message_format_options import (
     CSV_DELIMITER,
     CSV_NULL,
@@ -22,6 +32,8 @@ from table_store.storage.options.message_format_options import (
     format_value,
 )
 from table_store.storage.options.options import OptionValues
+
+_WITH_OPTIONS: Final = ("json", "csv", DEBEZIUM, AVRO, CONFLUENT)
 
 
 def check_formats(options: OptionValues, value: str, key: str | None = None) -> None:
@@ -35,7 +47,7 @@ def check_formats(options: OptionValues, value: str, key: str | None = None) -> 
         part, _, rest = option.partition(".")
         names = of_parts.get(part, (value, key))
         other = (rest if part in of_parts else option).partition(".")[0]
-        if other in ("json", "csv", DEBEZIUM) and other not in names:
+        if other in _WITH_OPTIONS and other not in names:
             own = " has none there" if names[0] is None else f"'s is {names[0]!r}"
             reason = f"it is of the format {other!r}, and the table{own}"
             raise InvalidOptionError(key=option, value=options.text[option], reason=reason)
@@ -57,6 +69,15 @@ def message_format(
         check_count(columns, name, is_right=bool(columns), wanted="a column")
         delimiter = format_value(options, CSV_DELIMITER, part)
         return CsvFormat(columns, delimiter, format_value(options, CSV_NULL, part))
+    if name == AVRO:
+        encoder = row_encoder(options, name, columns, part)
+        assert isinstance(encoder, AvroEncoder), "the format has this one"
+        schema = parse_avro_schema(encoder.schema)
+        return AvroFormat(columns, schema, time_unit(options, name, part))
+    if name == CONFLUENT:
+        row_encoder(options, name, columns, part)  # it names a column that there cannot be
+        registry = schema_registry(options, part)
+        return RegisteredAvroFormat(columns, registry, time_unit(options, name, part))
     check_count(columns, name, is_right=len(columns) == 1, wanted="exactly one column")
     return RawFormat(columns)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -20,7 +20,13 @@ from table_store.catalog.connectors.kafka.record_formats import KeyedRows, Recor
 from table_store.catalog.connectors.physical_columns import metadata_columns, physical_columns
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
-from table_store.storage.log_store.sinks.kafka_target import KafkaTarget
+from table_store.storage.log_store.sinks.kafka_target import KafkaTarget, record_fields
+from table_store.storage.options.avro_format_options import (
+    AVRO,
+    AVRO_IGNORE_ERRORS,
+    CONFLUENT,
+    CONFLUENT_IGNORE_ERRORS,
+)
 from table_store.storage.options.connector_options import CONNECTOR, missing, needed
 from table_store.storage.options.kafka_sink_options import (
     FIELDS_INCLUDE,
@@ -65,10 +71,12 @@ _IGNORE_ERRORS: Final = {
     "json": JSON_IGNORE_ERRORS,
     "csv": CSV_IGNORE_ERRORS,
     DEBEZIUM: DEBEZIUM_IGNORE_ERRORS,
+    AVRO: AVRO_IGNORE_ERRORS,
+    CONFLUENT: CONFLUENT_IGNORE_ERRORS,
 }
 _PARTS: Final = (KEY_PART, VALUE_PART)
 _LEVELS = ("read_committed", "read_uncommitted")
-_FORMATS: Final = ("json", "csv", "raw", DEBEZIUM)
+_FORMATS: Final = ("json", "csv", "raw", AVRO, CONFLUENT, DEBEZIUM)
 
 
 class Startup(Enum):
@@ -167,13 +175,9 @@ def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> R
         target = KafkaTarget.of(schema)
         assert target.key is not None, "it was checked"
         check_formats(options, target.value.format, target.key.format)
-        keys, values = (
-            tuple(schema.field_named(name) for name in part.columns)
-            for part in (target.key, target.value)
-        )
-        never_null = tuple(replace(field, nullable=False) for field in keys)
+        keys, values = (record_fields(schema, part.columns) for part in (target.key, target.value))
         return KeyedRows(
-            message_format(options, target.key.format, never_null, KEY_PART),
+            message_format(options, target.key.format, keys, KEY_PART),
             message_format(options, target.value.format, values),
         )
     name = options.get(FORMAT) or options.get(VALUE_FORMAT)

@@ -86,7 +86,10 @@ from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import NotFoundError, TableStoreError
-from table_store.storage.log_store.log_errors import LogUnavailableError
+from table_store.storage.log_store.log_errors import (
+    LogUnavailableError,
+    SchemaRegistryUnavailableError,
+)
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
 
@@ -97,7 +100,12 @@ _CLOCK = SystemClock()
 _SOURCE_GONE = "TABLE_OR_VIEW_NOT_FOUND"
 _AWAY = tuple(
     f"[{error.condition}]"
-    for error in (LogUnavailableError, SourceBusyError, SourceUnavailableError)
+    for error in (
+        LogUnavailableError,
+        SchemaRegistryUnavailableError,
+        SourceBusyError,
+        SourceUnavailableError,
+    )
 )
 _ENDING = (JobCommand.DRAIN, JobCommand.STOP)
 

@@ -27,10 +27,13 @@ from table_store.storage.file_store.model.partition_path import partition_folder
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.formats.avro_container_rows import container_of
+from table_store.storage.log_store.encoding.avro_rows import AvroEncoder
 from table_store.storage.log_store.encoding.json_encoding import TEXT, concat_text
 from table_store.storage.log_store.encoding.row_encoding import RowEncoder
 from table_store.storage.log_store.sinks.row_encoders import row_encoder
 from table_store.storage.log_store.sinks.sink import changed_rows
+from table_store.storage.options.avro_format_options import AVRO_CODEC
 from table_store.storage.options.filesystem_options import (
     COMMIT_POLICY,
     FILE_SIZE,
@@ -55,7 +58,8 @@ class FilesystemSink:
         columns: those in the files.
         partitions: those in the path of a file, from the outside in.
         format: the end of the files' names.
-        encoder: of lines; None: the files are Parquet.
+        encoder: of lines, or of Avro's records; None: the files are Parquet.
+        codec: of Avro's blocks.
         marker: the name of the file that marks a partition; None: nothing does.
         size_bytes: rows of so many bytes in memory become a file.
         forgets: see `Sink`; no later change needs the rows.
@@ -66,6 +70,7 @@ class FilesystemSink:
     partitions: tuple[str, ...]
     format: str
     encoder: RowEncoder | None
+    codec: str
     marker: str | None
     size_bytes: int
     forgets: bool = True
@@ -84,7 +89,10 @@ class FilesystemSink:
             columns=columns,
             partitions=schema.partition_keys,
             format=name,
-            encoder=None if name == "parquet" else row_encoder(options, name, columns),
+            encoder=None
+            if name == "parquet"
+            else row_encoder(options, name, [schema.field_named(n) for n in columns]),
+            codec=options.get(AVRO_CODEC),
             marker=None if options.get(COMMIT_POLICY) is None else options.get(SUCCESS_FILE),
             size_bytes=options.get(FILE_SIZE),
         )
@@ -110,6 +118,9 @@ class FilesystemSink:
             sink = pa.BufferOutputStream()
             pq.write_table(rows, sink, compression="zstd")
             return bytes(sink.getvalue())
+        if isinstance(self.encoder, AvroEncoder):
+            values = (self.encoder.encoded(batch.columns) for batch in rows.to_batches())
+            return container_of(self.encoder.schema, values, self.codec)
         encoded = [self.encoder.encoded(batch.columns).cast(TEXT) for batch in rows.to_batches()]
         return b"".join(_joined(concat_text(lines, pa.scalar("\n", TEXT))) for lines in encoded)
 

@@ -32,6 +32,7 @@ from table_store.storage.log_store.kafka.record_batch import ProducerState, reco
 from table_store.storage.log_store.log_errors import SinkTopicNotFoundError
 from table_store.storage.log_store.sinks.kafka_target import TIMEOUT_MS, KafkaTarget
 from table_store.storage.log_store.sinks.key_partition import key_partitions
+from table_store.storage.log_store.sinks.row_encoders import RegisteredEncoder
 from table_store.storage.log_store.sinks.sink import changed_rows
 
 _IN_FLIGHT_MAX: Final = 4
@@ -56,13 +57,16 @@ class KafkaSink:
         return not self.target.takes_changes
 
     def check_ready(self) -> None:
-        """See `Sink`: asks the brokers for the topic."""
+        """See `Sink`: asks the brokers for the topic, and a registry for the ids of schemas."""
 
         def check() -> None:
             with closing(self.target.cluster()) as cluster:
                 self._partitions(cluster)
 
         patiently(TIMEOUT_MS, check)
+        for part in (self.target.key, self.target.value):
+            if part is not None and isinstance(part.encoder, RegisteredEncoder):
+                part.encoder.check_ready()
 
     def deliver(self, table: FileStoreTable, snapshots: Sequence[Snapshot]) -> None:
         """See `Sink`."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
 from table_store.storage.log_store.encoding.row_encoding import RowEncoder
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
@@ -96,13 +96,15 @@ class KafkaTarget:
         physical = [f.name for f in schema.fields if f.generated is None]
         metadata = options.with_prefix(METADATA)
         values = tuple(n for n in physical if n not in metadata and n not in taken)
-        key = _part(options, needed(options, KEY_FORMAT), keys, KEY_PART) if keys else None
+        key = _part(schema, options, needed(options, KEY_FORMAT), keys, KEY_PART) if keys else None
         return cls(
             brokers=servers,
             properties=properties,
             topic=needed(options, TOPIC),
             key=key,
-            value=_part(options, _value_format(options, is_upsert=is_upsert), values, VALUE_PART),
+            value=_part(
+                schema, options, _value_format(options, is_upsert=is_upsert), values, VALUE_PART
+            ),
             is_upsert=is_upsert,
             is_exactly_once=options.get(DELIVERY_GUARANTEE) == "exactly-once",
             is_fixed=options.get(PARTITIONER) == "fixed",
@@ -174,14 +176,24 @@ def _value_format(options: OptionValues, *, is_upsert: bool) -> str:
     return other or needed(options, FORMAT)
 
 
-def _part(options: OptionValues, name: str, columns: Sequence[str], part: str) -> Part:
+def _part(
+    schema: TableSchema, options: OptionValues, name: str, columns: Sequence[str], part: str
+) -> Part:
     if (name == "csv" and not columns) or (name == "raw" and len(columns) != 1):
         wanted = "exactly one column" if name == "raw" else "a column"
         raise InvalidSchemaError(
             reason=f"the format {name!r} has {wanted} for a part of a record, not {len(columns)}"
         )
-    encoder = row_encoder(options, name, columns, part)
+    encoder = row_encoder(options, name, record_fields(schema, columns), part)
     return Part(format=name, columns=tuple(columns), encoder=encoder)
+
+
+def record_fields(schema: TableSchema, names: Sequence[str]) -> tuple[Field, ...]:
+    """Return columns as a record has them: those of the primary key are never NULL."""
+    return tuple(
+        replace(field, nullable=field.nullable and field.name not in schema.primary_key)
+        for field in map(schema.field_named, names)
+    )
 
 
 def _refused(

@@ -1,10 +1,21 @@
-"""The encoder that a table's options name for rows as text."""
+"""The encoder that a table's options name for rows as messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
+from table_store.storage.file_store.model.schema import Field
+from table_store.storage.formats.avro_messages import MICROS, MILLIS
+from table_store.storage.kernel.errors import (
+    InvalidOptionError,
+    InvalidSchemaError,
+    UnsupportedTypeError,
+)
+from table_store.storage.kernel.types import arrow_field, holds_variant
+from table_store.storage.log_store.encoding.avro_rows import AvroEncoder, with_head
 from table_store.storage.log_store.encoding.json_encoding import FLINK
 from table_store.storage.log_store.encoding.row_encoding import (
     CsvEncoder,
@@ -12,6 +23,25 @@ from table_store.storage.log_store.encoding.row_encoding import (
     RawEncoder,
     RowEncoder,
 )
+from table_store.storage.log_store.schema_registry import (
+    HEAD_BYTES,
+    MAGIC_BYTE,
+    SchemaRegistry,
+    check_url,
+)
+from table_store.storage.options.avro_format_options import (
+    AUTO_REGISTER,
+    AVRO,
+    AVRO_LEGACY_TIMES,
+    BEARER_TOKEN,
+    CONFLUENT,
+    CONFLUENT_LEGACY_TIMES,
+    REGISTRY_URL,
+    SCHEMA,
+    SUBJECT,
+    USER_INFO,
+)
+from table_store.storage.options.kafka_source_options import TOPIC
 from table_store.storage.options.message_format_options import (
     CSV_DELIMITER,
     CSV_NULL,
@@ -24,23 +54,107 @@ from table_store.storage.options.message_format_options import (
 from table_store.storage.options.options import OptionValues
 
 
+@dataclass(frozen=True, slots=True)
+class RegisteredEncoder:
+    """Records of Avro behind the id of their schema.
+
+    Attributes:
+        records: writes the records.
+        registry: gives the id.
+        subject: under which the schema is registered.
+        registers: whether the schema is registered if it is not.
+    """
+
+    records: AvroEncoder
+    registry: SchemaRegistry
+    subject: str
+    registers: bool
+
+    def check_ready(self) -> None:
+        """Ask the registry for the id; raises as `SchemaRegistry.id_of`."""
+        self._head()
+
+    def encoded(self, columns: Sequence[pa.Array]) -> pa.LargeBinaryArray:
+        """See `RowEncoder`; raises as `SchemaRegistry.id_of`."""
+        return with_head(self._head(), self.records.encoded(columns))
+
+    def _head(self) -> bytes:
+        registers, schema = self.registers, self.records.schema
+        number = self.registry.id_of(self.subject, schema, registers=registers)
+        return bytes([MAGIC_BYTE]) + number.to_bytes(HEAD_BYTES - 1, "big")
+
+
 def row_encoder(
-    options: OptionValues, name: str, columns: Sequence[str], part: str = VALUE_PART
+    options: OptionValues, name: str, columns: Sequence[Field], part: str = VALUE_PART
 ) -> RowEncoder:
-    """Return the encoder of a format for columns of these names.
+    """Return the encoder of a format for some columns.
 
     Args:
         options: of the table.
-        name: `json`, `debezium-json`, `csv` or `raw`.
-        columns: the names.
+        name: of the format.
+        columns: the columns.
         part: of a record, which may have options of its own.
+
+    Raises:
+        InvalidSchemaError: the format has no such columns.
+        UnsupportedTypeError: it has no values of a column's type.
+        InvalidOptionError: an option is missing, or does not go with the columns.
     """
     if name in ("json", DEBEZIUM):
         standard = JSON_TIMESTAMP_FORMAT if name == "json" else DEBEZIUM_TIMESTAMP_FORMAT
         is_iso = format_value(options, standard, part) == "iso-8601"
         style = replace(FLINK, separator="T") if is_iso else FLINK
-        return JsonEncoder(tuple(columns), style)
+        return JsonEncoder(tuple(column.name for column in columns), style)
     if name == "csv":
         null = format_value(options, CSV_NULL, part) or ""
         return CsvEncoder(format_value(options, CSV_DELIMITER, part), null)
+    if name == AVRO:
+        return _avro_encoder(columns, time_unit(options, name, part), None, name)
+    if name == CONFLUENT:
+        schema = format_value(options, SCHEMA, part)
+        topic = options.get(TOPIC)
+        return RegisteredEncoder(
+            _avro_encoder(columns, time_unit(options, name, part), schema, name),
+            schema_registry(options, part),
+            format_value(options, SUBJECT, part) or f"{topic}-{part}",
+            format_value(options, AUTO_REGISTER, part),
+        )
     return RawEncoder()
+
+
+def schema_registry(options: OptionValues, part: str) -> SchemaRegistry:
+    """Return the registry that options name for the key or the value of a record.
+
+    Raises:
+        InvalidOptionError: they name none, or not its address.
+    """
+    url = format_value(options, REGISTRY_URL, part)
+    if url is None:
+        reason = f"the format {CONFLUENT!r} needs it"
+        raise InvalidOptionError(key=REGISTRY_URL.key, value=None, reason=reason)
+    reason_wrong = check_url(url)
+    if reason_wrong is not None:
+        raise InvalidOptionError(key=REGISTRY_URL.key, value=url, reason=reason_wrong)
+    user_info = format_value(options, USER_INFO, part)
+    return SchemaRegistry(url, user_info, format_value(options, BEARER_TOKEN, part))
+
+
+def time_unit(options: OptionValues, name: str, part: str) -> str:
+    """Return the unit of times that do not tell it."""
+    option = AVRO_LEGACY_TIMES if name == AVRO else CONFLUENT_LEGACY_TIMES
+    return MILLIS if format_value(options, option, part) else MICROS
+
+
+def _avro_encoder(
+    columns: Sequence[Field], unit: str, schema: str | None, name: str
+) -> AvroEncoder:
+    for column in columns:
+        if holds_variant(column.type):
+            raise UnsupportedTypeError(type_name=column.type.sql_name(), column=column.name)
+    fields = [arrow_field(column.name, column.type, nullable=column.nullable) for column in columns]
+    try:
+        return AvroEncoder.of(fields, unit, schema)
+    except ValueError as error:
+        if schema is None:
+            raise InvalidSchemaError(reason=f"with the format {name!r}, {error}") from error
+        raise InvalidOptionError(key=SCHEMA.key, value=schema, reason=str(error)) from error

@@ -69,8 +69,11 @@ def test_all_else_is_shown(key: str, value: str | None) -> None:
     assert shown_value(key, value) == value
 
 
-def test_of_the_declared_options_only_a_password_is_a_secret() -> None:
-    assert [option.key for option in TABLE_OPTIONS if is_secret(option.key)] == ["password"]
+def test_of_the_declared_options_only_passwords_and_tokens_are_secrets() -> None:
+    secrets = {option.key for option in TABLE_OPTIONS if is_secret(option.key)}
+    registry = ("avro-confluent.basic-auth.user-info", "avro-confluent.bearer-auth.token")
+    of_parts = {f"{part}{key}" for part in ("", "key.", "value.") for key in registry}
+    assert secrets == {"password", *of_parts}
 
 
 def test_errors_do_not_tell_values_of_secrets() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from table_store.storage.kernel.errors import InvalidOptionError, UnknownOptionError
 from table_store.storage.options import (
+    avro_format_options,
     connector_options,
     database_options,
     filesystem_options,
@@ -92,6 +93,7 @@ def test_every_declaration_is_listed_once_and_documented() -> None:
         kafka_sink_options,
         kafka_source_options,
         message_format_options,
+        avro_format_options,
         print_options,
         database_options,
         mysql_source_options,

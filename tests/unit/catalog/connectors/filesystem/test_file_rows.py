@@ -68,7 +68,9 @@ def test_shares_of_a_file_are_the_file(tmp_path: Path) -> None:
             root=str(tmp_path),
             columns=(Field(id=0, name="id", type=LONG), Field(id=1, name="new", type=LONG)),
             partitions=(),
+            format="parquet",
             text=None,
+            time_unit="millis",
             skips_bad=False,
             interval_ms=None,
         )
