@@ -129,3 +129,19 @@ class UnreadableSourceFileError(TableStoreError):
             "'json.ignore-parse-errors' or 'csv.ignore-parse-errors' = 'true' leave out what is no "
             "row in a file of text."
         )
+
+
+class DeadLetterTableError(TableStoreError):
+    """A table is named to take what is no row, and cannot."""
+
+    condition = "TABLE_STORE_DEAD_LETTER_TABLE"
+    sql_state = "42809"
+
+    def __init__(self, *, table: str, reason: str, needed: str) -> None:
+        self.table = table
+        self.reason = reason
+        super().__init__(
+            f"{table} cannot take the records that are no rows: {reason}. Name another table with "
+            "'dead-letter.table', which is made if there is none, or create this one anew with "
+            f"({needed})."
+        )

@@ -14,6 +14,7 @@ from table_store.storage.options.database_options import (
     TABLE_NAME,
     USERNAME,
 )
+from table_store.storage.options.dead_letter_options import DEAD_LETTER_TABLE
 from table_store.storage.options.filesystem_options import FILESYSTEM_OPTIONS, PATH
 from table_store.storage.options.kafka_sink_options import KAFKA_SINK_OPTIONS, PARTITIONER
 from table_store.storage.options.kafka_source_options import (
@@ -103,6 +104,7 @@ CONNECTOR_OPTIONS: Final[tuple[Option[Any], ...]] = (
     *KAFKA_SINK_OPTIONS,
     PARTITIONER,
     AVRO_CODEC,
+    DEAD_LETTER_TABLE,
     *PRINT_OPTIONS,
     *DATABASE_OPTIONS,
     *MYSQL_SOURCE_OPTIONS,
@@ -117,6 +119,7 @@ _KAFKA: Final[tuple[Option[Any] | OptionPrefix, ...]] = (
     *KAFKA_SOURCE_OPTIONS,
     *KAFKA_SINK_OPTIONS,
     PARTITIONER,
+    DEAD_LETTER_TABLE,
     SCAN_BOUNDED_MODE,
     PROPERTIES,
     METADATA,
@@ -127,6 +130,7 @@ _UPSERT_KAFKA: Final[tuple[Option[Any] | OptionPrefix, ...]] = (
     *FORMAT_OPTIONS,
     *PART_OPTIONS,
     *KAFKA_SINK_OPTIONS,
+    DEAD_LETTER_TABLE,
     SCAN_BOUNDED_MODE,
     PROPERTIES,
     METADATA,
@@ -159,6 +163,7 @@ TAKEN: Final[Mapping[str, tuple[Option[Any] | OptionPrefix, ...]]] = FrozenMap(
             CSV_NULL,
             AVRO_LEGACY_TIMES,
             AVRO_CODEC,
+            DEAD_LETTER_TABLE,
             *FILESYSTEM_OPTIONS,
         ),
         "jdbc": (CONNECTOR, TABLE_NAME, USERNAME, PASSWORD, *JDBC_OPTIONS),

@@ -290,6 +290,8 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         ("id INT", f"{made}, 'format' = 'json', 'csv.null-literal' = '-'", "of the format 'csv'"),
         ("id INT", f"{made}, 'format' = 'json', 'paht' = '-'", "Did you mean 'path'?"),
         ("v VARIANT", f"{made}, 'format' = 'parquet'", "Type VARIANT"),
+        ("id INT", f"{made}, 'format' = 'avro', 'dead-letter.table' = 'a.b'", "has no lines"),
+        ("id INT", f"{made}, 'format' = 'csv', 'dead-letter.table' = 'b'", "with its namespace"),
     ):
         assert reason in refused(spark, f"CREATE TABLE bad ({columns}) WITH ({with_options})")
     spark.sql(f"CREATE TABLE absent (id INT) WITH ({made}, 'format' = 'json')")
@@ -305,6 +307,16 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         "'json.ignore-parse-errors' = 'true')"
     )
     assert spark.sql("SELECT * FROM lenient").collect() == [Row(id=1)]
+    spark.sql(
+        f"CREATE TABLE watchful (id INT) WITH ({made}, 'format' = 'json', "
+        "'dead-letter.table' = 'default.bad_lines')"
+    )
+    for _ in range(2):
+        assert spark.sql("SELECT * FROM watchful").collect() == [Row(id=1)]
+        (letter,) = spark.sql("SELECT * FROM bad_lines").collect()
+        assert letter.path.endswith("/x/bad.json")
+        assert (letter.line, letter.value) == (2, b'{"id": "two"}')
+        assert "string" in letter.reason
     for statement in ("DELETE FROM absent", "UPDATE absent SET id = 1", "TRUNCATE TABLE absent"):
         assert "[TABLE_STORE_EXTERNAL_TABLE]" in refused(spark, statement)
     spark.sql("CREATE TABLE keyed (id INT, PRIMARY KEY (id) NOT ENFORCED)")

@@ -153,6 +153,7 @@ def test_examples_of_the_documents(spark: SparkSession, kafka_broker: KafkaBroke
     Topic(kafka_broker, "clicks")
     Topic(kafka_broker, "customers")
     Topic(kafka_broker, "goods")
+    Topic(kafka_broker, "payments")
     Topic(kafka_broker, "visits")
     with running_registry() as registry:
         check_examples(spark, kafka_broker, registry)
@@ -326,6 +327,56 @@ def test_records_that_are_left_out_are_counted(
     topic.write(b"y")
     jobs.flush(spark)
     assert skipped() == "8"
+
+
+def test_records_that_are_no_rows_go_to_a_table(
+    spark: SparkSession, kafka_broker: KafkaBroker
+) -> None:
+    """Each once, whoever reads them how often; many, by workers, and few."""
+    topic, bad = Topic(kafka_broker, "letters", 2), dict[tuple[int, int], bytes]()
+
+    def record(n: int) -> dict[str, object]:
+        return {"value": bad.get((n % 2, n // 2), b'{"id": %d}' % n), "key": b"%d" % n}
+
+    def write(numbers: range) -> None:
+        for n in numbers:
+            partition, place = n % 2, n // 2
+            if n % 1_000 == 7:
+                bad[partition, place] = b"no %d" % n
+        for partition in range(2):
+            topic.write(*(record(n) for n in numbers if n % 2 == partition), partition=partition)
+
+    def letters() -> dict[tuple[int, int], bytes]:
+        found = spark.sql("SELECT * FROM letters_of_topic").collect()
+        assert {row.topic for row in found} <= {"letters"}
+        assert all(row.reason and row.timestamp for row in found)
+        assert all(bytes(row.key) == b"%d" % int(bytes(row.value)[3:]) for row in found)
+        assert len(found) == len({(row.partition, row.offset) for row in found})
+        return {(row.partition, row.offset): bytes(row.value) for row in found}
+
+    write(range(24_000))
+    options = topic.options(**{"dead-letter.table": "default.letters_of_topic"})
+    spark.sql(f"CREATE TABLE of_letters (id BIGINT) {options}")
+    assert letters() == {}
+    spark.sql("CREATE TABLE letters_read (id BIGINT)")
+    insert(spark, "INSERT INTO letters_read SELECT id FROM of_letters")
+    jobs.flush(spark)
+    assert spark.table("letters_read").count() == 24_000 - len(bad)
+    assert letters() == bad
+    write(range(24_000, 24_010))
+    jobs.flush(spark)
+    assert spark.table("letters_read").count() == 24_010 - len(bad)
+    assert letters() == bad
+    assert len(bad) == 25
+    again = spark.sql("SELECT count(*) FROM of_letters WITH ('scan.bounded.mode' = 'latest')")
+    assert again.collect()[0][0] == 24_010 - len(bad)
+    assert letters() == bad
+    spark.sql("CREATE TABLE no_letters (topic STRING, `partition` INT)")
+    options = topic.options(**{"dead-letter.table": "default.no_letters"})
+    error = refused(spark, f"CREATE TABLE refused (id BIGINT) {options}")
+    assert "[TABLE_STORE_DEAD_LETTER_TABLE]" in error
+    assert "PRIMARY KEY (topic, partition, offset)" in error
+    assert not spark.catalog.tableExists("refused")
 
 
 def suspended(spark: SparkSession, job: str, timeout_s: float = 90) -> Row:

@@ -17,6 +17,7 @@ from table_store.catalog.connectors.connector_errors import (
     SourceFileChangedError,
     UnreadableSourceFileError,
 )
+from table_store.catalog.connectors.dead_letters import DeadLetters
 from table_store.catalog.connectors.filesystem.filesystem_definition import (
     PARQUET,
     FilesystemDefinition,
@@ -42,9 +43,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FileReader(PartReader):
-    """Reads files as rows."""
+    """Reads files as rows.
+
+    Attributes:
+        definition: of the folder.
+        dead_letters: takes lines that are no rows; None: the definition says what happens.
+    """
 
     definition: FilesystemDefinition
+    dead_letters: DeadLetters | None = None
 
     def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a `FilePart`, the same each time.
@@ -139,19 +146,26 @@ class FileReader(PartReader):
         codec = _CODECS.get(file.path.rpartition(".")[2])
         stream = source if codec is None else pa.CompressedInputStream(source, codec)
         line = skipped = 0
+        letters = None if self.dead_letters is None else self.dead_letters.begin()
+        path = file.below(self.definition.root)
         for lines in text_lines(stream, has_quotes=text.may_hold_line_ends):
+            bad: list[BadValue] = []
             for found in text.parsed(lines, names):
                 if isinstance(found, BadValue):
-                    if not self.definition.skips_bad:
+                    if letters is None and not self.definition.skips_bad:
                         reason = f"line {line + found.place + 1}, empty ones not counted: "
                         raise self._unreadable(file, reason + found.reason)
-                    skipped += 1
+                    bad.append(found)
                     continue
                 yield found.columns, found.count
+            if letters is not None and bad:
+                letters.add(_letters(path, line, lines, bad))
+            skipped += len(bad)
             line += len(lines)
+        if letters is not None:
+            letters.commit()
         if skipped:
             SKIPPED.add(skipped)
-            path = file.below(self.definition.root)
             _log.warning("%d lines of %s were left out, for they are no rows", skipped, path)
 
     def _unreadable(self, file: TakenFile, reason: str) -> UnreadableSourceFileError:
@@ -176,6 +190,19 @@ def text_lines(source: Any, *, has_quotes: bool) -> Iterator[pa.LargeBinaryArray
         yield _lines(data, ends)
     if rest:
         yield _lines(rest, np.append(_line_ends(rest, has_quotes=has_quotes), len(rest)))
+
+
+def _letters(
+    path: str, line: int, lines: pa.LargeBinaryArray, bad: Sequence[BadValue]
+) -> dict[str, pa.Array]:
+    """Return bad ones of some lines, behind so many others, as the table for these has them."""
+    places = np.array([one.place for one in bad], np.int64)
+    return {
+        "path": pa.repeat(path, len(bad)),
+        "line": pa.array(line + places + 1),
+        "value": lines.take(pa.array(places)),
+        "reason": pa.array([one.reason for one in bad], pa.string()),
+    }
 
 
 def there_unchanged(

@@ -28,6 +28,7 @@ from table_store.storage.kernel.types import (
 from table_store.storage.log_store.sinks.row_encoders import row_encoder, time_unit
 from table_store.storage.options.avro_format_options import AVRO
 from table_store.storage.options.connector_options import needed
+from table_store.storage.options.dead_letter_options import DEAD_LETTER_TABLE
 from table_store.storage.options.filesystem_options import MONITOR_INTERVAL, PATH
 from table_store.storage.options.kafka_source_options import FORMAT
 from table_store.storage.options.message_format_options import (
@@ -82,6 +83,10 @@ class FilesystemDefinition:
             reason = f"files have {', '.join(map(repr, _FORMATS))}"
             raise InvalidOptionError(key=FORMAT.key, value=name, reason=reason)
         check_formats(options, name)
+        letters = options.get(DEAD_LETTER_TABLE)
+        if letters is not None and name in (PARQUET, AVRO):
+            reason = f"a file of the format {name!r} has no lines that could be put there"
+            raise InvalidOptionError(key=DEAD_LETTER_TABLE.key, value=letters, reason=reason)
         physical = physical_columns(schema)
         columns = tuple(field for field in physical if field.name not in schema.partition_keys)
         partitions = tuple(field for field in physical if field.name in schema.partition_keys)

@@ -103,7 +103,7 @@ class FilesystemSource:
         )
         parts = parts_of(files, asked.parallelism, _SHARE_BYTES if is_parquet else None)
         return SourceRead(
-            reader=FileReader(self.definition),
+            reader=FileReader(self.definition, asked.dead_letters),
             parts=tuple(part.to_bytes() for part in parts),
             rows=rows,
         )

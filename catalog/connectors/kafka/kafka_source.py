@@ -16,6 +16,7 @@ from table_store.catalog.connectors.connector_errors import (
     ExternalTableError,
     SourceTopicError,
 )
+from table_store.catalog.connectors.dead_letters import DeadLetters
 from table_store.catalog.connectors.kafka.kafka_connections import connected
 from table_store.catalog.connectors.kafka.kafka_definition import (
     KAFKA,
@@ -128,10 +129,11 @@ class KafkaSource:
             for partition, offsets in enumerate(zip(start, end, strict=True))
             if offsets[0] < offsets[1]
         ]
-        reader: MessageReader | StateReader = self._reader(topic_id)
+        records = self._reader(topic_id, asked.dead_letters)
+        reader: MessageReader | StateReader = records
         parts: Iterable[OffsetRange] = ranges
         if reads_state:
-            reader = StateReader(changes=self._reader(topic_id), key=self.definition.key)
+            reader = StateReader(changes=records, key=self.definition.key)
         else:
             parts = _split(ranges, asked.parallelism)
         return SourceRead(
@@ -146,7 +148,7 @@ class KafkaSource:
         is_bounded = asked.is_bounded or definition.is_bounded
         return is_bounded or definition.gives_changes or asked.limit is not None
 
-    def _reader(self, topic_id: str) -> MessageReader:
+    def _reader(self, topic_id: str, dead_letters: DeadLetters | None) -> MessageReader:
         definition = self.definition
         return MessageReader(
             brokers=definition.brokers,
@@ -157,6 +159,7 @@ class KafkaSource:
             is_committed=definition.is_committed,
             skips_bad=definition.skips_bad,
             skips_bad_keys=definition.skips_bad_keys,
+            dead_letters=dead_letters,
         )
 
     def _cluster(self) -> AbstractContextManager[KafkaCluster]:

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from table_store.catalog.connectors.connector_errors import SourceTopicError
+from table_store.catalog.connectors.dead_letters import DeadLetters
 from table_store.catalog.connectors.kafka.kafka_connections import Brokers, connected
 from table_store.catalog.connectors.kafka.record_formats import BadRecord, RecordFormat
 from table_store.catalog.connectors.positions.source_read import (
@@ -90,6 +92,7 @@ class MessageReader(PartReader):
         is_committed: whether records of aborted transactions are left out.
         skips_bad: whether records whose values are no rows are left out.
         skips_bad_keys: the same of keys.
+        dead_letters: takes both; None: nothing does.
     """
 
     brokers: Brokers
@@ -100,6 +103,7 @@ class MessageReader(PartReader):
     is_committed: bool
     skips_bad: bool
     skips_bad_keys: bool
+    dead_letters: DeadLetters | None = None
 
     def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of an `OffsetRange`, the same each time.
@@ -110,17 +114,21 @@ class MessageReader(PartReader):
             SourceTopicError, SourceTopicNotFoundError: it is another topic by now, or gone.
             RecordsGoneError: the topic has deleted a part of them.
             UnreadableRecordError: a record is no row, and these are not left out.
+            TableStoreError: the table for these does not take it.
         """
         wanted = OffsetRange.from_bytes(part)
         by_name = {column.name: column for column in self.metadata}
         others = [by_name[name] for name in columns if name in by_name]
         names = [name for name in columns if name not in by_name and name != CHANGE_ORDER]
         skipped = 0
+        letters = None if self.dead_letters is None else self.dead_letters.begin()
         for records in self._records(wanted, any(column.key == HEADERS for column in others)):
+            bad: list[BadRecord] = []
             for found in self.format.rows(records, names):
                 if isinstance(found, BadRecord):
-                    self._check_skipped(wanted.partition, found)
-                    skipped += 1
+                    if letters is None:
+                        self._check_skipped(wanted.partition, found)
+                    bad.append(found)
                     continue
                 arrays = dict(found.columns)
                 if found.orders is not None:
@@ -128,6 +136,11 @@ class MessageReader(PartReader):
                 for column in others:
                     arrays[column.name] = self._metadata(column, found.records, wanted.partition)
                 yield batch_of({name: arrays[name] for name in columns}, len(found.records))
+            skipped += len(bad)
+            if letters is not None and bad:
+                letters.add(self._letters(records, wanted.partition, bad))
+        if letters is not None:
+            letters.commit()
         if skipped:
             SKIPPED.add(skipped)
             _log.warning(
@@ -169,6 +182,23 @@ class MessageReader(PartReader):
             raise UnreadableRecordError(
                 topic=self.topic, partition=partition, offset=bad.offset, reason=bad.reason
             )
+
+    def _letters(
+        self, records: Records, partition: int, bad: Sequence[BadRecord]
+    ) -> Mapping[str, pa.Array]:
+        """Return bad ones of some records as the table for these has them."""
+        reasons = {one.offset: one.reason for one in bad}  # a record may be bad twice
+        offsets = np.array(sorted(reasons), np.int64)
+        found = records.taken(np.searchsorted(records.offsets, offsets))
+        return {
+            "topic": pa.repeat(self.topic, len(found)),
+            "partition": pa.repeat(partition, len(found)),
+            "offset": pa.array(found.offsets),
+            "timestamp": pa.array(found.times_ms * 1000).cast(to_arrow(TIMESTAMP)),
+            "key": found.keys,
+            "value": found.values,
+            "reason": pa.array([reasons[offset] for offset in offsets.tolist()], pa.string()),
+        }
 
     def _metadata(self, column: MetadataColumn, records: Records, partition: int) -> pa.Array:
         kind, count = to_arrow(column.type), len(records)

@@ -9,6 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_store.catalog.connectors.dead_letters import DeadLetters
 from table_store.storage.kernel.counter import Counter
 
 SKIPPED: Final = Counter("records_skipped")
@@ -32,6 +33,7 @@ class AskedRows:
         limit: how many are enough; None: all are wanted.
         is_bounded: whether the statement takes what there is now for all.
         parallelism: for how many tasks.
+        dead_letters: takes what is no row; None: the options of its format say what happens.
     """
 
     table: str
@@ -40,6 +42,7 @@ class AskedRows:
     limit: int | None
     is_bounded: bool
     parallelism: int
+    dead_letters: DeadLetters | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.epochs.difference import WEIGHT, with_weights
 from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
 from table_store.catalog.planner.names.changelog import describe_changes
+from table_store.catalog.planner.names.dead_letter_table import dead_letters
 from table_store.catalog.planner.names.managed_table import describe_table
 from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
 from table_store.catalog.planner.protocol.json_form import to_json
@@ -146,8 +147,13 @@ class NewRows:
         schema = open_logged(path).schema_store.get(schema_id)
         columns = physical_columns(schema)
         labels = (_ORDER,) if gives_changes(schema) else ()
+        letters = dead_letters(query.session, self.source.relation.catalog, schema)
         handle = TableHandle(
-            path=path, schema_id=schema_id, snapshot_id=self.new, first_row=self.old
+            path=path,
+            schema_id=schema_id,
+            snapshot_id=self.new,
+            first_row=self.old,
+            dead_letters=None if letters is None else letters.path,
         )
         name = self.source.relation.text
         described = describe_table(

@@ -9,6 +9,7 @@ from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.checked_rows import check_conditions
+from table_store.catalog.planner.names.dead_letter_table import dead_letters
 from table_store.catalog.planner.names.foreign_requests import is_foreign, place_of_foreign
 from table_store.catalog.planner.names.insert_columns import inserted_columns
 from table_store.catalog.planner.names.managed_table import describe_table
@@ -121,6 +122,11 @@ def _staged(
     staged = lifecycle.staging.stage(
         own, definition, mode, settings=session.confs("table-storage.")
     )
+    try:
+        dead_letters(session, relation.catalog, definition.schema(time_ms=0))
+    except TableStoreError:
+        lifecycle.staging.abort(staged)
+        raise
     if is_committed:
         lifecycle.staging.commit(staged)
     file_io = lifecycle.warehouse.places.file_io_of(staged.location)

@@ -25,6 +25,8 @@ class TableHandle:
         is_temporary: whether a staged table is a temporary table of the session.
         first_row: of a source whose rows a connector makes: the first one that is read;
             `snapshot_id` is then the number of rows that are out.
+        dead_letters: of such a source in a job, the location of the table that takes what is no
+            row; None if it names none.
     """
 
     path: str
@@ -35,6 +37,7 @@ class TableHandle:
     staged: str | None = None
     is_temporary: bool = False
     first_row: int = 0
+    dead_letters: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

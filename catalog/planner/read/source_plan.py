@@ -9,9 +9,11 @@ from typing import Final
 import pyarrow as pa
 
 from table_store.catalog.connectors.connector_errors import UnboundedSourceError
+from table_store.catalog.connectors.dead_letters import DeadLetters
 from table_store.catalog.connectors.positions.source_read import SKIPPED, AskedRows
 from table_store.catalog.connectors.source import Source
 from table_store.catalog.definition.table_definition import columns_from_spark
+from table_store.catalog.planner.names.dead_letter_table import dead_letters, dead_letters_at
 from table_store.catalog.planner.names.opened_table import OpenedTable
 from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
@@ -36,6 +38,7 @@ def plan_source(
     Raises:
         UnboundedSourceError: nothing says where the rows end.
         SourcePositionLostError, SourceTopicError: the rows cannot be read any more.
+        DeadLetterTableError: the table for what is no row is none.
     """
     wanted = AskedRows(
         table=opened.name,
@@ -44,6 +47,7 @@ def plan_source(
         limit=asked.limit,
         is_bounded=read_options(asked.options).get(SCAN_BOUNDED_MODE) != SCAN_BOUNDED_MODE.default,
         parallelism=asked.parallelism,
+        dead_letters=_dead_letters(session, opened, asked),
     )
     found = source.plan(wanted)
     if found is None:
@@ -79,3 +83,14 @@ def plan_source(
         size_bytes=found.rows * _VALUE_BYTES * max(1, len(asked.columns)),
         task=python_task(task, asked.schema) if found.parts else None,
     )
+
+
+def _dead_letters(
+    session: PlannerSession, opened: OpenedTable, asked: AskedScan
+) -> DeadLetters | None:
+    location = asked.table.table_handle.dead_letters
+    if location is not None:
+        return dead_letters_at(location, opened.schema)
+    catalog = asked.table.relation.catalog
+    # What a job reads is in no catalog, and has been asked for before.
+    return dead_letters(session, catalog, opened.schema) if catalog.name else None
