@@ -143,6 +143,26 @@ class FileIO(Protocol):
         """
         ...
 
+    def list_below(self, path: str) -> tuple[FileStatus, ...] | None:
+        """Return the files in a folder and in those below it, at any depth.
+
+        None where that costs as much as to list each folder by itself, which it does on a file
+        system. The files of an object store are not those of one moment.
+        """
+        ...
+
+    def folder_mark(self, path: str) -> str | None:
+        """Return what changes when a name comes to a folder itself or leaves it; costs one look.
+
+        Two changes within one tick of the file system's clock may leave the same mark behind.
+        None: an object store has no such thing, or there is no folder.
+        """
+        ...
+
+    def statuses(self, paths: Collection[str]) -> dict[str, FileStatus]:
+        """Return those of several files that are there, by path; folders are not among them."""
+        ...
+
     def delete(self, path: str, *, recursive: bool = False) -> None:
         """Delete a file, or with `recursive` a folder and all below; it may be absent.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping
@@ -140,6 +141,38 @@ class LocalFileIO:
                 return tuple(sorted(os.listdir(self._checked(path))))
             except FileNotFoundError:
                 return ()
+
+    def list_below(self, path: str) -> tuple[FileStatus, ...] | None:  # noqa: ARG002
+        """See `FileIO.list_below`."""
+        return None
+
+    def folder_mark(self, path: str) -> str | None:
+        """See `FileIO.folder_mark`."""
+        with _translated(path, "look at"):
+            try:
+                found = os.stat(self._checked(path))
+            except FileNotFoundError:
+                return None
+        return f"{found.st_dev} {found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns}"
+
+    def statuses(self, paths: Collection[str]) -> dict[str, FileStatus]:
+        """See `FileIO.statuses`."""
+        there = {}
+        for path in paths:
+            with _translated(path, "look at"):
+                try:
+                    found = os.stat(self._checked(path))
+                except (FileNotFoundError, NotADirectoryError):
+                    continue
+            if not stat.S_ISDIR(found.st_mode):
+                there[path] = FileStatus(
+                    name=os.path.basename(path),
+                    path=path,
+                    size=found.st_size,
+                    modified_ms=found.st_mtime_ns // 1_000_000,
+                    is_dir=False,
+                )
+        return there
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
         """See `FileIO.delete`."""
@@ -336,13 +369,13 @@ def _make_directories(folder: str) -> None:
 def _status(entry: os.DirEntry[str], folder: str) -> FileStatus | None:
     is_dir = entry.is_dir()
     try:
-        stat = entry.stat()
+        found = entry.stat()
     except FileNotFoundError:
         if entry.is_symlink():
             return None
         size, modified_ns = 0, time.time_ns()
     else:
-        size, modified_ns = stat.st_size, stat.st_mtime_ns
+        size, modified_ns = found.st_size, found.st_mtime_ns
     return FileStatus(
         name=entry.name,
         path=f"{folder.rstrip('/')}/{entry.name}",

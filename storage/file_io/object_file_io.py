@@ -147,18 +147,41 @@ class ObjectFileIO:
             FileStatus(name=name, path=f"{base}/{name}", size=0, modified_ms=0, is_dir=True)
             for name in folders
         ]
-        for item in found["objects"]:
-            name = base_name(item["path"])
-            entries.append(
-                FileStatus(
-                    name=name,
-                    path=f"{base}/{name}",
-                    size=item["size"],
-                    modified_ms=int(item["last_modified"].timestamp() * 1000),
-                    is_dir=False,
-                )
-            )
+        own = self._key(path)  # an object of the folder's own name marks it as made, in consoles
+        entries += [
+            _status(f"{base}/{base_name(item['path'])}", item)
+            for item in found["objects"]
+            if item["path"] != own
+        ]
         return tuple(sorted(entries, key=lambda e: e.name))
+
+    def list_below(self, path: str) -> tuple[FileStatus, ...] | None:
+        """See `FileIO.list_below`: one request for each thousand objects."""
+        base, cut = path.rstrip("/"), len(self._key(path))
+        with _translated(path, "list"):
+            batches = list(self._store.list(self._key(path) or None))
+        found = [
+            _status(f"{base}/{item['path'][cut:].lstrip('/')}", item)
+            for batch in batches
+            for item in batch
+            if len(item["path"]) > cut
+        ]
+        # The client hides the slash by which an empty object marks a folder.
+        there = self.statuses([status.path for status in found if not status.size])
+        return tuple(status for status in found if status.size or status.path in there)
+
+    def folder_mark(self, path: str) -> str | None:  # noqa: ARG002
+        """See `FileIO.folder_mark`."""
+        return None
+
+    def statuses(self, paths: Collection[str]) -> dict[str, FileStatus]:
+        """See `FileIO.statuses`; the requests run side by side."""
+        if len(paths) < 2:  # as for `missing`
+            found = [self._status(path) for path in paths]
+        else:
+            with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
+                found = list(pool.map(self._status, paths))
+        return {status.path: status for status in found if status is not None}
 
     def names(self, path: str) -> tuple[str, ...]:
         """See `FileIO.names`."""
@@ -236,6 +259,13 @@ class ObjectFileIO:
             raise PathNotAllowedError(path=path, reason=f"it lies outside of {self.root!r}")
         return path[len(self._bucket) :].strip("/")
 
+    def _status(self, path: str) -> FileStatus | None:
+        with _translated(path, "look at"):
+            try:
+                return _status(path, self._store.head(self._key(path)))
+            except FileNotFoundError:
+                return None
+
     def _delete_keys(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), _DELETE_BATCH):
             batch = keys[start : start + _DELETE_BATCH]
@@ -274,6 +304,17 @@ class ObjectFileIO:
                 )
                 return True
             return False
+
+
+def _status(path: str, item: Mapping[str, Any]) -> FileStatus:
+    """Return the status of an object; a request for it alone tells the time in whole seconds."""
+    return FileStatus(
+        name=base_name(path),
+        path=path,
+        size=item["size"],
+        modified_ms=int(item["last_modified"].timestamp()) * 1000,
+        is_dir=False,
+    )
 
 
 class _ObjectInput(io.RawIOBase):

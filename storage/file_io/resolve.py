@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.local_file_io import LocalFileIO, local_path
 from table_store.storage.file_io.object_file_io import SCHEMES, ObjectFileIO
+from table_store.storage.file_io.path import check_segments
 from table_store.storage.kernel.errors import PathNotAllowedError
 
 
@@ -17,10 +18,14 @@ def file_io_for(path: str, options: Mapping[str, str] | None = None) -> FileIO:
     Nothing outside of `path` can be reached through it. `options` are for object stores.
 
     Raises:
-        PathNotAllowedError: the path is relative or climbs, or its scheme is not supported.
+        PathNotAllowedError: the path is relative or climbs, or its scheme is not supported, or
+            it names no bucket.
     """
     scheme = urlsplit(path).scheme if ":" in path.split("/", 1)[0] else ""
     if scheme in SCHEMES:
+        check_segments(path)
+        if not urlsplit(path).netloc:
+            raise PathNotAllowedError(path=path, reason=f"it names no bucket: {scheme}://bucket/…")
         return ObjectFileIO(path, tuple(sorted((options or {}).items())))
     if scheme not in ("", "file"):
         raise PathNotAllowedError(

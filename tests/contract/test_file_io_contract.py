@@ -173,6 +173,36 @@ def test_listing_shows_the_entries_of_one_folder(store: Store) -> None:
     assert all(e.modified_ms > 1_600_000_000_000 for e in entries if not e.is_dir)
 
 
+def test_files_at_any_depth(store: Store) -> None:
+    """At once where the store has that, and then folders have no mark."""
+    io, root = store
+    assert io.list_below(root) in ((), None)
+    names = ["a", "b/c=x%2F1/d", "b/é e", "b c/empty"]
+    for number, name in enumerate(names[:3]):
+        io.write_bytes(f"{root}/{name}", b"." * (number + 1))
+    io.write_bytes(f"{root}/{names[3]}", b"")
+    below = io.list_below(root)
+    mark = io.folder_mark(root)
+    assert (below is None) != (mark is None)
+    if below is not None:
+        assert sorted((s.path, s.size) for s in below) == sorted(
+            zip((f"{root}/{name}" for name in names), (1, 2, 3, 0), strict=True)
+        )
+        assert {s.path: s for s in below} == io.statuses([f"{root}/{name}" for name in names])
+    io.write_bytes(f"{root}/new", b".")
+    assert io.folder_mark(f"{root}/none") is None
+    assert mark is None or mark != io.folder_mark(root)
+
+
+def test_statuses_are_those_of_the_list(store: Store) -> None:
+    io, root = store
+    for name in ("a", "b", "c/d"):
+        io.write_bytes(f"{root}/{name}", name.encode())
+    listed = {status.path: status for status in io.list(root) if not status.is_dir}
+    assert io.statuses([f"{root}/{name}" for name in ("a", "b", "c", "e", "a/b")]) == listed
+    assert io.statuses([f"{root}/e"]) == {}
+
+
 def test_delete_file_and_folder(store: Store) -> None:
     io, root = store
     io.write_bytes(f"{root}/t/a", b"1")

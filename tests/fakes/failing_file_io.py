@@ -163,6 +163,15 @@ class FailingFileIO:
     def names(self, path: str) -> tuple[str, ...]:
         return self.run(path, lambda: self._inner.names(path))
 
+    def list_below(self, path: str) -> tuple[FileStatus, ...] | None:
+        return self.run(path, lambda: self._inner.list_below(path))
+
+    def folder_mark(self, path: str) -> str | None:
+        return self.run(path, lambda: self._inner.folder_mark(path))
+
+    def statuses(self, paths: Collection[str]) -> dict[str, FileStatus]:
+        return self.run(next(iter(paths), ""), lambda: self._inner.statuses(paths))
+
     def delete(self, path: str, *, recursive: bool = False) -> None:
         self.run(path, lambda: self._inner.delete(path, recursive=recursive))
 

@@ -74,19 +74,20 @@ def start() -> tuple[tuple[str, str], ...]:
         "secret_access_key": "secret",
         "virtual_hosted_style_request": "false",
     }
-    _create_bucket(server.server_port)
+    _ask(server.server_port, "PUT", f"/{BUCKET}")
     return tuple(sorted(options.items()))
 
 
-def _create_bucket(port: int) -> None:
-    _ask(port, "PUT", f"/{BUCKET}")
+def ask(method: str, url: str) -> str:
+    """Return the server's answer to a request without content, which must not fail."""
+    endpoint = urlsplit(dict(start())["endpoint"])
+    assert endpoint.port is not None
+    return _ask(endpoint.port, method, url)
 
 
 def unfinished_uploads() -> str:
     """Return the server's list of multipart uploads that were neither completed nor aborted."""
-    endpoint = urlsplit(dict(start())["endpoint"])
-    assert endpoint.port is not None
-    return _ask(endpoint.port, "GET", f"/{BUCKET}?uploads")
+    return ask("GET", f"/{BUCKET}?uploads")
 
 
 def _ask(port: int, method: str, url: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from table_store.catalog.connectors.filesystem.taken_file import TakenFile
+from table_store.catalog.connectors.filesystem.taken_file import FILE_BYTES, TakenFile
 from table_store.catalog.connectors.positions.position import FileList, FilePage
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
@@ -23,10 +23,9 @@ from table_store.storage.kernel.ids import IdSource
 FILES_FOLDER: Final = "files"
 FILES_VERSION: Final = 2
 _REPLACED_KEPT: Final = 8
-_FILE_BYTES: Final = 200
 
 _pages: BoundedCache[tuple[TakenFile, ...]] = BoundedCache(
-    64 << 20, lambda files: _FILE_BYTES * (1 + len(files))
+    256 << 20, lambda files: FILE_BYTES * (1 + len(files))
 )
 
 

@@ -22,10 +22,11 @@ from table_store.catalog.connectors.filesystem.filesystem_definition import (
     PARQUET,
     FilesystemDefinition,
 )
+from table_store.catalog.connectors.filesystem.partition_filter import typed_value
 from table_store.catalog.connectors.filesystem.taken_file import FilePart, TakenFile
 from table_store.catalog.connectors.formats.message_formats import BadValue, MessageFormat
 from table_store.catalog.connectors.positions.source_read import SKIPPED, PartReader, batch_of
-from table_store.storage.file_io.file_io import FileIO, FileStatus
+from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.formats.avro_container_rows import avro_rows
 from table_store.storage.kernel.errors import MissingFileError
@@ -83,7 +84,7 @@ class FileReader(PartReader):
     ) -> Iterator[pa.RecordBatch]:
         in_path = {field.name: field for field in self.definition.partitions}
         constants = {
-            name: _typed(file.partition_value(name), to_arrow(in_path[name].type))
+            name: typed_value(file.partition_value(name), to_arrow(in_path[name].type))
             for name in columns
             if name in in_path
         }
@@ -213,16 +214,14 @@ def there_unchanged(
     Raises:
         SourceFileChangedError: one is gone, or not as it was when it was taken.
     """
-    listed: dict[str, dict[str, FileStatus]] = {}
+    paths = [file.below(root) for file in files]
+    statuses = file_io.statuses(paths)
     there = []
-    for file in files:
-        path = file.below(root)
-        folder, _, name = path.rpartition("/")
-        if folder not in listed:
-            listed[folder] = {status.name: status for status in file_io.list(folder)}
-        status = listed[folder].get(name)
+    for file, path in zip(files, paths, strict=True):
+        status = statuses.get(path)
         if status is None:
-            if f"_{name}" not in listed[folder]:
+            folder, _, name = path.rpartition("/")
+            if not file_io.exists(f"{folder}/_{name}"):
                 raise SourceFileChangedError(path=path, reason="was deleted")
             continue
         if (status.size, status.modified_ms) != (file.size_bytes, file.modified_ms):
@@ -246,11 +245,3 @@ def _lines(data: bytes, ends: Any) -> pa.LargeBinaryArray:
     lines = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ends), buffers)
     text = pc.ascii_rtrim(lines.cast(pa.large_string()), "\r\n")
     return text.filter(pc.not_equal(text, "")).cast(pa.large_binary())
-
-
-def _typed(text: str | None, kind: pa.DataType) -> pa.Scalar:
-    plain = pa.timestamp("us") if pa.types.is_timestamp(kind) else kind
-    try:
-        return pa.array([text], pa.string()).cast(plain).cast(kind)[0]
-    except pa.ArrowException as error:
-        raise ValueError(f"{text!r} in its path is no value of the partition column") from error

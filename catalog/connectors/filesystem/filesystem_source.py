@@ -23,11 +23,18 @@ from table_store.catalog.connectors.filesystem.filesystem_definition import (
     PARQUET,
     FilesystemDefinition,
 )
-from table_store.catalog.connectors.filesystem.taken_file import TakenFile, files_below, parts_of
+from table_store.catalog.connectors.filesystem.folder_listing import (
+    files_below,
+    files_now,
+    has_folder,
+)
+from table_store.catalog.connectors.filesystem.partition_filter import PartitionFilter
+from table_store.catalog.connectors.filesystem.taken_file import FILE_BYTES, TakenFile, parts_of
 from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.positions.position import FileList, Position, PositionStore
 from table_store.catalog.connectors.positions.source_read import AskedRows, SourceRead
 from table_store.storage.file_io.resolve import file_io_for
+from table_store.storage.kernel.bounded_cache import BoundedCache
 from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.options.filesystem_options import MONITOR_INTERVAL
 
@@ -36,6 +43,19 @@ _MANY: Final = 1_000_000
 """How many rows a file of columns, or a compressed one, counts at least: its size does not say."""
 
 _TEXT_ENDS: Final = (".json", ".jsonl", ".csv", ".tsv", ".txt")
+
+
+@dataclass(frozen=True, slots=True)
+class _NothingNew:
+    """All `files` of a folder, as one look has found them, are in the list `taken`."""
+
+    files: tuple[TakenFile, ...]
+    taken: FileList
+
+
+_nothing_new: BoundedCache[_NothingNew] = BoundedCache(
+    256 << 20, lambda found: FILE_BYTES * (1 + len(found.files))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +90,15 @@ class FilesystemSource:
         ):
             return None
         taken = FileList() if last is None or last.files is None else last.files
-        there = self._files()
+        root = self.definition.root
+        there = self._checked(files_now(file_io_for(root), root))
+        held = _nothing_new.get(self.register.path)
+        if held is not None and held.files is there and held.taken == taken:
+            return None
         try:
-            known = {file.path: file for file in self.register.files(taken)}
-            for file in there:
-                if known.get(file.path, file) != file:
-                    path = file.below(self.definition.root)
-                    raise SourceFileChangedError(path=path, reason="was written or replaced")
-            new = [file for file in there if file.path not in known]
-            new.sort(key=lambda file: (file.modified_ms, file.path))
+            new = self._new(there, taken)
             if not new:
+                _nothing_new.put(self.register.path, _NothingNew(there, taken))
                 return Position(rows=0, at_ms=now_ms, files=taken) if last is None else None
             taken = self.register.extended(taken, new)
         except MissingFileError:  # others have gone on long since, and know better
@@ -93,7 +112,11 @@ class FilesystemSource:
             SourceFolderNotFoundError: there is no such folder.
             SourcePositionLostError: the position from which, or up to which, is not known.
         """
-        files = self._files() if asked.last is None else self._between(asked, positions)
+        partitions = PartitionFilter.of(self.definition.partitions, asked.predicate)
+        if asked.last is None:
+            files: Sequence[TakenFile] = self._files(partitions)
+        else:
+            files = self._between(asked, positions, partitions)
         is_parquet = self.definition.format == PARQUET
         rows = sum(
             file.size_bytes
@@ -108,15 +131,30 @@ class FilesystemSource:
             rows=rows,
         )
 
-    def _files(self) -> list[TakenFile]:
+    def _new(self, there: Sequence[TakenFile], taken: FileList) -> list[TakenFile]:
+        """Return the files that a list does not have, in the order of their times."""
+        known = {file.path: file for file in self.register.files(taken)}
+        for file in there:
+            if known.get(file.path, file) != file:
+                path = file.below(self.definition.root)
+                raise SourceFileChangedError(path=path, reason="was written or replaced")
+        new = [file for file in there if file.path not in known]
+        return sorted(new, key=lambda file: (file.modified_ms, file.path))
+
+    def _files(self, partitions: PartitionFilter) -> tuple[TakenFile, ...]:
         root = self.definition.root
-        file_io = file_io_for(root)
-        found = files_below(file_io, root)
-        if not found and not file_io.exists(root):
+        return self._checked(files_below(file_io_for(root), root, partitions))
+
+    def _checked(self, found: tuple[TakenFile, ...]) -> tuple[TakenFile, ...]:
+        """Return files that were found; without any, there must at least be a folder."""
+        root = self.definition.root
+        if not found and not has_folder(file_io_for(root), root):
             raise SourceFolderNotFoundError(path=root)
         return found
 
-    def _between(self, asked: AskedRows, positions: PositionStore) -> Sequence[TakenFile]:
+    def _between(
+        self, asked: AskedRows, positions: PositionStore, partitions: PartitionFilter
+    ) -> Sequence[TakenFile]:
         assert asked.last is not None, "it was checked"
         taken = self._taken(positions)
         places = {
@@ -129,11 +167,11 @@ class FilesystemSource:
             raise SourcePositionLostError(
                 table=asked.table, reason=f"its position {number} is not known"
             )
-        found = taken[first:last]
-        if asked.first:
+        found = partitions.files(taken[first:last])
+        if asked.first or not found:
             return found
         # A job that begins asks for what the folder still has, not for what it had.
-        there = {file.path for file in self._files()}
+        there = {file.path for file in self._files(partitions)}
         return [file for file in found if file.path in there]
 
     def _taken(self, positions: PositionStore) -> list[TakenFile]:

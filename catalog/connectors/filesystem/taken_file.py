@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.model.partition_path import NULL_PARTITION
+
+FILE_BYTES: Final = 200
+"""About so much memory one of them takes."""
 
 _BYTES_EACH: Final = 16
 """About so many bytes of a file count as a row."""
@@ -29,6 +31,11 @@ class TakenFile:
         """About how many rows it has, at least one; the same for the same file."""
         return 1 + self.size_bytes // _BYTES_EACH
 
+    @property
+    def folder(self) -> str:
+        """The path of its folder below the root, which itself is empty."""
+        return self.path.rpartition("/")[0]
+
     def below(self, root: str) -> str:
         """Return its whole path, with that of the folder."""
         return join_path(root, *self.path.split("/"))
@@ -39,10 +46,18 @@ class TakenFile:
         Raises:
             ValueError: the path does not have the column.
         """
-        for name, is_one, value in (part.partition("=") for part in self.path.split("/")[:-1]):
-            if is_one and unquote(name) == column:
-                return None if value == NULL_PARTITION else unquote(value)
-        raise ValueError(f"its path has no folder '{column}=…' for the partition column")
+        has_column, text = text_in_path(self.path.split("/")[:-1], column)
+        if not has_column:
+            raise ValueError(f"its path has no folder '{column}=…' for the partition column")
+        return text
+
+
+def text_in_path(folders: Sequence[str], column: str) -> tuple[bool, str | None]:
+    """Return whether a folder is named `column=…`, and what stands behind it; None is NULL."""
+    for name, is_one, value in (folder.partition("=") for folder in folders):
+        if is_one and unquote(name) == column:
+            return True, None if value == NULL_PARTITION else unquote(value)
+    return False, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +102,3 @@ def parts_of(
         weight += file.weight
     if held:
         yield FilePart(tuple(held))
-
-
-def files_below(file_io: FileIO, root: str) -> list[TakenFile]:
-    """Return the files in a folder and those below it, by path, without hidden ones.
-
-    Hidden is what begins with `.`, or with `_` unless it is a partition such as `_day=7`, and what
-    is in a hidden folder.
-    """
-    found = []
-    pending = [(root, "")]
-    while pending:
-        folder, above = pending.pop()
-        for status in file_io.list(folder):
-            if _is_hidden(status.name):
-                continue
-            path = above + status.name
-            if status.is_dir:
-                pending.append((status.path, f"{path}/"))
-            elif status.size or file_io.exists(status.path):  # one that goes meanwhile is empty
-                found.append(TakenFile(path, status.size, status.modified_ms))
-    return sorted(found, key=lambda file: file.path)
-
-
-def _is_hidden(name: str) -> bool:
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from table_store.catalog.connectors.dead_letters import DeadLetters
 from table_store.storage.kernel.counter import Counter
+from table_store.storage.kernel.predicate import Predicate
 
 SKIPPED: Final = Counter("records_skipped")
 """Records that are no rows and were left out, by all readers of this process."""
@@ -34,6 +35,7 @@ class AskedRows:
         is_bounded: whether the statement takes what there is now for all.
         parallelism: for how many tasks.
         dead_letters: takes what is no row; None: the options of its format say what happens.
+        predicate: holds for all rows that are wanted; who reads them checks that again.
     """
 
     table: str
@@ -43,6 +45,7 @@ class AskedRows:
     is_bounded: bool
     parallelism: int
     dead_letters: DeadLetters | None = None
+    predicate: Predicate | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.jvm_schema import jvm_rows, jvm_schema
 from table_store.catalog.planner.read.read_options import read_options
 from table_store.catalog.planner.read.read_task import ReadTask
+from table_store.catalog.planner.read.spark_predicate import necessary
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
 
 _VALUE_BYTES: Final = 8
@@ -48,6 +49,7 @@ def plan_source(
         is_bounded=read_options(asked.options).get(SCAN_BOUNDED_MODE) != SCAN_BOUNDED_MODE.default,
         parallelism=asked.parallelism,
         dead_letters=_dead_letters(session, opened, asked),
+        predicate=necessary(asked.predicates),
     )
     found = source.plan(wanted)
     if found is None:

@@ -73,3 +73,17 @@ def test_a_refused_part_leaves_nothing(root: str) -> None:
     assert not ObjectFileIO(root, served_s3.start()).exists(f"{root}/data")
     assert "<Upload>" not in served_s3.unfinished_uploads()
     assert any(request.method == "DELETE" for request in REQUESTS)
+
+
+def test_what_marks_a_folder_as_made_is_no_file(root: str) -> None:
+    """Consoles put an empty object `folder/`, and the client hides its slash."""
+    file_io = ObjectFileIO(root, served_s3.start())
+    file_io.write_bytes(f"{root}/a/file", b".")
+    file_io.write_bytes(f"{root}/empty", b"")
+    for folder in ("a", "b"):
+        served_s3.ask("PUT", f"/{root.removeprefix('s3://')}/{folder}/")
+    assert [status.name for status in file_io.list(f"{root}/a")] == ["file"]
+    assert file_io.list(f"{root}/b") == ()
+    below = file_io.list_below(root)
+    assert below is not None
+    assert sorted(status.path for status in below) == [f"{root}/a/file", f"{root}/empty"]

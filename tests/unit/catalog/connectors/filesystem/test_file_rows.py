@@ -22,10 +22,10 @@ from table_store.catalog.connectors.filesystem.file_rows import (
     there_unchanged,
 )
 from table_store.catalog.connectors.filesystem.filesystem_definition import FilesystemDefinition
+from table_store.catalog.connectors.filesystem.folder_listing import files_below
 from table_store.catalog.connectors.filesystem.taken_file import (
     FilePart,
     TakenFile,
-    files_below,
     parts_of,
 )
 from table_store.storage.file_io.local_file_io import LocalFileIO
