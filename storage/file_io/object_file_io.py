@@ -31,6 +31,7 @@ from table_store.storage.kernel.errors import (
 )
 
 SCHEMES: Final = ("s3", "s3a", "gs", "az", "abfs", "abfss", "memory")
+IN_MEMORY: Final = "memory:"
 
 _WHOLE_BYTES_MAX: Final = 16 << 20
 """Up to this size an unfinished object is kept in memory and put by one request.
@@ -65,7 +66,7 @@ def _obstore() -> ModuleType:
 def _store_of(bucket: str, options: tuple[tuple[str, str], ...]) -> Any:
     """Return the one client of a bucket; there is one because it keeps its connections."""
     store = _obstore().store
-    if bucket.startswith("memory:"):
+    if bucket.startswith(IN_MEMORY):
         return store.MemoryStore()
     client = {
         key: value == "true" if key == "allow_http" else value

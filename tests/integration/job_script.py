@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from table_store import open_table
@@ -21,7 +22,14 @@ class JobScript(ClosedAtExit):
         process: the driver; Spark's shell script has replaced itself by it.
     """
 
-    def __init__(self, folder: Path, sql: str, name: str, how: str = "spark-sql") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        sql: str,
+        name: str,
+        how: str = "spark-sql",
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """Start it with `spark-sql -f`, or with `table-store run`."""
         binary = Path(sys.executable).parent
         self.folder = folder
@@ -35,7 +43,11 @@ class JobScript(ClosedAtExit):
             self.process = subprocess.Popen(
                 [*command, *arguments(SMALL)],
                 cwd=folder,
-                env={**os.environ, "PATH": f"{binary}{os.pathsep}{os.environ['PATH']}"},
+                env={
+                    **os.environ,
+                    "PATH": f"{binary}{os.pathsep}{os.environ['PATH']}",
+                    **(environment or {}),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=errors,

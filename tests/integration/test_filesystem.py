@@ -10,7 +10,9 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,10 @@ from fastavro import parse_schema, reader, writer
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from table_store import open_table
+from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.file_io.object_file_io import ObjectFileIO
+from tests.fakes import served_s3
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
 from tests.integration.spark_session import refused, spark_session
@@ -259,8 +265,8 @@ def test_files_that_are_no_rows_or_change_are_refused(spark: SparkSession, tmp_p
 
     follow()
     stop_jobs(spark)
-    with (source / "1.csv").open("a") as file:
-        file.write("3,c\n")
+    (source / ".1.csv").write_text("1,a\n2,b\n3,c\n")
+    (source / ".1.csv").rename(source / "1.csv")
     with streaming(spark):
         error = refused(spark, statement)
     assert "[TABLE_STORE_SOURCE_FILE_CHANGED]" in error
@@ -282,10 +288,15 @@ def test_files_that_are_no_rows_or_change_are_refused(spark: SparkSession, tmp_p
 
 def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     made = f"'connector' = 'filesystem', 'path' = '{tmp_path}/x'"
+    elsewhere = "'connector' = 'filesystem', 'format' = 'json', 'path'"
     for columns, with_options, reason in (
         ("id INT", "'connector' = 'filesystem', 'format' = 'json'", "Option 'path'"),
         ("id INT", "'connector' = 'filesystem', 'format' = 'json', 'path' = 'x'", "not absolute"),
         ("id INT", made, "Option 'format'"),
+        ("id INT", f"{elsewhere} = 's3:///x'", "names no bucket"),
+        ("id INT", f"{elsewhere} = 's3://b/../x'", "climbs"),
+        ("id INT", f"{elsewhere} = 'hdfs://b/x'", "scheme 'hdfs' is not supported"),
+        ("id INT", f"{elsewhere} = 'memory://b/x'", "memory of one process"),
         ("id INT", f"{made}, 'format' = 'raw'", "files have 'parquet', 'avro', 'json', 'csv'"),
         ("id INT", f"{made}, 'format' = 'json', 'csv.null-literal' = '-'", "of the format 'csv'"),
         ("id INT", f"{made}, 'format' = 'json', 'paht' = '-'", "Did you mean 'path'?"),
@@ -326,12 +337,48 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
             assert "has the connector 'filesystem' and takes only new rows" in error
 
 
+def test_partitions_that_a_query_leaves_out_are_not_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """What is in one of them is no rows, and harms nobody who does not ask for it."""
+    for day, text in (
+        ("2026-01-01", '{"id": 1}'),
+        ("2026-01-02", "{"),
+        ("2026-01-03", '{"id": 3}'),
+    ):
+        folder = tmp_path / f"day={day}" / "shop=a%2Fb"
+        folder.mkdir(parents=True)
+        (folder / "1.json").write_text(text)
+    spark.sql(
+        "CREATE TABLE pruned (id INT, day DATE, shop STRING, late AS id > 2) PARTITIONED BY (day, "
+        f"shop) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')"
+    )
+    for condition, ids in (
+        ("day = DATE'2026-01-01'", [1]),
+        ("day <> DATE'2026-01-02' AND NOT late", [1]),
+        ("day IN (DATE'2026-01-01', DATE'2026-01-03') AND shop = 'a/b'", [1, 3]),
+        ("shop = 'c'", []),
+        ("date_format(day, 'dd') = '03' AND day > DATE'2026-01-02'", [3]),
+    ):
+        found = spark.sql(f"SELECT id FROM pruned WHERE {condition} ORDER BY id").collect()
+        assert [row.id for row in found] == ids, condition
+    bad = "[TABLE_STORE_UNREADABLE_SOURCE_FILE]"
+    for condition in ("shop = 'a/b'", "late OR day = DATE'2026-01-01'"):
+        assert bad in refused(spark, f"SELECT id FROM pruned WHERE {condition}")
+    spark.sql("CREATE TABLE pruned_sink (id INT, day DATE)")
+    with streaming(spark, **{"table.dml-sync": "true"}):
+        spark.sql(
+            "INSERT INTO pruned_sink SELECT id, day FROM pruned WHERE day > DATE'2026-01-02'"
+        ).collect()
+    assert [row.id for row in spark.sql("SELECT id FROM pruned_sink").collect()] == [3]
+
+
 SCRIPT = """
 CREATE TABLE IF NOT EXISTS kept (id BIGINT, n INT);
 CREATE TABLE IF NOT EXISTS out (id BIGINT, n INT) PARTITIONED BY (n) WITH (
-  'connector' = 'filesystem', 'path' = '{folder}/out', 'format' = 'json');
+  'connector' = 'filesystem', 'path' = '{root}/out', 'format' = 'json');
 CREATE TEMPORARY TABLE numbers (id BIGINT, n INT) WITH ('connector' = 'filesystem',
-  'path' = '{folder}/in', 'format' = 'json', 'source.monitor-interval' = '1 ms');
+  'path' = '{root}/in', 'format' = 'json', 'source.monitor-interval' = '1 ms');
 SET 'execution.checkpointing.interval' = '200 ms';
 EXECUTE STATEMENT SET BEGIN
   INSERT INTO kept SELECT id, n FROM numbers;
@@ -341,48 +388,77 @@ END;
 KILLED_FILES, FILE_ROWS = 60, 50
 
 
-def test_each_file_comes_in_and_goes_out_once_whatever_is_killed(tmp_path: Path) -> None:
-    """Planner and driver, in the middle of epochs, while files come."""
-    (tmp_path / "in").mkdir()
-    text = SCRIPT.format(folder=tmp_path)
-    numbers = iter(range(KILLED_FILES))
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A folder with files that somebody else writes, and an environment that leads to it."""
 
-    def give(count: int) -> None:
-        """Whole files, each under its name at once."""
-        for number in [next(numbers) for _ in range(count)]:
+    root: str
+    file_io: FileIO
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def give(self, numbers: Iterable[int]) -> None:
+        """Put whole files there, each under its name at once."""
+        for number in numbers:
             rows = range(number * FILE_ROWS, (number + 1) * FILE_ROWS)
             lines = [json.dumps({"id": row, "n": row % 2}) for row in rows]
-            written = tmp_path / "in" / f".{number}"
-            written.write_text("\n".join(lines))
-            written.rename(tmp_path / "in" / f"{number}.json")
+            self.file_io.write_bytes(f"{self.root}/in/{number}.json", "\n".join(lines).encode())
 
-    with JobScript(tmp_path, text, "killed") as script:
-        give(20)
+    def written_ids(self) -> list[int]:
+        """What a job has written; files are whole, or not there."""
+        paths = [
+            status.path
+            for folder in ("n=0", "n=1")
+            for status in self.file_io.list(f"{self.root}/out/{folder}")
+            if status.name.startswith("part-")
+        ]
+        files = map(self.file_io.read_bytes, paths)
+        return [json.loads(line)["id"] for file in files for line in file.splitlines()]
+
+
+def local(folder: Path) -> Exchange:
+    (folder / "in").mkdir()
+    return Exchange(str(folder), LocalFileIO(str(folder)))
+
+
+def objects(folder: Path) -> Exchange:
+    options = served_s3.start()
+    root = f"s3://{served_s3.BUCKET}/{folder.name}"
+    environment = {f"AWS_{name.upper()}": value for name, value in options}
+    return Exchange(root, ObjectFileIO(root, options), environment)
+
+
+@pytest.mark.parametrize(
+    "made", [local, pytest.param(objects, marks=pytest.mark.object_store)], ids=["local", "objects"]
+)
+def test_each_file_comes_in_and_goes_out_once_whatever_is_killed(
+    tmp_path: Path, made: Callable[[Path], Exchange]
+) -> None:
+    """Planner and driver, in the middle of epochs, while files come."""
+    exchange = made(tmp_path)
+    text = SCRIPT.format(root=exchange.root)
+    numbers = iter(range(KILLED_FILES))
+    with JobScript(tmp_path, text, "killed", environment=exchange.environment) as script:
+        exchange.give(islice(numbers, 20))
         first = script.wait_for_commit("kept")
-        give(10)
+        exchange.give(islice(numbers, 10))
         os.kill(script.planner(), signal.SIGKILL)
-        give(10)
+        exchange.give(islice(numbers, 10))
         script.wait_for_commit("kept", after=first)
-        give(10)
+        exchange.give(islice(numbers, 10))
         os.kill(script.process.pid, signal.SIGKILL)
         script.process.wait(60)
-    give(10)
+    exchange.give(numbers)
     kept = str(tmp_path / "spark-warehouse" / "default.db" / "kept")
     count = KILLED_FILES * FILE_ROWS
-    with JobScript(tmp_path, text, "last") as script:
+    with JobScript(tmp_path, text, "last", environment=exchange.environment) as script:
         end = time.monotonic() + 180
-        while len(written_ids(tmp_path / "out")) < count or len(kept_ids(kept)) < count:
+        while len(exchange.written_ids()) < count or len(kept_ids(kept)) < count:
             assert script.process.poll() is None, script.errors
             assert time.monotonic() < end, script.errors
             time.sleep(0.3)
         assert script.end(signal.SIGTERM) == 0, script.errors
-    assert sorted(written_ids(tmp_path / "out")) == list(range(count))
+    assert sorted(exchange.written_ids()) == list(range(count))
     assert sorted(kept_ids(kept)) == list(range(count))
-
-
-def written_ids(folder: Path) -> list[int]:
-    files = folder.glob("n=*/part-*.json")
-    return [json.loads(line)["id"] for file in files for line in file.read_text().splitlines()]
 
 
 def kept_ids(path: str) -> list[int]:

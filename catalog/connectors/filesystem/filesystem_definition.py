@@ -10,6 +10,7 @@ from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.formats.message_formats import MessageFormat
 from table_store.catalog.connectors.formats.named_format import check_formats, message_format
 from table_store.catalog.connectors.physical_columns import physical_columns
+from table_store.storage.file_io.object_file_io import IN_MEMORY
 from table_store.storage.file_io.resolve import file_io_for, named_path
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import (
@@ -121,6 +122,9 @@ def _folder(path: str) -> str:
         file_io_for(path)
     except PathNotAllowedError as error:
         raise InvalidOptionError(key=PATH.key, value=path, reason=str(error)) from error
+    if path.startswith(IN_MEMORY):
+        reason = "it is in the memory of one process, and others cannot read it"
+        raise InvalidOptionError(key=PATH.key, value=path, reason=reason)
     return named_path(path).rstrip("/") or "/"
 
 
