@@ -125,9 +125,10 @@ class UnreadableSourceFileError(TableStoreError):
         self.reason = reason
         super().__init__(
             f"File {path!r} does not hold rows of the table: {reason}. Put '_' in front of its "
-            "name, by which it is left out, or create the table with the columns that it has; "
-            "'json.ignore-parse-errors' or 'csv.ignore-parse-errors' = 'true' leave out what is no "
-            "row in a file of text."
+            "name, by which it is left out, or create the table with the columns that it has; in "
+            "a file of text, lines that are no rows go to a table of their own with "
+            "'dead-letter.table' = 'namespace.table', which is made if there is none, and are left "
+            "out with 'json.ignore-parse-errors' or 'csv.ignore-parse-errors' = 'true'."
         )
 
 

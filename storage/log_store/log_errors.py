@@ -173,8 +173,9 @@ class UnreadableRecordError(TableStoreError):
         super().__init__(
             f"The record of topic {topic!r}, partition {partition}, offset {offset} is not a row "
             f"of the table: {reason}. Change the definition of the table, or, where it has "
-            "a 'format' such as 'json', let such records be left out with "
-            "'json.ignore-parse-errors' = 'true', or that of its format."
+            "a 'format' such as 'json', let such records go to a table of their own with "
+            "'dead-letter.table' = 'namespace.table', which is made if there is none, or be left "
+            "out with 'json.ignore-parse-errors' = 'true', or that of its format."
         )
 
 

@@ -264,6 +264,7 @@ def test_other_formats_and_bad_records(spark: SparkSession, kafka_broker: KafkaB
     error = refused(spark, "SELECT id FROM strict")
     assert "[TABLE_STORE_UNREADABLE_RECORD]" in error
     assert "topic 'formats', partition 0, offset 2 is not a row" in error
+    assert "'dead-letter.table' = 'namespace.table'" in error
     skipping = topic.options(**csv, csv__ignore_parse_errors="true")
     spark.sql(f"CREATE TABLE lenient {columns} {skipping}")
     assert rows(spark, "SELECT * FROM lenient") == [
