@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -106,9 +107,16 @@ class SchemaRegistryServer:
 
 
 @contextmanager
-def running_registry(port: int = 0) -> Iterator[SchemaRegistryServer]:
-    """Run an empty registry, on any free port."""
-    registry = SchemaRegistryServer()
+def running_registry(
+    port: int = 0,
+    registry: SchemaRegistryServer | None = None,
+    context: ssl.SSLContext | None = None,
+) -> Iterator[SchemaRegistryServer]:
+    """Run a registry, an empty one if none is given, on any free port.
+
+    With a `context` it is reached by HTTPS alone.
+    """
+    found = SchemaRegistryServer() if registry is None else registry
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -120,12 +128,12 @@ def running_registry(port: int = 0) -> Iterator[SchemaRegistryServer]:
             self._answer(self.rfile.read(int(self.headers["Content-Length"])))
 
         def _answer(self, content: bytes) -> None:
-            found = registry.answer(self.command, self.path, self.headers, content)
+            answer = found.answer(self.command, self.path, self.headers, content)
             status = 200
-            if not isinstance(found, dict):
-                status, code, message = found
-                found = {"error_code": code, "message": message}
-            data = json.dumps(found).encode()
+            if not isinstance(answer, dict):
+                status, code, message = answer
+                answer = {"error_code": code, "message": message}
+            data = json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", _CONTENT)
             self.send_header("Content-Length", str(len(data)))
@@ -135,13 +143,25 @@ def running_registry(port: int = 0) -> Iterator[SchemaRegistryServer]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    server.daemon_threads = True
-    registry.url = f"http://127.0.0.1:{server.server_address[1]}"
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Say nothing of a client that goes, or that trusts somebody else."""
+
+    server = Server(("127.0.0.1", port), Handler)
+    scheme = "http"
+    if context is not None:
+        # Each connection shakes hands in the thread that answers it.
+        server.socket = context.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
+        scheme = "https"
+    found.url = f"{scheme}://127.0.0.1:{server.server_address[1]}"
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield registry
+        yield found
     finally:
         server.shutdown()
         server.server_close()

@@ -192,7 +192,7 @@ class SchemaRegistryUnavailableError(TableStoreError):
         self.reason = reason
         super().__init__(
             f"The schema registry at {url} could not {action}: {reason}. Check that it runs, and "
-            "that 'avro-confluent.url' is right. Jobs wait, and go on by themselves."
+            "that the option '….url' of the format is right. Jobs wait, and go on by themselves."
         )
 
 
@@ -208,6 +208,6 @@ class SchemaRegistryRefusedError(TableStoreError):
         self.reason = reason
         super().__init__(
             f"The schema registry at {url} refused to {action}: {reason}. Check the "
-            "'avro-confluent.*' options of the table, the user's rights, and what the registry "
+            "options of the table's format, the user's rights, and what the registry "
             "has under the subject."
         )

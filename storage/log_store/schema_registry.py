@@ -18,16 +18,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from table_store.storage.formats.avro_schema import AvroType, parse_avro_schema
+from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store.log_errors import (
     SchemaRegistryRefusedError,
     SchemaRegistryUnavailableError,
 )
 from table_store.storage.log_store.secret_reference import resolved
-from table_store.storage.options.avro_format_options import (
-    BEARER_TOKEN,
-    REGISTRY_URL,
-    USER_INFO,
-)
+from table_store.storage.log_store.tls_stores import TlsStores
+from table_store.storage.options.avro_format_options import CONFLUENT
 
 T = TypeVar("T")
 
@@ -84,11 +82,15 @@ class SchemaRegistry:
         url: of it; several with commas between them.
         user_info: `user:password`, or where that is; None: it is in the URL, or nothing is needed.
         token: the same of a bearer's token.
+        stores: whom to trust by HTTPS, and who this is.
+        prefix: of the options that say all this, for messages.
     """
 
     url: str
     user_info: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
+    stores: TlsStores = field(default_factory=TlsStores)
+    prefix: str = CONFLUENT
 
     def schema(self, number: int) -> AvroType | None:
         """Return the schema with an id; None if there is none.
@@ -175,6 +177,8 @@ class SchemaRegistry:
                     raise SchemaRegistryRefusedError(
                         url=self._shown, action=action, reason=str(error)
                     ) from None
+                except InvalidOptionError:
+                    raise
                 except (OSError, ValueError) as error:
                     reason = str(error) or type(error).__name__
         raise SchemaRegistryUnavailableError(url=self._shown, action=action, reason=reason)
@@ -188,15 +192,17 @@ class SchemaRegistry:
         if data is not None:
             asked.add_header("Content-Type", _CONTENT)
         if self.token is not None:
-            asked.add_header("Authorization", f"Bearer {resolved(BEARER_TOKEN.key, self.token)}")
+            token = resolved(f"{self.prefix}.bearer-auth.token", self.token)
+            asked.add_header("Authorization", f"Bearer {token}")
         elif self.user_info is not None or user_info:
             given = user_info
             if self.user_info is not None:
-                given = resolved(USER_INFO.key, self.user_info)
+                given = resolved(f"{self.prefix}.basic-auth.user-info", self.user_info)
             encoded = base64.b64encode(given.encode()).decode()
             asked.add_header("Authorization", f"Basic {encoded}")
         try:
-            with urllib.request.urlopen(asked, timeout=_TIMEOUT_S) as answer:
+            context = self.stores.context(self.prefix) if plain.startswith("https:") else None
+            with urllib.request.urlopen(asked, timeout=_TIMEOUT_S, context=context) as answer:
                 found = json.load(answer)
         except urllib.error.HTTPError as error:
             _check_unknown(error)
@@ -226,8 +232,8 @@ def _check_unknown(error: urllib.error.HTTPError) -> None:
     raise _RefusedError(reason)
 
 
-def check_url(url: str) -> str | None:
-    """Return what is wrong with the address of a registry; None: nothing."""
+def check_url(url: str, key: str) -> str | None:
+    """Return what is wrong with the address of a registry in an option; None: nothing."""
     parts = [part.strip() for part in url.split(",")]
     for part in parts:
         try:
@@ -237,7 +243,7 @@ def check_url(url: str) -> str | None:
         except ValueError:
             is_right = False
         if not is_right:
-            return f"use an address such as http://host:8081 for {REGISTRY_URL.key!r}"
+            return f"use an address such as http://host:8081 for {key!r}"
     return None
 
 

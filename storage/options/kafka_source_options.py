@@ -49,7 +49,8 @@ FORMAT: Option[str | None] = Option(
     scopes=FOR_TABLE,
     mutable=False,
     doc="Of `kafka`: how the value of a record holds a row, `json`, `csv`, `raw`, "
-    "`avro`, `avro-confluent` or `debezium-json`: see [the page on it](kafka-source.md). Of "
+    "`avro`, `avro-confluent`, `debezium-json` or `debezium-avro-confluent`: see "
+    "[the page on it](kafka-source.md). Of "
     "`filesystem`: how files hold rows, `parquet`, `avro`, `json` or `csv`: see "
     "[files](filesystem.md). Of `spark`: the name of the source, as `spark.read.format` takes it.",
 )

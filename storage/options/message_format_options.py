@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
-from table_store.storage.options.avro_format_options import AVRO_FORMAT_OPTIONS
+from table_store.storage.options.avro_format_options import (
+    AVRO_FORMAT_OPTIONS,
+    DEBEZIUM_CONFLUENT,
+)
 from table_store.storage.options.options import (
     BOOLEAN,
     FOR_TABLE,
@@ -18,6 +21,9 @@ from table_store.storage.options.options import (
 T = TypeVar("T")
 
 DEBEZIUM: Final = "debezium-json"
+ENVELOPES: Final = (DEBEZIUM, DEBEZIUM_CONFLUENT)
+"""Formats whose values say themselves what a change is."""
+
 KEY_PART: Final = "key"
 VALUE_PART: Final = "value"
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+import random
+import ssl
+import time
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -20,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from servers.kafka_broker import KafkaBroker
 from servers.schema_registry import SchemaRegistryServer, running_registry
+from tests.fakes.certificates import PASSWORD, new_authority, signed
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import refused, spark_session
 from tests.integration.streaming_mode import flush, streaming
@@ -400,3 +404,179 @@ def test_what_is_no_record_is_named_or_left_out(
         "refused",
     )
     assert "ann:secret" not in message + spark.sql("SHOW CREATE TABLE avro_away").collect()[0][0]
+
+
+def await_rows(spark: SparkSession, query: str, expected: Sequence[tuple[object, ...]]) -> None:
+    """Return when a query has these rows."""
+    end = time.monotonic() + 60
+    while (found := sorted(tuple(row) for row in spark.sql(query).collect())) != expected:
+        assert time.monotonic() < end, (found, expected)
+        time.sleep(0.2)
+
+
+CHANGED: dict[str, Any] = {
+    "type": "record",
+    "name": "Envelope",
+    "namespace": "shop.goods",
+    "fields": [
+        {
+            "name": "before",
+            "default": None,
+            "type": [
+                "null",
+                {
+                    "type": "record",
+                    "name": "Value",
+                    "fields": [
+                        {"name": "id", "type": "long"},
+                        {"name": "name", "type": ["null", "string"], "default": None},
+                        {
+                            "name": "price",
+                            "type": {
+                                "type": "bytes",
+                                "logicalType": "decimal",
+                                "precision": 9,
+                                "scale": 2,
+                            },
+                        },
+                    ],
+                },
+            ],
+        },
+        {"name": "after", "type": ["null", "Value"], "default": None},
+        {
+            "name": "source",
+            "type": {
+                "type": "record",
+                "name": "Source",
+                "fields": [{"name": "file", "type": "string"}],
+            },
+        },
+        {"name": "op", "type": "string"},
+        {"name": "ts_ms", "type": ["null", "long"], "default": None},
+    ],
+}
+"""What Debezium's serializer registers for a table: `after` refers to the record of `before`."""
+
+GOODS = "id BIGINT NOT NULL, name STRING, price DECIMAL(9, 2), PRIMARY KEY (id) NOT ENFORCED"
+
+
+def test_changes_of_debezium_in_avro(
+    spark: SparkSession, kafka_broker: KafkaBroker, registry: SchemaRegistryServer
+) -> None:
+    """A job takes them over, and writes its own for another reader. Oracle: a dict."""
+    for topic in ("avro_changed", "avro_passed"):
+        kafka_broker.create_topic(topic, 1)
+    number = registry.add("avro_changed-value", CHANGED)
+    choice, there = random.Random(5), dict[int, dict[str, Any]]()
+    changes: list[tuple[bytes | None, bytes | None]] = []
+    for step in range(600):
+        key = choice.randrange(40)
+        before = there.pop(key, None)
+        if before is None or choice.random() < 0.7:
+            name = choice.choice((None, f"n{step}"))
+            there[key] = {"id": key, "name": name, "price": Decimal(step) / 4}
+        after = there.get(key)
+        op = "u" if before and after else "d" if before else choice.choice("cr")
+        row = {"before": before, "after": after, "op": op, "source": {"file": "b"}, "ts_ms": step}
+        changes.append((None, encoded(CHANGED, row, number)))
+        if op == "d":
+            changes.append((b"k", None))
+    options = {"format": "debezium-avro-confluent"}
+    url = {"debezium_avro_confluent__url": registry.url}
+    spark.sql(table(kafka_broker, "avro_changed", GOODS, **options, **url))
+    passing = table(kafka_broker, "avro_passed", GOODS, **options, **url)
+    spark.sql(passing)
+    spark.sql(passing.replace("`avro_passed`", "avro_back"))
+    spark.sql(f"CREATE TABLE changed_goods ({GOODS})")
+    spark.sql(f"CREATE TABLE passed_goods ({GOODS})")
+    write(kafka_broker, "avro_changed", *changes[:300])
+    with streaming(spark):
+        spark.sql("INSERT INTO changed_goods SELECT * FROM avro_changed")
+        spark.sql("INSERT INTO avro_passed SELECT * FROM changed_goods")
+        spark.sql("INSERT INTO passed_goods SELECT * FROM avro_back")
+    flush(spark)
+    write(kafka_broker, "avro_changed", *changes[300:])
+    flush(spark)
+    expected = sorted((row["id"], row["name"], row["price"]) for row in there.values())
+    await_rows(spark, "SELECT * FROM changed_goods", expected)
+    await_rows(spark, "SELECT * FROM passed_goods", expected)
+    passed: dict[int, tuple[object, ...]] = {}
+    for _, value in records(kafka_broker, "avro_passed"):
+        change = decoded(registry, value)
+        assert set(change) == {"before", "after", "op"}
+        assert (change["before"] is None, change["after"] is None) == (
+            (True, False) if change["op"] == "c" else (False, True)
+        )
+        if change["op"] == "d":
+            assert passed.pop(change["before"]["id"]) == tuple(change["before"].values())
+        else:
+            passed[change["after"]["id"]] = tuple(change["after"].values())
+    assert sorted(passed.values()) == expected
+    for job in spark.sql("SHOW JOBS").collect():
+        spark.sql(f"STOP JOB '{job.job}'")
+    for more, reason in (
+        ({}, "Option 'debezium-avro-confluent.url'"),
+        ({**url, "avro_confluent__subject": "x"}, "it is of the format 'avro-confluent'"),
+        ({**url, "sink__partitioner": "round-robin"}, "would lose their order"),
+    ):
+        check_refused(spark, table(kafka_broker, "avro_wrong", GOODS, **options, **more), reason)
+
+
+def test_a_job_waits_for_a_registry_over_tls(
+    spark: SparkSession, kafka_broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """It is away when records with a new schema come, and what came meanwhile is not lost."""
+    kafka_broker.create_topic("avro_waiting", 1)
+    authority = new_authority(tmp_path)
+    own = signed(authority, tmp_path, "registry")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own.pem, password=PASSWORD)
+    old, new = (
+        {
+            "type": "record",
+            "name": "R",
+            "fields": [{"name": name, "type": "long", "default": 0} for name in names],
+        }
+        for names in (("id",), ("id", "more"))
+    )
+    with running_registry(context=context) as registry:
+        registry.require_user("ann", "pw")
+        number = registry.add("avro_waiting-value", old)
+        write(kafka_broker, "avro_waiting", (None, encoded(old, {"id": 1}, number)))
+        options = {
+            "format": "avro-confluent",
+            "avro-confluent.url": registry.url,
+            "avro-confluent.basic-auth.user-info": "ann:pw",
+            "avro-confluent.ssl.truststore.location": str(authority.p12),
+            "avro-confluent.ssl.truststore.password": PASSWORD,
+        }
+        spark.sql(table(kafka_broker, "avro_waiting", "id BIGINT, more BIGINT", **options))
+        assert PASSWORD not in spark.sql("SHOW CREATE TABLE avro_waiting").collect()[0][0]
+        spark.sql("CREATE TABLE waited (id BIGINT, more BIGINT)")
+        with streaming(spark):
+            job = spark.sql("INSERT INTO waited SELECT * FROM avro_waiting").collect()[0].job
+        flush(spark)
+        assert spark.sql("SELECT id FROM waited").collect()[0].id == 1
+        newer = registry.add("avro_waiting-value", new)
+    port = int(registry.url.rpartition(":")[2])
+    for key in (2, 3):
+        write(kafka_broker, "avro_waiting", (None, encoded(new, {"id": key, "more": key}, newer)))
+    end = time.monotonic() + 60
+    while True:
+        (found,) = [row for row in spark.sql("SHOW JOBS").collect() if row.job == job]
+        if found.error:
+            break
+        assert time.monotonic() < end, found
+        time.sleep(0.2)
+    assert found.state == "RUNNING"
+    assert "TABLE_STORE_SCHEMA_REGISTRY_UNAVAILABLE" in found.error
+    write(kafka_broker, "avro_waiting", (None, encoded(old, {"id": 4}, number)))
+    with running_registry(port, registry, context):
+        flush(spark)
+        await_rows(
+            spark,
+            "SELECT id, coalesce(more, 0) FROM waited",
+            [(1, 0), (2, 2), (3, 3), (4, 0)],
+        )
+    spark.sql(f"STOP JOB '{job}'")

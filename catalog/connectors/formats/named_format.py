@@ -21,7 +21,7 @@ from table_store.storage.log_store.sinks.row_encoders import (
     schema_registry,
     time_unit,
 )
-from table_store.storage.options.avro_format_options import AVRO, CONFLUENT
+from table_store.storage.options.avro_format_options import AVRO, REGISTRY_OPTIONS
 from table_store.storage.options.message_format_options import (
     CSV_DELIMITER,
     CSV_NULL,
@@ -33,7 +33,7 @@ from table_store.storage.options.message_format_options import (
 )
 from table_store.storage.options.options import OptionValues
 
-_WITH_OPTIONS: Final = ("json", "csv", DEBEZIUM, AVRO, CONFLUENT)
+_WITH_OPTIONS: Final = ("json", "csv", DEBEZIUM, AVRO, *REGISTRY_OPTIONS)
 
 
 def check_formats(options: OptionValues, value: str, key: str | None = None) -> None:
@@ -74,9 +74,9 @@ def message_format(
         assert isinstance(encoder, AvroEncoder), "the format has this one"
         schema = parse_avro_schema(encoder.schema)
         return AvroFormat(columns, schema, time_unit(options, name, part))
-    if name == CONFLUENT:
+    if name in REGISTRY_OPTIONS:
         row_encoder(options, name, columns, part)  # it names a column that there cannot be
-        registry = schema_registry(options, part)
+        registry = schema_registry(options, name, part)
         return RegisteredAvroFormat(columns, registry, time_unit(options, name, part))
     check_count(columns, name, is_right=len(columns) == 1, wanted="exactly one column")
     return RawFormat(columns)

@@ -1,9 +1,12 @@
-"""`'format' = 'debezium-json'`: each record is a change of a row, in Debezium's envelope."""
+"""Records that are changes of rows in Debezium's envelope.
+
+Source: `'format' = 'debezium-json'` and `'debezium-avro-confluent'` of Flink.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -11,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.catalog.connectors.formats.message_formats import BadValue, JsonFormat
+from table_store.catalog.connectors.formats.message_formats import BadValue, MessageFormat
 from table_store.catalog.connectors.kafka.record_formats import (
     BadRecord,
     RecordFormat,
@@ -19,8 +22,9 @@ from table_store.catalog.connectors.kafka.record_formats import (
     with_values,
 )
 from table_store.storage.file_store.model.schema import Field
-from table_store.storage.kernel.types import STRING, StructField, StructType
+from table_store.storage.kernel.types import StructField, StructType
 from table_store.storage.log_store.kafka.record_decoding import Records
+from table_store.storage.log_store.sinks.row_encoders import envelope_columns
 
 _PAYLOAD: Final = "payload"
 _COMES: Final = pa.array(["c", "r", "u"])
@@ -31,28 +35,30 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class EnvelopeRows(RecordFormat):
-    """The value is an object with `before` and `after`, each a row or null, and `op`.
+    """The value has `before` and `after`, each a row or null, and `op`.
 
     `c` and `r` bring the row of `after`, `d` takes that of `before` away, `u` does both. A record
     without a value, which Debezium writes behind a delete, has no change.
 
     Attributes:
         columns: those of a row.
-        has_schema: whether this object is the field `payload` of another one.
+        values: returns the format of values for the fields of an envelope.
+        has_schema: whether the envelope is the field `payload` of the value.
     """
 
     columns: tuple[Field, ...]
-    has_schema: bool
+    values: Callable[[tuple[Field, ...]], MessageFormat]
+    has_schema: bool = False
 
     def __post_init__(self) -> None:
-        JsonFormat(self.columns)  # it names a column that there cannot be
+        self.values(self.columns)  # it names a column that there cannot be
 
     def rows(self, records: Records, names: Sequence[str]) -> Iterator[RecordRows | BadRecord]:
         """See `RecordFormat`; both changes of an update have places of their own in the order."""
         kept = with_values(records)
         asked = [field for field in self.columns if field.name in names] or self.columns[:1]
-        envelope = self._envelope(asked)
-        for found in JsonFormat(envelope).parsed(kept.values, [field.name for field in envelope]):
+        fields = self._fields(asked)
+        for found in self.values(fields).parsed(kept.values, [field.name for field in fields]):
             if isinstance(found, BadValue):
                 yield BadRecord(int(kept.offsets[found.place]), found.reason)
                 continue
@@ -62,16 +68,13 @@ class EnvelopeRows(RecordFormat):
                 columns = payload.flatten()
             yield from _changes(kept.slice(found.first, found.count), asked, *columns)
 
-    def _envelope(self, asked: Sequence[Field]) -> tuple[Field, ...]:
-        row = StructType(tuple(StructField(name=field.name, type=field.type) for field in asked))
-        kinds = {"before": row, "after": row, "op": STRING}
-        if self.has_schema:
-            fields = (StructField(name=name, type=kind) for name, kind in kinds.items())
-            return (Field(id=0, name=_PAYLOAD, type=StructType(tuple(fields))),)
-        return tuple(
-            Field(id=number, name=name, type=kind)
-            for number, (name, kind) in enumerate(kinds.items())
-        )
+    def _fields(self, asked: Sequence[Field]) -> tuple[Field, ...]:
+        # A value that is missing is told with the side on which it is, not by the parser.
+        inner = envelope_columns([replace(field, nullable=True) for field in asked])
+        if not self.has_schema:
+            return inner
+        fields = (StructField(name=field.name, type=field.type) for field in inner)
+        return (Field(id=0, name=_PAYLOAD, type=StructType(tuple(fields))),)
 
 
 def _changes(

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Final
 
 from table_store.catalog.connectors.connector_name import connector_of
+from table_store.catalog.connectors.formats.avro_formats import RegisteredAvroFormat
+from table_store.catalog.connectors.formats.message_formats import JsonFormat
 from table_store.catalog.connectors.formats.named_format import (
     check_count,
     check_formats,
@@ -21,11 +24,16 @@ from table_store.catalog.connectors.physical_columns import metadata_columns, ph
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
 from table_store.storage.log_store.sinks.kafka_target import KafkaTarget, record_fields
+from table_store.storage.log_store.sinks.row_encoders import (
+    row_encoder,
+    schema_registry,
+    time_unit,
+)
 from table_store.storage.options.avro_format_options import (
     AVRO,
     AVRO_IGNORE_ERRORS,
-    CONFLUENT,
-    CONFLUENT_IGNORE_ERRORS,
+    DEBEZIUM_CONFLUENT,
+    REGISTRY_OPTIONS,
 )
 from table_store.storage.options.connector_options import CONNECTOR, missing, needed
 from table_store.storage.options.kafka_sink_options import (
@@ -48,6 +56,7 @@ from table_store.storage.options.message_format_options import (
     DEBEZIUM,
     DEBEZIUM_IGNORE_ERRORS,
     DEBEZIUM_SCHEMA_INCLUDE,
+    ENVELOPES,
     JSON_IGNORE_ERRORS,
     JSON_MISSING_FIELD,
     KEY_PART,
@@ -72,11 +81,11 @@ _IGNORE_ERRORS: Final = {
     "csv": CSV_IGNORE_ERRORS,
     DEBEZIUM: DEBEZIUM_IGNORE_ERRORS,
     AVRO: AVRO_IGNORE_ERRORS,
-    CONFLUENT: CONFLUENT_IGNORE_ERRORS,
+    **{name: options.ignore_errors for name, options in REGISTRY_OPTIONS.items()},
 }
 _PARTS: Final = (KEY_PART, VALUE_PART)
 _LEVELS = ("read_committed", "read_uncommitted")
-_FORMATS: Final = ("json", "csv", "raw", AVRO, CONFLUENT, DEBEZIUM)
+_FORMATS: Final = ("json", "csv", "raw", AVRO, DEBEZIUM, *REGISTRY_OPTIONS)
 
 
 class Startup(Enum):
@@ -192,10 +201,17 @@ def _format(schema: TableSchema, options: OptionValues, metadata: set[str]) -> R
         for field in physical_columns(schema)
         if field.name not in metadata and field.name not in only_in_key(options)
     )
-    if name == DEBEZIUM:
+    if name in ENVELOPES:
         check_count(columns, name, is_right=bool(columns), wanted="a column")
+    if name == DEBEZIUM:
+        has_schema = format_value(options, DEBEZIUM_SCHEMA_INCLUDE, VALUE_PART)
+        return EnvelopeRows(columns, JsonFormat, has_schema=has_schema)
+    if name == DEBEZIUM_CONFLUENT:
+        row_encoder(options, name, columns)  # it names a column that there cannot be
+        registry = schema_registry(options, name, VALUE_PART)
+        unit = time_unit(options, name, VALUE_PART)
         return EnvelopeRows(
-            columns, has_schema=format_value(options, DEBEZIUM_SCHEMA_INCLUDE, VALUE_PART)
+            columns, partial(RegisteredAvroFormat, registry=registry, time_unit=unit)
         )
     return ValueRows(message_format(options, name, columns))
 
@@ -284,7 +300,7 @@ def gives_changes(schema: TableSchema) -> bool:
     """Return whether the records of a table's topic are changes of rows."""
     return tells_only_keys(schema) or (
         connector_of(schema) == KAFKA
-        and DEBEZIUM in (_text(schema, FORMAT.key), _text(schema, VALUE_FORMAT.key))
+        and any(_text(schema, option.key) in ENVELOPES for option in (FORMAT, VALUE_FORMAT))
     )
 
 

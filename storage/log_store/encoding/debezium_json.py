@@ -27,7 +27,7 @@ from table_store.storage.log_store.encoding.json_encoding import (
     json_objects,
 )
 
-_OPERATIONS: Final = pa.array(["c", "d"], TEXT)
+OPERATIONS: Final = pa.array(["c", "d"], TEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def encode_changes(changes: pa.Table, schema: TableSchema) -> LogMessages:
     is_preimage = _are(kinds, ChangeKind.UPDATE_PREIMAGE)
     null = pa.scalar(NULL, TEXT)
     before, after = pc.if_else(gone, rows, null), pc.if_else(gone, null, rows)
-    operations = _OPERATIONS.take(gone.cast(pa.int8()))
+    operations = OPERATIONS.take(gone.cast(pa.int8()))
     keys = _keys(columns, schema)
     if is_preimage.any():
         is_update = np.concatenate([[False], is_preimage[:-1]])
@@ -85,7 +85,7 @@ def changed_values(rows: pa.LargeBinaryArray, gone: pa.BooleanArray) -> pa.Large
     """
     null, text = pa.scalar(NULL, TEXT), rows.cast(TEXT)
     before, after = pc.if_else(gone, text, null), pc.if_else(gone, null, text)
-    return _envelopes(before, after, _OPERATIONS.take(gone.cast(pa.int8())))
+    return _envelopes(before, after, OPERATIONS.take(gone.cast(pa.int8())))
 
 
 def _envelopes(before: pa.Array, after: pa.Array, operations: pa.Array) -> pa.LargeBinaryArray:

@@ -23,21 +23,27 @@ from table_store.storage.file_store.changes.change_rows import ChangeKind
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.log_store.encoding.debezium_json import LogMessages, changed_values
+from table_store.storage.log_store.encoding.debezium_json import (
+    OPERATIONS,
+    LogMessages,
+    changed_values,
+)
 from table_store.storage.log_store.kafka.kafka_cluster import KafkaCluster
 from table_store.storage.log_store.kafka.kafka_log_writer import TRANSACTION_MS
 from table_store.storage.log_store.kafka.kafka_transactions import SentBatch, checksum
 from table_store.storage.log_store.kafka.patience import patiently
 from table_store.storage.log_store.kafka.record_batch import ProducerState, record_batches
 from table_store.storage.log_store.log_errors import SinkTopicNotFoundError
-from table_store.storage.log_store.sinks.kafka_target import TIMEOUT_MS, KafkaTarget
+from table_store.storage.log_store.sinks.kafka_target import TIMEOUT_MS, KafkaTarget, Part
 from table_store.storage.log_store.sinks.key_partition import key_partitions
 from table_store.storage.log_store.sinks.row_encoders import RegisteredEncoder
 from table_store.storage.log_store.sinks.sink import changed_rows
+from table_store.storage.options.message_format_options import DEBEZIUM
 
 _IN_FLIGHT_MAX: Final = 4
 _DELETE: Final = ChangeKind.DELETE.name.lower()
 _PREIMAGE: Final = ChangeKind.UPDATE_PREIMAGE.name.lower()
+_GOES: Final = pa.array([_DELETE, _PREIMAGE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +147,13 @@ class _Writer:
         if not is_envelope:
             changes = changes.filter(pc.not_equal(kinds, _PREIMAGE))
             kinds = changes[CHANGE_TYPE]
-        values = target.value.encoder.encoded([changes[name] for name in target.value.columns])
+        columns = [changes[name] for name in target.value.columns]
+        if is_envelope:
+            values = _enveloped(target.value, columns, pc.is_in(kinds, _GOES))
+        else:
+            values = target.value.encoder.encoded(columns)
         if target.is_upsert:
             values = pc.if_else(pc.equal(kinds, _DELETE), pa.scalar(None, values.type), values)
-        elif is_envelope:
-            values = changed_values(values, pc.is_in(kinds, pa.array([_DELETE, _PREIMAGE])))
         if target.key is None:
             # Changes would lose their order in several partitions.
             partition = 0 if is_envelope or target.is_fixed else place % self.partitions
@@ -160,3 +168,15 @@ class _Writer:
             is_there = pa.array(found == partition)
             messages = LogMessages(keys=keys.filter(is_there), values=values.filter(is_there))
             yield partition, messages
+
+
+def _enveloped(
+    part: Part, columns: Sequence[pa.Array], gone: pa.BooleanArray
+) -> pa.LargeBinaryArray:
+    """Return a value for each row that comes or goes."""
+    if part.format == DEBEZIUM:
+        return changed_values(part.encoder.encoded(columns), gone)
+    names = list(part.columns)
+    before = pa.StructArray.from_arrays(columns, names, mask=pc.invert(gone))
+    after = pa.StructArray.from_arrays(columns, names, mask=gone)
+    return part.encoder.encoded([before, after, OPERATIONS.take(gone.cast(pa.int8()))])

@@ -28,7 +28,7 @@ from table_store.storage.options.kafka_source_options import (
     PROPERTIES,
     TOPIC,
 )
-from table_store.storage.options.message_format_options import DEBEZIUM, KEY_PART, VALUE_PART
+from table_store.storage.options.message_format_options import ENVELOPES, KEY_PART, VALUE_PART
 from table_store.storage.options.options import Option, OptionScope, OptionValues
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
@@ -114,7 +114,7 @@ class KafkaTarget:
     @property
     def takes_changes(self) -> bool:
         """Whether rows may also go."""
-        return self.is_upsert or self.value.format == DEBEZIUM
+        return self.is_upsert or self.value.format in ENVELOPES
 
     def cluster(self) -> KafkaCluster:
         """Return a connection to the brokers; the caller closes it.
@@ -157,8 +157,9 @@ def _check_partitioner(options: OptionValues, keys: Sequence[str]) -> None:
         return
     if keys:
         raise _refused(options, PARTITIONER, f"it does not go with {KEY_FIELDS.key!r}")
-    if DEBEZIUM in (options.get(FORMAT), options.get(VALUE_FORMAT)):
-        reason = f"changes in the format {DEBEZIUM!r} would lose their order"
+    name = options.get(FORMAT) or options.get(VALUE_FORMAT)
+    if name in ENVELOPES:
+        reason = f"changes in the format {name!r} would lose their order"
         raise _refused(options, PARTITIONER, reason)
 
 
@@ -167,7 +168,7 @@ def _value_format(options: OptionValues, *, is_upsert: bool) -> str:
     if is_upsert:
         if name is not None:
             raise _refused(options, FORMAT, f"use {KEY_FORMAT.key!r} and {VALUE_FORMAT.key!r}")
-        if other == DEBEZIUM:
+        if other in ENVELOPES:
             reason = "it says itself what a change is; use it with the connector 'kafka'"
             raise _refused(options, VALUE_FORMAT, reason)
         return needed(options, VALUE_FORMAT)

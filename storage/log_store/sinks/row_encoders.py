@@ -14,7 +14,13 @@ from table_store.storage.kernel.errors import (
     InvalidSchemaError,
     UnsupportedTypeError,
 )
-from table_store.storage.kernel.types import arrow_field, holds_variant
+from table_store.storage.kernel.types import (
+    STRING,
+    StructField,
+    StructType,
+    arrow_field,
+    holds_variant,
+)
 from table_store.storage.log_store.encoding.avro_rows import AvroEncoder, with_head
 from table_store.storage.log_store.encoding.json_encoding import FLINK
 from table_store.storage.log_store.encoding.row_encoding import (
@@ -29,17 +35,12 @@ from table_store.storage.log_store.schema_registry import (
     SchemaRegistry,
     check_url,
 )
+from table_store.storage.log_store.tls_stores import TlsStores
 from table_store.storage.options.avro_format_options import (
-    AUTO_REGISTER,
     AVRO,
     AVRO_LEGACY_TIMES,
-    BEARER_TOKEN,
     CONFLUENT,
-    CONFLUENT_LEGACY_TIMES,
-    REGISTRY_URL,
-    SCHEMA,
-    SUBJECT,
-    USER_INFO,
+    REGISTRY_OPTIONS,
 )
 from table_store.storage.options.kafka_source_options import TOPIC
 from table_store.storage.options.message_format_options import (
@@ -51,7 +52,7 @@ from table_store.storage.options.message_format_options import (
     VALUE_PART,
     format_value,
 )
-from table_store.storage.options.options import OptionValues
+from table_store.storage.options.options import Option, OptionValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,38 +111,60 @@ def row_encoder(
         return CsvEncoder(format_value(options, CSV_DELIMITER, part), null)
     if name == AVRO:
         return _avro_encoder(columns, time_unit(options, name, part), None, name)
-    if name == CONFLUENT:
-        schema = format_value(options, SCHEMA, part)
+    if name in REGISTRY_OPTIONS:
+        own = REGISTRY_OPTIONS[name]
+        schema = format_value(options, own.schema, part)
         topic = options.get(TOPIC)
+        written = columns if name == CONFLUENT else envelope_columns(columns)
         return RegisteredEncoder(
-            _avro_encoder(columns, time_unit(options, name, part), schema, name),
-            schema_registry(options, part),
-            format_value(options, SUBJECT, part) or f"{topic}-{part}",
-            format_value(options, AUTO_REGISTER, part),
+            _avro_encoder(written, time_unit(options, name, part), schema, name),
+            schema_registry(options, name, part),
+            format_value(options, own.subject, part) or f"{topic}-{part}",
+            format_value(options, own.auto_register, part),
         )
     return RawEncoder()
 
 
-def schema_registry(options: OptionValues, part: str) -> SchemaRegistry:
-    """Return the registry that options name for the key or the value of a record.
+def envelope_columns(columns: Sequence[Field]) -> tuple[Field, ...]:
+    """Return the fields of Debezium's envelope around the columns of a row."""
+    fields = (StructField(name=one.name, type=one.type, nullable=one.nullable) for one in columns)
+    row = StructType(tuple(fields))
+    kinds = {"before": row, "after": row, "op": STRING}
+    return tuple(
+        Field(id=place, name=name, type=kind) for place, (name, kind) in enumerate(kinds.items())
+    )
+
+
+def schema_registry(options: OptionValues, name: str, part: str) -> SchemaRegistry:
+    """Return the registry that the options of a format name for the key or the value of a record.
 
     Raises:
         InvalidOptionError: they name none, or not its address.
     """
-    url = format_value(options, REGISTRY_URL, part)
+    own = REGISTRY_OPTIONS[name]
+
+    def given(option: Option[str | None]) -> str | None:
+        return format_value(options, option, part)
+
+    url = given(own.url)
     if url is None:
-        reason = f"the format {CONFLUENT!r} needs it"
-        raise InvalidOptionError(key=REGISTRY_URL.key, value=None, reason=reason)
-    reason_wrong = check_url(url)
+        reason = f"the format {name!r} needs it"
+        raise InvalidOptionError(key=own.url.key, value=None, reason=reason)
+    reason_wrong = check_url(url, own.url.key)
     if reason_wrong is not None:
-        raise InvalidOptionError(key=REGISTRY_URL.key, value=url, reason=reason_wrong)
-    user_info = format_value(options, USER_INFO, part)
-    return SchemaRegistry(url, user_info, format_value(options, BEARER_TOKEN, part))
+        raise InvalidOptionError(key=own.url.key, value=url, reason=reason_wrong)
+    stores = TlsStores(
+        given(own.truststore),
+        given(own.truststore_password),
+        given(own.keystore),
+        given(own.keystore_password),
+    )
+    return SchemaRegistry(url, given(own.user_info), given(own.bearer_token), stores, name)
 
 
 def time_unit(options: OptionValues, name: str, part: str) -> str:
     """Return the unit of times that do not tell it."""
-    option = AVRO_LEGACY_TIMES if name == AVRO else CONFLUENT_LEGACY_TIMES
+    option = AVRO_LEGACY_TIMES if name == AVRO else REGISTRY_OPTIONS[name].legacy_times
     return MILLIS if format_value(options, option, part) else MICROS
 
 
@@ -157,4 +180,5 @@ def _avro_encoder(
     except ValueError as error:
         if schema is None:
             raise InvalidSchemaError(reason=f"with the format {name!r}, {error}") from error
-        raise InvalidOptionError(key=SCHEMA.key, value=schema, reason=str(error)) from error
+        key = f"{name}.schema"
+        raise InvalidOptionError(key=key, value=schema, reason=str(error)) from error

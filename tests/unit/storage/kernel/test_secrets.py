@@ -71,8 +71,18 @@ def test_all_else_is_shown(key: str, value: str | None) -> None:
 
 def test_of_the_declared_options_only_passwords_and_tokens_are_secrets() -> None:
     secrets = {option.key for option in TABLE_OPTIONS if is_secret(option.key)}
-    registry = ("avro-confluent.basic-auth.user-info", "avro-confluent.bearer-auth.token")
+    registry = [
+        f"{name}.{key}"
+        for name in ("avro-confluent", "debezium-avro-confluent")
+        for key in (
+            "basic-auth.user-info",
+            "bearer-auth.token",
+            "ssl.keystore.password",
+            "ssl.truststore.password",
+        )
+    ]
     of_parts = {f"{part}{key}" for part in ("", "key.", "value.") for key in registry}
+    of_parts -= {key for key in of_parts if key.startswith("key.debezium")}
     assert secrets == {"password", *of_parts}
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from servers.kafka_broker import free_port
 from servers.schema_registry import SchemaRegistryServer, running_registry
 from table_store.storage.formats.avro_schema import AvroField, AvroPrimitive, AvroRecord
+from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store import schema_registry
 from table_store.storage.log_store.log_errors import (
     SchemaRegistryRefusedError,
     SchemaRegistryUnavailableError,
 )
 from table_store.storage.log_store.schema_registry import SchemaRegistry, check_url
+from table_store.storage.log_store.tls_stores import TlsStores
+from tests.fakes.certificates import PASSWORD, new_authority, signed
 
 SCHEMA = '{"type": "record", "name": "r", "fields": [{"name": "x", "type": "int"}]}'
 PARSED = AvroRecord((AvroField("x", AvroPrimitive("int")),))
@@ -116,5 +122,45 @@ def test_what_is_no_registry(server: SchemaRegistryServer) -> None:
     "url", ["host:8081", "ftp://host", "http://", "", "http://a, b", "http://a:x"]
 )
 def test_addresses_that_are_none(url: str) -> None:
-    assert "http://host:8081" in (check_url(url) or "")
-    assert check_url("http://host:8081,https://ann:pw@other/path") is None
+    assert "http://host:8081" in (check_url(url, "x") or "")
+    assert check_url("http://host:8081,https://ann:pw@other/path", "x") is None
+
+
+@pytest.mark.parametrize("kind", ["pem", "p12"])
+def test_tls(tmp_path: Path, kind: str) -> None:
+    """The registry shows who it is, and asks who comes."""
+    authority = new_authority(tmp_path)
+    server, client = (signed(authority, tmp_path, name) for name in ("registry", "client"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(server.pem, password=PASSWORD)
+    context.load_verify_locations(authority.pem)
+    context.verify_mode = ssl.CERT_REQUIRED
+    trusted = authority.pem if kind == "pem" else authority.p12
+    own = client.pem if kind == "pem" else client.p12
+    trust_password = None if kind == "pem" else PASSWORD
+    whole = TlsStores(str(trusted), trust_password, str(own), PASSWORD)
+    with running_registry(context=context) as registry:
+        number = registry.add("s", SCHEMA)
+        assert SchemaRegistry(registry.url, stores=whole).schema(number) == PARSED
+        for other, reason in (
+            (TlsStores(), "certificate verify failed"),
+            (
+                replace(whole, keystore=None, keystore_password=None),
+                "(?i)certificate required|closed|reset|EOF",
+            ),
+        ):
+            with pytest.raises(SchemaRegistryUnavailableError, match=reason):
+                SchemaRegistry(registry.url, stores=other).schema(number + 1)
+        missing = str(tmp_path / "missing")
+        (tmp_path / "store.jks").write_bytes(bytes.fromhex("feedfeed00000002"))
+        for other, option, reason in (
+            (replace(whole, keystore_password="wrong"), "keystore", "this file cannot be used"),
+            (replace(whole, keystore=missing), "keystore", "No such file"),
+            (replace(whole, truststore=missing), "truststore", "No such file"),
+            (replace(whole, truststore=f"{tmp_path}/store.jks"), "truststore", "deststoretype"),
+            (replace(whole, truststore=__file__), "truststore", "neither PEM nor PKCS #12"),
+        ):
+            with pytest.raises(InvalidOptionError, match=reason) as error:
+                SchemaRegistry(registry.url, stores=other, prefix="f").schema(number + 1)
+            assert f"'f.ssl.{option}.location'" in str(error.value)
+            assert PASSWORD not in str(error.value) + repr(other)

@@ -104,6 +104,7 @@ def test_every_declaration_is_listed_once_and_documented() -> None:
         spark_source_options,
     )
     of_modules = {v.key: v for m in modules for v in vars(m).values() if isinstance(v, Option)}
+    of_modules |= {option.key: option for option in avro_format_options.AVRO_FORMAT_OPTIONS}
     declared = [*of_modules.values(), *message_format_options.PART_OPTIONS]
     assert sorted(o.key for o in TABLE_OPTIONS) == sorted(o.key for o in declared)
     for option in TABLE_OPTIONS:

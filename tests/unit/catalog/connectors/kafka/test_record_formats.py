@@ -128,7 +128,8 @@ def envelope(before: object, after: object, op: object, **more: object) -> bytes
     return json.dumps({"before": before, "after": after, "op": op, **more}).encode()
 
 
-PLAIN, WRAPPED = EnvelopeRows((ID, NAME), False), EnvelopeRows((ID, NAME), True)
+PLAIN = EnvelopeRows((ID, NAME), JsonFormat)
+WRAPPED = EnvelopeRows((ID, NAME), JsonFormat, has_schema=True)
 
 
 def test_envelopes_are_changes() -> None:
@@ -199,4 +200,4 @@ def test_envelopes_are_those_of_a_loop(written: list[tuple[object, object, str]]
         if op in "cru":
             expected.append((order + 2, *map(after.get, "xyz")))
     given = records(*((None, value) for value in values))
-    assert changes(EnvelopeRows(fields, False), given, "xyz")[0] == expected
+    assert changes(EnvelopeRows(fields, JsonFormat), given, "xyz")[0] == expected
