@@ -96,15 +96,17 @@ class In(Predicate):
         field = pc.field(self.column)
         if not self.values:
             return pc.scalar(False)
-        literals = [_literal(value, types.get(self.column)) for value in self.values]
-        listed = [value for value in literals if not _is_nan(value)]
-        if any(pa.types.is_floating(value.type) and value.as_py() == 0 for value in listed):
-            listed += [pa.scalar(0.0), pa.scalar(-0.0)]  # one value to Spark, but two to `is_in`
-        found = field.isin(_array(listed))
-        if any(map(_is_nan, literals)):
+        array = _literals(self.values, types.get(self.column))
+        found = field.isin(array)
+        if pa.types.is_floating(array.type) and any(map(_is_nan, array)):
             found = found | pc.is_nan(field)
         # `is_in` is false for NULL, where SQL says unknown; the two differ under a NOT.
-        return pc.if_else(field.is_null(), _UNKNOWN, found)
+        found = pc.if_else(field.is_null(), _UNKNOWN, found)
+        if not _is_bounded(array.type):
+            return found
+        # Arrow does not compare a list with the bounds of a row group, but does so with two ends.
+        ends = pc.min_max(array)
+        return (field >= ends["min"]) & (field <= ends["max"]) & found
 
     def to_json(self) -> PredicateJson:
         """See `Predicate.to_json`."""
@@ -265,11 +267,24 @@ def _literal(value: Value, data_type: pa.DataType | None) -> pa.Scalar:
     return scalar.cast(data_type) if pa.types.is_temporal(data_type) else scalar
 
 
-def _array(scalars: Sequence[pa.Scalar]) -> pa.Array:
-    """All of them in one type; each decimal has come with as many digits as it needs."""
+def _literals(values: Sequence[Value], data_type: pa.DataType | None) -> pa.Array:
+    """All values of a list, as their column's type compares them, in one type."""
+    is_as_written = data_type is None or pa.types.is_integer(data_type)
+    if is_as_written and all(type(value) is int for value in values):
+        return pa.array(values)  # much faster than one by one
+    scalars = [_literal(value, data_type) for value in values]
     if any(pa.types.is_decimal(scalar.type) for scalar in scalars):
+        # Each has come with as many digits as it needs.
         return pa.array([scalar.as_py() for scalar in scalars])
+    if any(pa.types.is_floating(scalar.type) and scalar.as_py() == 0 for scalar in scalars):
+        scalars += [pa.scalar(0.0), pa.scalar(-0.0)]  # one value to Spark, but two to `is_in`
     return pa.array(scalars)
+
+
+def _is_bounded(data_type: pa.DataType) -> bool:
+    """Whether the least and the greatest value bound all others, and compare as they are."""
+    kinds = (pa.types.is_integer, pa.types.is_date, pa.types.is_timestamp, pa.types.is_string)
+    return any(is_kind(data_type) for is_kind in kinds)
 
 
 def _is_nan(scalar: pa.Scalar) -> bool:

@@ -115,6 +115,22 @@ def test_the_result_follows_from_the_groups(spark: SparkSession, table: str) -> 
             assert rows(spark.table(view)) == rows(spark.sql(query)), view
 
 
+def test_near_rows_of_large_tables_need_no_spark_job(spark: SparkSession, table: str) -> None:
+    """Both tables have runs to be merged, and a thousand keys are looked up in each."""
+    query = "SELECT t.g, sum(o.v) AS v FROM t JOIN o ON t.id = o.id GROUP BY t.g"
+    spark.sql("INSERT INTO t SELECT id, id % 9, 'x', id, id, id, id FROM range(600000)")
+    spark.sql("CREATE TABLE o (id BIGINT, v BIGINT, PRIMARY KEY (id))")
+    spark.sql("INSERT INTO o SELECT id, id FROM range(500000)")
+    spark.sql(f"CREATE MATERIALIZED VIEW v AS {query}")
+    spark.sql("UPDATE t SET g = g + 1 WHERE id BETWEEN 300000 AND 300999")
+    spark.sql("UPDATE o SET v = 0 WHERE id BETWEEN 300500 AND 301499")
+    tracker = spark.sparkContext.statusTracker()
+    before = tracker.getJobIdsForGroup()
+    assert refresh(spark, "v") == "incremental"
+    assert tracker.getJobIdsForGroup() == before
+    assert rows(spark.table("v")) == rows(spark.sql(query))
+
+
 def test_few_changes_need_no_spark_job(spark: SparkSession, table: str) -> None:
     spark.sql("INSERT INTO t SELECT id, id % 9, 'x', id, id, id, id FROM range(100000)")
     spark.sql("CREATE MATERIALIZED VIEW v AS SELECT g, sum(i) AS s FROM t GROUP BY g")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import Final
 
@@ -14,6 +14,8 @@ from table_store.catalog.planner.protocol.rows import ArrowRows
 _COMPRESSED_BYTES_MIN: Final = 1 << 16
 _STREAM_ROWS: Final = 1 << 16
 _READ_ROWS_MAX: Final = 200_000
+_FOUND_ROWS_MAX: Final = 1 << 20
+_OPENED_FILES_MAX: Final = 32
 _READ_BYTES_MAX: Final = 16 << 20
 
 
@@ -51,3 +53,19 @@ def _stream(schema: pa.Schema, batch: pa.RecordBatch | None, *, is_compressed: b
 def is_read_at_once(row_count: int, size_bytes: int) -> bool:
     """Whether reading this much in the planner costs less than a Spark job and its workers."""
     return row_count <= _READ_ROWS_MAX and size_bytes <= _READ_BYTES_MAX
+
+
+def is_found_at_once(
+    file_count: int, row_count: int, size_bytes: int, possible_rows: Callable[[], int]
+) -> bool:
+    """Whether finding rows by their keys costs less in the planner, though the files are large.
+
+    `possible_rows` tells how many of the rows are in row groups that are looked at. Of most of
+    them the keys alone are read.
+    """
+    if is_read_at_once(row_count, size_bytes):
+        return True
+    if file_count > _OPENED_FILES_MAX:
+        return False
+    possible = possible_rows()
+    return possible <= _FOUND_ROWS_MAX and size_bytes * possible <= row_count * _READ_BYTES_MAX

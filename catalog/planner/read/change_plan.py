@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from table_store.catalog.definition.table_definition import columns_from_spark
@@ -13,7 +14,7 @@ from table_store.catalog.planner.protocol.handles import ChangelogHandle
 from table_store.catalog.planner.protocol.python_tasks import PythonTask
 from table_store.catalog.planner.protocol.rows import ArrowRows
 from table_store.catalog.planner.protocol.scans import AskedScan, PlannedScan, WorkerSplit
-from table_store.catalog.planner.read.arrow_answer import arrow_answer, is_read_at_once
+from table_store.catalog.planner.read.arrow_answer import arrow_answer, is_found_at_once
 from table_store.catalog.planner.read.jvm_schema import jvm_rows, jvm_schema
 from table_store.catalog.planner.read.read_options import read_options
 from table_store.catalog.planner.read.read_task import ReadTask
@@ -52,7 +53,11 @@ def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan | Arr
     row_count = sum(file.row_count for file in files)
     size_bytes = sum(file.size_bytes for file in files)
     # Without predicates a stream may have asked, which needs splits.
-    if asked.predicates and asked.columns and is_read_at_once(row_count, size_bytes):
+    if (
+        asked.predicates
+        and asked.columns
+        and is_found_at_once(len(files), row_count, size_bytes, partial(scan.possible_rows, splits))
+    ):
         rows = scan.rows_of(splits)
         if rows.num_rows <= _ROWS_MAX:
             return arrow_answer(jvm_rows(rows, columns_from_spark(asked.schema)))

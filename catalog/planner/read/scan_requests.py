@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -28,7 +29,7 @@ from table_store.catalog.planner.protocol.scans import (
     PlanScan,
     WorkerSplit,
 )
-from table_store.catalog.planner.read.arrow_answer import arrow_answer, is_read_at_once
+from table_store.catalog.planner.read.arrow_answer import arrow_answer, is_found_at_once
 from table_store.catalog.planner.read.bucketing import bucketed_by
 from table_store.catalog.planner.read.change_plan import plan_changes
 from table_store.catalog.planner.read.jvm_schema import jvm_rows, jvm_schema
@@ -143,7 +144,8 @@ def _few_rows(scan: Scan, plan: ScanPlan, asked: AskedScan) -> pa.Table | None:
     amounts = _amounts(plan)
     if scan.predicate is None and amounts["rows"] > asked.answered_rows:
         return None
-    if not is_read_at_once(amounts["rows"], amounts["size_bytes"]):
+    possible = partial(scan.possible_rows, plan)
+    if not is_found_at_once(amounts["files"], amounts["rows"], amounts["size_bytes"], possible):
         return None
     found = scan.rows_of(plan)
     return found if found.num_rows <= asked.answered_rows else None

@@ -61,6 +61,17 @@ class ChangeReader:
                     answer = matching(answer, where)
                 yield from in_batches(answer, columns)
 
+    def possible_rows(self, split: ChangeSplit) -> int:
+        """Return how many rows `read` looks at, whatever the predicate: of row groups that may.
+
+        Raises:
+            MissingFileError: a file is gone.
+            CorruptFileError: a file cannot be read.
+        """
+        if self.schema.primary_key:
+            return KeyedChangeReader(self.files, self.schema, self.mode).possible_rows(split)
+        return sum(file.row_count for file in split.files)
+
     def _changes(
         self, split: ChangeSplit, needed: set[str], predicate: Predicate | None
     ) -> Iterator[pa.Table]:

@@ -135,6 +135,11 @@ class ChangeScan:
         """Return all change rows as one table, in any order."""
         return self.rows_of(self.splits())
 
+    def possible_rows(self, splits: Sequence[ChangeSplit]) -> int:
+        """Return how many rows are looked at for those of some splits; reads footers."""
+        reader = self.reader()
+        return sum(map(reader.possible_rows, splits))
+
     def rows_of(self, splits: Sequence[ChangeSplit]) -> pa.Table:
         """Return the change rows of some splits as one table, in any order."""
         return pa.Table.from_batches(list(self._batches(splits)), schema=self.arrow_schema)

@@ -85,6 +85,21 @@ class KeyedChangeReader:
         for step in split.steps:
             yield from self._step(step, names, terms, self.mode)
 
+    def possible_rows(self, split: ChangeSplit) -> int:
+        """Return how many rows are looked at: of older files, those near to changed keys."""
+        within = split.keys.to_predicate(self.schema)
+        terms = [] if within is None else [within]
+        return sum(self._step_rows(step, terms) for step in split.steps)
+
+    def _step_rows(self, step: ChangeStep, terms: Sequence[Predicate]) -> int:
+        near = list(terms)
+        if step.kind is StepKind.CHAIN and step.base:
+            near.extend(self._range(step))
+        columns = sorted({name for term in near for name in term.columns()})
+        where = self._expression(near)
+        changed = sum(file.row_count for commit in step.commits for file in commit.files)
+        return changed + sum(self.files.possible_rows(f, columns, where) for f in step.base)
+
     def _net(
         self, split: ChangeSplit, names: Sequence[str], terms: Sequence[Predicate]
     ) -> Iterator[pa.Table]:
@@ -173,6 +188,21 @@ class KeyedChangeReader:
 
     def _lookup(self, step: ChangeStep, terms: Sequence[Predicate]) -> Iterator[Predicate]:
         """Yield conditions that the keys of all changed rows satisfy and few other keys do."""
+        yield from self._range(step)
+        changed = [file for commit in step.commits for file in commit.added]
+        columns = range_columns(self.schema)
+        looked_up = [n for n in columns if self.schema.field_named(n).type in _LOOKED_UP]
+        if not looked_up or sum(file.row_count for file in changed) > LOOKUP_ROWS_MAX:
+            return
+        where = self._expression(terms)
+        keys = pa.concat_tables(
+            [self.files.read_table(f, self.schema.primary_key, where=where) for f in changed]
+        )
+        for name in looked_up:
+            yield In(name, tuple(python_values(pa.chunked_array([pc.unique(keys[name])]))))
+
+    def _range(self, step: ChangeStep) -> Iterator[Predicate]:
+        """Yield the bounds of the keys of all changed rows."""
         changed = [file for commit in step.commits for file in commit.added]
         columns = range_columns(self.schema)
         if not columns:
@@ -183,15 +213,6 @@ class KeyedChangeReader:
         if low is not None and high is not None and self._leads(place):
             yield Comparison(columns[0], ">=", low[place])
             yield Comparison(columns[0], "<=", high[place])
-        looked_up = [n for n in columns if self.schema.field_named(n).type in _LOOKED_UP]
-        if not looked_up or sum(file.row_count for file in changed) > LOOKUP_ROWS_MAX:
-            return
-        where = self._expression(terms)
-        keys = pa.concat_tables(
-            [self.files.read_table(f, self.schema.primary_key, where=where) for f in changed]
-        )
-        for name in looked_up:
-            yield In(name, tuple(python_values(pa.chunked_array([pc.unique(keys[name])]))))
 
     def _leads(self, place: int) -> bool:
         before = self.schema.primary_key[:place]

@@ -156,6 +156,23 @@ class DataFileReader:
                 return opened.reader.row_groups()
             return (RowGroup(0, file.row_count),)
 
+    def possible_rows(
+        self, file: DataFile, columns: Sequence[str], where: pc.Expression | None
+    ) -> int:
+        """Return how many rows lie in row groups whose bounds allow a condition on `columns`.
+
+        Reads the footer, except of a file of which all would be read.
+
+        Raises:
+            MissingFileError: the file is gone.
+            CorruptFileError: it is not what was written.
+        """
+        if where is None or file.row_count < _SKIPPABLE_ROWS_MIN:
+            return file.row_count
+        with self._opened(file, None) as opened:
+            layout = self._layout(opened, Wanted(tuple(columns), False, False))
+            return layout.rows_of(layout.chosen_groups(where, None))
+
     def row_group_starts(
         self, file: DataFile, column: str, *, snapshot_id: int | None = None
     ) -> tuple[tuple[Value, ...] | None, ...]:

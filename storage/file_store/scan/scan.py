@@ -69,6 +69,11 @@ class Scan:
             return
         yield from self._read(self.plan())
 
+    def possible_rows(self, plan: ScanPlan) -> int:
+        """Return how many rows of a `plan` may have the keys that are asked for; reads footers."""
+        reader = self.reader()
+        return sum(reader.possible_rows(split, self.predicate) for split in self._splits(plan))
+
     def rows_of(self, plan: ScanPlan) -> pa.Table:
         """Return the rows of a `plan` of this scan."""
         return pa.Table.from_batches(list(self._read(plan)), schema=self.arrow_schema)

@@ -57,6 +57,33 @@ class SplitReader:
         else:
             yield from self._bag(split, columns, predicate)
 
+    def possible_rows(self, split: Split, predicate: Predicate | None) -> int:
+        """Return how many rows lie in row groups whose bounds allow keys that are asked for.
+
+        Raises:
+            MissingFileError: a file is gone.
+            CorruptFileError: a file cannot be read.
+        """
+        of_key, _ = self._key_condition(split, predicate)
+        where = self._expression(of_key)
+        columns = () if of_key is None else sorted(of_key.columns())
+        return sum(self.files.possible_rows(file, columns, where) for file in split.files)
+
+    def _key_condition(
+        self, split: Split, predicate: Predicate | None
+    ) -> tuple[Predicate | None, Predicate | None]:
+        """What is asked of the keys of a split, and what of its merged rows.
+
+        A condition on the key alone is true for all versions of a row or for none. All others
+        must wait for the merge: an older version may satisfy them while the newest does not.
+        """
+        key = set(self.schema.primary_key)
+        terms = () if predicate is None else conjuncts(predicate)
+        of_key = [term for term in terms if term.columns() <= key]
+        rest = conjunction([term for term in terms if not term.columns() <= key])
+        within = split.keys.to_predicate(self.schema)
+        return conjunction(of_key if within is None else [within, *of_key]), rest
+
     def _raw(
         self, split: Split, columns: Sequence[str], predicate: Predicate | None
     ) -> Iterator[pa.RecordBatch]:
@@ -70,13 +97,8 @@ class SplitReader:
         self, split: Split, columns: Sequence[str], predicate: Predicate | None
     ) -> Iterator[pa.RecordBatch]:
         key = self.schema.primary_key
-        # A condition on the key alone is true for all versions of a row or for none. All others
-        # must wait for the merge: an older version may satisfy them while the newest does not.
-        terms = () if predicate is None else conjuncts(predicate)
-        of_key = [term for term in terms if term.columns() <= set(key)]
-        rest = conjunction([term for term in terms if not term.columns() <= set(key)])
-        within = split.keys.to_predicate(self.schema)
-        where = self._expression(conjunction(of_key if within is None else [within, *of_key]))
+        of_key, rest = self._key_condition(split, predicate)
+        where = self._expression(of_key)
         wanted = tuple(dict.fromkeys([*_with_needed(columns, rest), *key]))
         runs = [
             RunRows(

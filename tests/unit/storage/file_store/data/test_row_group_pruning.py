@@ -10,6 +10,7 @@ from table_store.storage.file_store.data.row_group_pruning import (
     RowGroupBounds,
     possible_row_groups,
 )
+from table_store.storage.kernel.predicate import In, Not
 
 SCHEMA = pa.schema([("a", pa.int64()), ("s", pa.string())])
 
@@ -37,6 +38,10 @@ GROUPS = [
         (pc.field("a").is_null(), (1, 2, 3)),
         (pc.field("a").is_valid(), (0, 1, 3)),
         (pc.field("a").isin([3, 100]), (0, 3)),
+        (In("a", (8, 3)).to_expression(), (0, 3)),
+        (In("a", (12, 18)).to_expression(), (1, 3)),
+        (In("a", (100, 200)).to_expression(), (3,)),
+        (Not(In("a", (3, 100))).to_expression(), (0, 1, 3)),
         ((pc.field("a") == 5) | (pc.field("s") == "x"), (0, 1, 2, 3)),
         ((pc.field("a") == 5) & (pc.field("s") == "x"), (0, 3)),
     ],
