@@ -151,9 +151,11 @@ class Views:
         count = max(1, round(1500 * data.scale))
         # The first round of each kind loads what the JVM needs for it.
         for number, (engine, option) in enumerate(((OURS, ""), (FULL, "FULL")) * 2):
-            for name, rows in data.orders(np.arange(count) * 4000 + 2 + 4 * number).items():
+            # As dbgen's refresh functions do: orders that lie together, new ones between the old.
+            places = (number * count + np.arange(count)) * 4
+            for name, rows in data.orders(places + 2).items():
                 tables[name].upsert(rows)
-            gone = ", ".join(str(key) for key in np.arange(count) * 4000 + 1 + 4 * number)
+            gone = ", ".join(str(key) for key in places + 1)
             for name, key in (("orders", "o_orderkey"), ("lineitem", "l_orderkey")):
                 self._say(f"DELETE FROM {name} WHERE {key} IN ({gone})")
             for name in queries("tpch"):
