@@ -30,6 +30,7 @@ from table_store.storage.formats.avro_container import (
 )
 from table_store.storage.formats.avro_decoding import decode_blocks
 from table_store.storage.formats.avro_encoding import avro_record, encoded_rows
+from table_store.storage.formats.row_stretch import RowStretch
 
 ARROW_SCHEMA_KEY: Final = "table_store.arrow_schema"
 """Header entry with the Arrow IPC schema in base64: Avro allows fewer names than Arrow does."""
@@ -156,6 +157,15 @@ class AvroFormatReader:
             for arrays in (self._decoded(self._groups[group]) for group in row_groups)
         ]
         return pa.concat_tables(tables) if tables else schema.empty_table()
+
+    @property
+    def reads_pages(self) -> bool:
+        """Row groups are read as a whole."""
+        return False
+
+    def stretch(self, columns: Sequence[int], rows: RowStretch) -> pa.Table:
+        """Return a part of a row group, all of which is decoded."""
+        return self.table(columns, [rows.row_group]).slice(rows.first_row, rows.row_count)
 
     def bounds(
         self,

@@ -11,6 +11,7 @@ from table_store.storage.file_io.file_io import OutputFile
 from table_store.storage.formats.avro_format import AvroFormat
 from table_store.storage.formats.orc_format import OrcFormat
 from table_store.storage.formats.parquet_format import ParquetFormat
+from table_store.storage.formats.row_stretch import RowStretch
 from table_store.storage.kernel.errors import InvalidOptionError
 
 FORMAT_NAMES: Final = ("parquet", "orc", "avro")
@@ -56,6 +57,15 @@ class FormatReader(Protocol):
 
     def table(self, columns: Sequence[int], row_groups: Sequence[int]) -> pa.Table:
         """Return the same rows at once."""
+        ...
+
+    @property
+    def reads_pages(self) -> bool:
+        """Whether a stretch of a row group costs less than all of it."""
+        ...
+
+    def stretch(self, columns: Sequence[int], rows: RowStretch) -> pa.Table:
+        """Return a part of a row group; columns come in the file's order as well."""
         ...
 
     def bounds(self, column: int, row_group: int) -> tuple[pa.Scalar, pa.Scalar, int] | None:

@@ -11,6 +11,7 @@ import pyarrow.orc as orc
 
 from table_store.storage.file_io.file_io import OutputFile
 from table_store.storage.formats.error_keeping_sink import ErrorKeepingSink
+from table_store.storage.formats.row_stretch import RowStretch
 from table_store.storage.kernel.nested_array import recast_column
 
 _BATCH_ROWS: Final = 1 << 16
@@ -112,6 +113,15 @@ class OrcFormatReader:
         if not row_groups:
             return self.schema.empty_table().select(names)
         return self._file.read(columns=names)
+
+    @property
+    def reads_pages(self) -> bool:
+        """Row groups are read as a whole."""
+        return False
+
+    def stretch(self, columns: Sequence[int], rows: RowStretch) -> pa.Table:
+        """Return a part of a row group, all of which is decoded."""
+        return self.table(columns, [rows.row_group]).slice(rows.first_row, rows.row_count)
 
     def bounds(
         self,

@@ -9,29 +9,26 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from table_store.storage.file_io.file_io import OutputFile
+from table_store.storage.formats.parquet_encoding import SAMPLE_ROWS, column_encoding
 from table_store.storage.formats.parquet_guard import GuardingSink, checked_metadata
 from table_store.storage.formats.parquet_pages import PageView, page_places
 from table_store.storage.formats.row_group import RowGroup
+from table_store.storage.formats.row_stretch import RowStretch
 from table_store.storage.kernel.bounded_cache import BoundedCache
 
-_SAMPLE_ROWS: Final = 16_384
+PAGE_ROWS_MAX: Final = 1 << 14
+"""With fewer rows in a page a search by key reads less, but each page costs every reader a little.
+"""
+
 _PAGE_BYTES: Final = 1 << 20
-# With fewer rows in a page a search by key reads less, but each page costs every reader a little.
-_PAGE_ROWS_MAX: Final = 1 << 14
 _BATCH_ROWS: Final = 1 << 16
 _BATCH_BYTES: Final = 16 << 20
 _PROBE_ROWS: Final = 256
 _BUFFER_BYTES: Final = 1 << 16
-_DISTINCT_SHARE_MAX: Final = 0.5
-_STEP_BITS_SHARE_MAX: Final = 0.75
-_DECIMAL_DIGITS_OF_INT: Final = 9
-_DECIMAL_DIGITS_OF_LONG: Final = 18
 _FOOTER_BYTES_MAX: Final = 4 << 20
 
 
@@ -107,8 +104,8 @@ class ParquetFormatWriter:
         for column in self._schema:
             for path, kind in _leaves(column.name, column.type):
                 is_top = path == column.name
-                values = sample[column.name].slice(0, _SAMPLE_ROWS) if is_top else None
-                encoding = _encoding(kind, values, is_sorted=column.name in self._sorted_by)
+                values = sample[column.name].slice(0, SAMPLE_ROWS) if is_top else None
+                encoding = column_encoding(kind, values, is_sorted=column.name in self._sorted_by)
                 if encoding is None:
                     dictionary.append(path)
                 else:
@@ -121,7 +118,7 @@ class ParquetFormatWriter:
             use_dictionary=dictionary,
             column_encoding=encodings,
             data_page_size=_PAGE_BYTES,
-            max_rows_per_page=_PAGE_ROWS_MAX,
+            max_rows_per_page=PAGE_ROWS_MAX,
             store_schema=False,
             store_decimal_as_integer=True,
             write_page_checksum=True,
@@ -212,33 +209,40 @@ class ParquetFormatReader:
             list(row_groups), column_indices=self._leaf_indices(columns), use_threads=False
         )
 
-    def row(self, columns: Sequence[int], row_group: int, row: int) -> pa.Table:
-        """Return one row of a row group.
+    @property
+    def reads_pages(self) -> bool:
+        """Pages are found by many small reads, which cost little in a file of this machine only."""
+        return isinstance(self._source, pa.OSFile)
 
-        Of each column without nesting only one page is decoded. Columns whose pages begin at the
-        same row are read together.
+    def stretch(self, columns: Sequence[int], rows: RowStretch) -> pa.Table:
+        """Return a part of a row group.
+
+        Of columns without nesting no pages but those with these rows are decoded. Columns whose
+        pages begin at the same row are read together.
         """
-        metadata = self._footer.metadata.row_group(row_group)
+        metadata = self._footer.metadata.row_group(rows.row_group)
         view = PageView(self._source, self._size_bytes)
         ordered = sorted(columns)
         alike: dict[int, list[int]] = {}
         for column in ordered:
-            leaves, first_row = self._footer.leaf_ranges[column], 0
+            leaves, skipped = self._footer.leaf_ranges[column], 0
             if not pa.types.is_nested(self.schema.field(column).type):
                 chunk = metadata.column(leaves[0])
                 start, (_, end) = chunk.data_page_offset, _chunk_bytes(chunk)
                 pages = page_places(self._source, self._path, start, end, metadata.num_rows)
-                page = pages[bisect_right(pages, row, key=lambda page: page.first_row) - 1]
-                first_row = page.first_row
-                view.begin_at(page, start, end)
-            alike.setdefault(row - first_row, []).append(column)
+                at = bisect_right(pages, rows.first_row, key=lambda page: page.first_row) - 1
+                skipped = pages[at].first_row
+                view.begin_at(pages[at], start, end)
+            alike.setdefault(skipped, []).append(column)
         file = self._opened(pa.PythonFile(view, "r"), _BUFFER_BYTES)
-        values: dict[int, pa.Array] = {}
-        for place, together in alike.items():
-            found = _nth_row(file, row_group, self._leaf_indices(together), place)
+        values: dict[int, pa.ChunkedArray] = {}
+        for skipped, together in alike.items():
+            count = rows.end - skipped
+            found = _first_rows(file, rows.row_group, self._leaf_indices(together), count)
             values.update(zip(together, found.columns, strict=True))
         names = [self.schema.field(column).name for column in ordered]
-        return pa.Table.from_arrays([values[column] for column in ordered], names)
+        arrays = [values[column].slice(len(values[column]) - rows.row_count) for column in ordered]
+        return pa.Table.from_arrays(arrays, names)
 
     def row_groups(self) -> tuple[RowGroup, ...]:
         """Return which rows the row groups have."""
@@ -280,11 +284,12 @@ class ParquetFormatReader:
         low, high = _bound(statistics, kind, "min"), _bound(statistics, kind, "max")
         return None if low is None or high is None else (low, high, statistics.null_count)
 
-    def stored_bytes(self, columns: Sequence[int], row_groups: Sequence[int]) -> int:
-        """Return the size in the file of these columns of these row groups; reads nothing."""
+    def stored_bytes(self, columns: Sequence[int], rows: RowStretch) -> int:
+        """Return the size in the file of these columns, of a part its share; reads nothing."""
+        group = self._footer.metadata.row_group(rows.row_group)
         leaves = self._leaf_indices(columns)
-        groups = map(self._footer.metadata.row_group, row_groups)
-        return sum(group.column(leaf).total_compressed_size for group in groups for leaf in leaves)
+        whole = sum(group.column(leaf).total_compressed_size for leaf in leaves)
+        return int(whole * rows.row_count // max(group.num_rows, 1))
 
     def _leaf_indices(self, columns: Sequence[int]) -> list[int]:
         return [leaf for column in sorted(columns) for leaf in self._footer.leaf_ranges[column]]
@@ -299,14 +304,16 @@ def _batches(
     )
 
 
-def _nth_row(
-    file: pq.ParquetFile, row_group: int, leaves: Sequence[int], place: int
-) -> pa.RecordBatch:
-    """Return row `place` of some columns; the rows in front of it are decoded, too."""
-    for batch in _batches(file, leaves, row_group, place + 1):
-        if place < batch.num_rows:
-            return batch.slice(place, 1)
-        place -= batch.num_rows
+def _first_rows(
+    file: pq.ParquetFile, row_group: int, leaves: Sequence[int], count: int
+) -> pa.Table:
+    """Return the first rows of some columns; pages behind them are not read."""
+    batches, missing = [], count
+    for batch in _batches(file, leaves, row_group, count):
+        batches.append(batch.slice(0, missing))
+        missing -= batches[-1].num_rows
+        if not missing:
+            return pa.Table.from_batches(batches)
     raise ValueError("it has fewer rows than its footer says")
 
 
@@ -330,55 +337,6 @@ def _leaves(path: str, kind: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
         yield from _leaves(f"{path}.list.element", kind.value_type)
     else:
         yield path, kind
-
-
-def _integer_bits(kind: pa.DataType) -> int | None:
-    """Bits of the integers that a type is stored as, None if it is stored as something else."""
-    if pa.types.is_decimal(kind):
-        if kind.precision > _DECIMAL_DIGITS_OF_LONG:
-            return None
-        return 32 if kind.precision <= _DECIMAL_DIGITS_OF_INT else 64
-    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
-        return max(32, int(kind.bit_width))
-    return None
-
-
-def _encoding(kind: pa.DataType, values: pa.ChunkedArray | None, *, is_sorted: bool) -> str | None:
-    """Return the encoding of a column, None for a dictionary.
-
-    A dictionary pays where values repeat; elsewhere Arrow would build one of up to 1 MiB in each
-    row group and throw it away. DELTA_BINARY_PACKED decodes sorted integers five times faster than
-    PLAIN and takes a fraction of the space. Other integers, too, become smaller and no slower to
-    read than with zstd alone, if they need fewer than three quarters of their bits.
-    DELTA_LENGTH_BYTE_ARRAY keeps the lengths of texts apart from their bytes, which zstd
-    compresses and decompresses faster.
-    """
-    if pa.types.is_boolean(kind):
-        return "PLAIN"
-    bits = _integer_bits(kind)
-    if bits is not None and is_sorted:
-        return "DELTA_BINARY_PACKED"
-    if values is None or len(values) < _SAMPLE_ROWS // 16:
-        return None
-    valid = len(values) - values.null_count
-    if valid == 0 or pc.count_distinct(values).as_py() <= valid * _DISTINCT_SHARE_MAX:
-        return None
-    if bits is not None and _step_bits(values) < bits * _STEP_BITS_SHARE_MAX:
-        return "DELTA_BINARY_PACKED"
-    is_bytes = pa.types.is_string(kind) or pa.types.is_binary(kind)
-    return "DELTA_LENGTH_BYTE_ARRAY" if is_bytes else "PLAIN"
-
-
-def _step_bits(values: pa.ChunkedArray) -> float:
-    """Return how many bits, sign included, nearly all differences of neighbours fit into."""
-    numbers, kind, scale = values.drop_null().combine_chunks(), values.type, 0
-    if pa.types.is_decimal(kind):
-        scale = kind.scale
-    elif pa.types.is_temporal(kind):
-        numbers = numbers.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
-    unscaled = numbers.cast(pa.float64(), safe=False).to_numpy() * 10.0**scale
-    steps = np.abs(np.diff(unscaled))
-    return float(np.log2(np.quantile(steps, 0.99) + 1)) + 1 if len(steps) else 0.0
 
 
 def _bound(statistics: pq.Statistics, kind: pa.DataType, side: str) -> pa.Scalar | None:

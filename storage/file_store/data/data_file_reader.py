@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_store.data.file_layout import FileLayout, Wanted
+from table_store.storage.file_store.data.row_selection import RowSelection, stretches_with
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.model.data_file import (
     KIND_COLUMN,
@@ -24,10 +25,11 @@ from table_store.storage.file_store.model.data_file import (
 from table_store.storage.file_store.model.key_range import range_columns
 from table_store.storage.file_store.model.partition_path import data_file_path
 from table_store.storage.file_store.model.schema import TableSchema
-from table_store.storage.file_store.order.row_filter import can_evaluate, has_match, matching
+from table_store.storage.file_store.order.row_filter import can_evaluate, matching, matching_places
 from table_store.storage.formats.data_format import FormatReader, data_format
 from table_store.storage.formats.parquet_format import ParquetFormatReader
 from table_store.storage.formats.row_group import RowGroup
+from table_store.storage.formats.row_stretch import RowStretch
 from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.errors import CorruptFileError, FileAccessError, MissingFileError
 from table_store.storage.kernel.values import Value, python_value
@@ -87,14 +89,14 @@ class DataFileReader:
         want = Wanted(tuple(columns), with_kinds, with_sequences)
         with self._opened(file, snapshot_id) as opened:
             layout = self._layout(opened, want)
-            groups = self._groups(opened, layout, where, row_groups)
-            row_count = expected = layout.rows_of(groups)
-            opened.count(layout.positions, groups, row_count)
+            chosen = self._chosen(opened, layout, where, row_groups)
+            row_count = expected = chosen.row_count
+            opened.count(layout.positions, chosen)
             if not layout.positions:
                 rows = layout.projected(_lengths_only(expected))
                 yield from _in_batches(rows if where is None else matching(rows, where))
                 return
-            batches = opened.reader.batches(layout.positions, groups)
+            batches = chosen.batches(opened.reader, layout.positions)
             while True:
                 with opened.damage():
                     batch = next(batches, None)
@@ -102,9 +104,9 @@ class DataFileReader:
                     break
                 rows = layout.projected(pa.Table.from_batches([batch]))
                 if numbered_from is not None:
-                    places = layout.places(groups, row_count - expected, batch.num_rows)
-                    places += numbered_from
-                    rows = rows.append_column(ROW_NUMBER_COLUMN, pa.array(places))
+                    numbers = chosen.row_numbers(row_count - expected, batch.num_rows)
+                    numbers += numbered_from
+                    rows = rows.append_column(ROW_NUMBER_COLUMN, pa.array(numbers))
                 expected -= batch.num_rows
                 yield from _in_batches(rows if where is None else matching(rows, where))
             opened.check(expected == 0, "it has another number of rows than its footer says")
@@ -124,16 +126,16 @@ class DataFileReader:
         want = Wanted(tuple(columns), with_kinds, with_sequences)
         with self._opened(file, snapshot_id) as opened:
             layout = self._layout(opened, want)
-            groups = self._groups(opened, layout, where, row_groups)
-            expected = layout.rows_of(groups)
-            opened.count(layout.positions, groups, expected)
+            chosen = self._chosen(opened, layout, where, row_groups)
+            opened.count(layout.positions, chosen)
             if layout.positions:
                 with opened.damage():
-                    stored = opened.reader.table(layout.positions, groups)
+                    stored = chosen.table(opened.reader, layout.positions)
             else:
-                stored = _lengths_only(expected)
+                stored = _lengths_only(chosen.row_count)
             opened.check(
-                stored.num_rows == expected, "it has another number of rows than its footer says"
+                stored.num_rows == chosen.row_count,
+                "it has another number of rows than its footer says",
             )
             table = layout.projected(stored)
         return table if where is None else matching(table, where)
@@ -171,7 +173,8 @@ class DataFileReader:
             return file.row_count
         with self._opened(file, None) as opened:
             layout = self._layout(opened, Wanted(tuple(columns), False, False))
-            return layout.rows_of(layout.chosen_groups(where, None))
+            counts = opened.reader.row_group_rows
+            return sum(counts[group] for group in layout.chosen_groups(where, None))
 
     def row_group_starts(
         self, file: DataFile, column: str, *, snapshot_id: int | None = None
@@ -248,32 +251,37 @@ class DataFileReader:
         finally:
             source.close()
 
-    def _groups(
+    def _chosen(
         self,
         opened: _OpenedFile,
         layout: FileLayout,
         where: pc.Expression | None,
         row_groups: Sequence[int] | None,
-    ) -> tuple[int, ...]:
-        """Return the row groups to read, chosen by their bounds and then by the keys in them.
+    ) -> RowSelection:
+        """Return the rows to read, chosen by the bounds of row groups and by the keys in them.
 
         Bounds say little about single keys: a looked-up key lies within the bounds of many runs but
         is in one only. To read the keys alone first is cheap, because sorted keys are small.
         """
+        reader = opened.reader
         groups = layout.chosen_groups(where, row_groups)
+        chosen = RowSelection.of_groups(reader.row_group_rows, groups)
         names = [name for name in layout.schema.names if name in self._schema.primary_key]
-        if where is None or not names or layout.rows_of(groups) < _SKIPPABLE_ROWS_MIN:
-            return groups
+        if where is None or not names or chosen.row_count < _SKIPPABLE_ROWS_MIN:
+            return chosen
         keys = self._layout(opened, Wanted(tuple(names), False, False))
         if set(layout.positions) == set(keys.positions) or not can_evaluate(keys.schema, where):
-            return groups
-        chosen = []
-        for group in groups:
+            return chosen
+        near: list[RowStretch] = []
+        for whole in chosen.stretches:
             with opened.damage():
-                stored = opened.reader.table(keys.positions, [group])
-            if has_match(keys.projected(stored), where):
-                chosen.append(group)
-        return tuple(chosen)
+                stored = reader.table(keys.positions, [whole.row_group])
+            places = matching_places(keys.projected(stored), where)
+            if reader.reads_pages:
+                near.extend(stretches_with(places, whole.row_group, whole.row_count))
+            elif len(places):
+                near.append(whole)
+        return RowSelection(reader.row_group_rows, tuple(near))
 
     def _row(
         self, opened: _OpenedFile, columns: Sequence[str], row_group: int, row: int
@@ -282,10 +290,7 @@ class DataFileReader:
         if not layout.positions:
             return layout.projected(_lengths_only(1))
         with opened.damage():
-            if isinstance(opened.reader, ParquetFormatReader):
-                found = opened.reader.row(layout.positions, row_group, row)
-            else:
-                found = opened.reader.table(layout.positions, [row_group]).slice(row, 1)
+            found = opened.reader.stretch(layout.positions, RowStretch(row_group, row, 1))
         opened.check(found.num_rows == 1, "it has fewer rows than its footer says")
         return layout.projected(found)
 
@@ -306,13 +311,13 @@ class _OpenedFile:
     reader: FormatReader
     is_whole: bool
 
-    def count(self, columns: Sequence[int], row_groups: Sequence[int], row_count: int) -> None:
+    def count(self, columns: Sequence[int], rows: RowSelection) -> None:
         """Count what is about to be read; of a file that was read whole, the whole file."""
         size_bytes = self.file.size_bytes
         if not self.is_whole and isinstance(self.reader, ParquetFormatReader):
-            size_bytes = self.reader.stored_bytes(columns, row_groups)
+            size_bytes = sum(self.reader.stored_bytes(columns, each) for each in rows.stretches)
         _BYTES.add(size_bytes)
-        _ROWS.add(row_count)
+        _ROWS.add(rows.row_count)
 
     @contextmanager
     def damage(self) -> Iterator[None]:

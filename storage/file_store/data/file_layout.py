@@ -24,7 +24,6 @@ from table_store.storage.file_store.model.data_file import (
 )
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.formats.data_format import FormatReader
-from table_store.storage.kernel.arrays import IntArray
 from table_store.storage.kernel.types import is_orderable, to_arrow
 from table_store.storage.kernel.values import Value, python_value
 
@@ -87,26 +86,6 @@ class FileLayout:
         if want.with_sequences:
             fields.append(pa.field(SEQUENCE_COLUMN, pa.int64()))
         self.schema = pa.schema(fields)
-
-    def rows_of(self, groups: Sequence[int]) -> int:
-        """Return the number of rows in these row groups."""
-        rows = self._reader.row_group_rows
-        return sum(rows[group] for group in groups)
-
-    def places(self, groups: Sequence[int], first: int, count: int) -> IntArray:
-        """Return row numbers in the file: of `count` rows of the groups joined, from `first` on."""
-        starts = np.concatenate([[0], np.cumsum(self._reader.row_group_rows)])
-        places, offset = [], 0
-        for group in groups:
-            rows = self._reader.row_group_rows[group]
-            low, high = max(first, offset), min(first + count, offset + rows)
-            if low < high:
-                moved = int(starts[group]) - offset
-                places.append(np.arange(low + moved, high + moved))
-            offset += rows
-        if len(places) == 1:
-            return places[0]
-        return np.concatenate(places) if places else np.zeros(0, np.int64)
 
     def chosen_groups(
         self, where: pc.Expression | None, groups: Sequence[int] | None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.acero as acero
 import pyarrow.compute as pc
+
+from table_store.storage.kernel.arrays import IntArray
 
 
 def matching(rows: pa.Table, where: pc.Expression) -> pa.Table:
@@ -22,9 +25,10 @@ def matching(rows: pa.Table, where: pc.Expression) -> pa.Table:
     return rows.filter(mask)
 
 
-def has_match(rows: pa.Table, where: pc.Expression) -> bool:
-    """Return whether `where` is true for any row."""
-    return bool(pc.any(_mask(rows, where), min_count=0).as_py())
+def matching_places(rows: pa.Table, where: pc.Expression) -> IntArray:
+    """Return the places of the rows for which `where` is true, ascending."""
+    places: IntArray = pc.indices_nonzero(_mask(rows, where)).to_numpy().astype(np.int64)
+    return places
 
 
 def can_evaluate(schema: pa.Schema, where: pc.Expression) -> bool:

@@ -1,4 +1,4 @@
-"""One row of a large row group: the page that has it, and no other, is decoded."""
+"""A few rows of a large row group: the pages that have them, and no others, are decoded."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from table_store.storage.formats.parquet_format import ParquetFormat, ParquetFormatReader
+from table_store.storage.formats.row_stretch import RowStretch
 
 _ROWS: Final = 50_000
 _PLACES: Final = (0, 1, 19_999, 20_000, 20_001, 33_333, 49_999)
@@ -97,10 +98,24 @@ def test_rows_are_those_of_a_whole_read(stored: tuple[bytes, pa.Table]) -> None:
     everything = range(rows.num_columns)
     for group in (0, 1):
         for place in _PLACES:
-            found = reader.row(everything, group, place).to_pylist()
+            found = reader.stretch(everything, RowStretch(group, place, 1)).to_pylist()
             assert found == rows.slice(group * _ROWS + place, 1).to_pylist()
     expected = rows.select([0, 4]).slice(_ROWS + 7, 1).to_pylist()
-    assert reader.row([4, 0], 1, 7).to_pylist() == expected
+    assert reader.stretch([4, 0], RowStretch(1, 7, 1)).to_pylist() == expected
+
+
+@pytest.mark.parametrize("count", [2, 300, 16_384, 16_385, 40_000, _ROWS])
+def test_rows_of_several_pages(stored: tuple[bytes, pa.Table], count: int) -> None:
+    """With NULLs, dictionaries, values in lists and structs; up to the last row of a row group."""
+    data, rows = stored
+    reader = ParquetFormatReader(pa.BufferReader(data), len(data), "several")
+    choose = random.Random(count)
+    last = _ROWS - count
+    for group in (0, 1):
+        for first in {0, last, choose.randint(0, last), min(16_383, last), min(16_384, last)}:
+            found = reader.stretch(range(rows.num_columns), RowStretch(group, first, count))
+            expected = rows.slice(group * _ROWS + first, count)
+            assert found.to_pydict() == expected.to_pydict(), (group, first)
 
 
 def test_one_page_of_many_is_read(stored: tuple[bytes, pa.Table]) -> None:
@@ -109,29 +124,33 @@ def test_one_page_of_many_is_read(stored: tuple[bytes, pa.Table]) -> None:
     source = _Counted(data)
     reader = ParquetFormatReader(pa.PythonFile(source, "r"), len(data), "one page")
     count, calls = source.count, source.calls
-    reader.row([1], 0, 49_999)
+    reader.stretch([1], RowStretch(0, 49_999, 1))
     assert source.count - count < len(data) / 4
     calls_at_first = source.calls - calls
-    reader.row([1], 0, 49_998)
+    reader.stretch([1], RowStretch(0, 49_998, 1))
     # Where pages are is known by now.
     assert source.calls - calls - calls_at_first < calls_at_first
 
 
+@pytest.mark.parametrize("count", [1, 10_000])
 @pytest.mark.parametrize("is_known", [False, True])
-def test_damage_gives_no_other_row(stored: tuple[bytes, pa.Table], is_known: bool) -> None:
-    """Any bit may have flipped in the pages and their headers: the row is right, or refused.
+def test_damage_gives_no_other_row(
+    stored: tuple[bytes, pa.Table], count: int, is_known: bool
+) -> None:
+    """Any bit may have flipped in the pages and their headers: the rows are right, or refused.
 
     Also where it flips when it is known already where the pages are.
     """
     data, rows = stored
-    expected = rows.select([0, 1]).slice(30_000, 1).to_pylist()
+    expected = rows.select([0, 1]).slice(30_000, count)
+    asked = RowStretch(0, 30_000, count)
     choose = random.Random(4)
     reader = ParquetFormatReader(pa.BufferReader(data), len(data), "known")
     row_group = pq.read_metadata(pa.BufferReader(data)).row_group(0)
     starts = [row_group.column(i).data_page_offset for i in (0, 1)]
     near_headers = [start + offset for start in starts for offset in range(40)]
     if is_known:
-        reader.row([0, 1], 0, 30_000)
+        reader.stretch([0, 1], asked)
     refused = 0
     for place in [*near_headers, *choose.sample(range(starts[0], starts[1] + 400_000), 240)]:
         damaged = bytearray(data)
@@ -139,7 +158,7 @@ def test_damage_gives_no_other_row(stored: tuple[bytes, pa.Table], is_known: boo
         path = "known" if is_known else f"damaged at {place}"
         reader = ParquetFormatReader(pa.BufferReader(bytes(damaged)), len(data), path)
         try:
-            assert reader.row([0, 1], 0, 30_000).to_pylist() == expected, place
+            assert reader.stretch([0, 1], asked).equals(expected), place
         except (ValueError, OSError, pa.ArrowException):
             refused += 1
     assert refused > 20

@@ -15,12 +15,16 @@ import pyarrow.compute as pc
 import pytest
 
 from table_store.storage.file_store.data import data_file_reader
-from table_store.storage.file_store.data.data_file_reader import DataFileReader
+from table_store.storage.file_store.data.data_file_reader import (
+    ROW_NUMBER_COLUMN,
+    DataFileReader,
+)
 from table_store.storage.file_store.data.file_layout import FileLayout, Wanted
 from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN, DataFile
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.model.storage_settings import DataFileOptions
 from table_store.storage.formats.data_format import FORMAT_NAMES, data_format
+from table_store.storage.kernel.counter import counted
 from table_store.storage.kernel.errors import CorruptFileError, MissingFileError
 from table_store.storage.kernel.types import (
     DATE,
@@ -148,6 +152,35 @@ def test_row_groups_that_cannot_hold_a_row_are_not_read(tmp_path: Path) -> None:
         assert reader.read_table(file, ["id", "d", "s"], where=where).num_rows == 1
         below = pc.field(column) < pa.scalar(value, to_arrow(schema.field_named(column).type))
         assert reader.read_table(file, ["id", "d", "s"], where=below).num_rows == start
+
+
+@pytest.mark.parametrize("name", FORMAT_NAMES)
+@pytest.mark.parametrize(
+    ("low", "high"), [((0, 9), (90_000, 90_020)), ((40_000, 47_000), (70_000, 70_001))]
+)
+def test_rows_near_to_keys(
+    tmp_path: Path, name: str, low: tuple[int, int], high: tuple[int, int]
+) -> None:
+    """Two stretches of a row group, read apart and numbered; of Parquet nothing else is read."""
+    reader, file, _ = keyed_file(tmp_path, 200_000, name)
+    everything = reader.read_table(file, ["id", "v", "s"], with_kinds=True, with_sequences=True)
+    key = pc.field("id")
+    where = ((key >= 2 * low[0]) & (key < 2 * low[1])) | (
+        (key >= 2 * high[0]) & (key < 2 * high[1])
+    )
+    wanted = [*range(*low), *range(*high)]
+    expected = everything.take(wanted)
+    before = counted()["rows_read"]
+    found = reader.read_table(
+        file, ["id", "v", "s"], with_kinds=True, with_sequences=True, where=where
+    )
+    assert found.equals(expected)
+    if name == "parquet":
+        assert counted()["rows_read"] - before == len(wanted)
+    batches = reader.read(file, ["s", "id"], numbered_from=7, where=where)
+    numbered = pa.Table.from_batches(batches)
+    assert numbered.select(["s", "id"]).equals(expected.select(["s", "id"]))
+    assert numbered[ROW_NUMBER_COLUMN].to_pylist() == [row + 7 for row in wanted]
 
 
 def test_lookup_of_single_keys(tmp_path: Path) -> None:

@@ -6,7 +6,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from table_store.storage.file_store.order.row_filter import can_evaluate, has_match, matching
+from table_store.storage.file_store.order.row_filter import (
+    can_evaluate,
+    matching,
+    matching_places,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +35,7 @@ def test_matching(values: list[int | None], expected: list[int]) -> None:
     found = matching(rows, where)
     assert found["c"].to_pylist() == expected
     assert [values[i] for i in found["at"].to_pylist()] == expected
-    assert has_match(rows, where) == bool(expected)
+    assert matching_places(rows, where).tolist() == found["at"].to_pylist()
 
 
 @pytest.mark.parametrize("verdict", [True, False, None])
