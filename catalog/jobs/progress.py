@@ -79,9 +79,14 @@ class Followed:
     are_groups_dear: bool = False
     emitted_ms: int | None = None
 
-    def with_groups_of(self, other: Followed) -> Followed:
-        """Return the same with what is known of groups there."""
-        return replace(self, states=other.states, are_groups_dear=other.are_groups_dear)
+    def with_state_of(self, other: Followed) -> Followed:
+        """Return the same with what is known there of groups and of closed windows."""
+        return replace(
+            self,
+            states=other.states,
+            are_groups_dear=other.are_groups_dear,
+            emitted_ms=other.emitted_ms,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -214,6 +214,43 @@ def test_late_rows_are_counted_and_change_nothing(spark: SparkSession) -> None:
     assert details(spark, job)["rows_late"] == "0", "rows of a join are not counted"
 
 
+def test_a_job_that_lost_its_progress_goes_on(spark: SparkSession) -> None:
+    """With nothing new in between, and rows that are not tracked: no window comes twice."""
+    events(spark, "quiet")
+    spark.sql("CREATE TABLE totals (start BIGINT, total BIGINT)")
+    statement = (
+        "INSERT INTO totals WITH ('sink.emit' = 'on-watermark') "
+        "SELECT unix_seconds(window_start), sum(v) "
+        f"FROM {HOP.format(t='quiet')} GROUP BY window_start, window_end"
+    )
+    model = Model(300, 600)
+
+    def put(ts: int, value: int) -> None:
+        add(spark, "quiet", [(ts, "", value)])
+        model.barrier([(ts, "", value)])
+        flush(spark)
+
+    job = insert(spark, statement)
+    put(BEGIN, 1)
+    put(BEGIN + 700 + DELAY, 2)
+    spark.sql(f"STOP JOB '{job}'")
+    (location,) = spark.sql("DESCRIBE EXTENDED totals").where("col_name = 'Location'").collect()
+    (progress,) = Path(location.data_type.removeprefix("file:")).rglob("PROGRESS-*")
+    progress.unlink()
+    job = insert(spark, statement)
+    flush(spark)
+    assert progress.exists()
+    spark.sql(
+        "INSERT INTO quiet WITH ('change-tracking' = 'false') "
+        f"VALUES (timestamp_seconds({BEGIN + 900}), '', 4)"
+    )
+    model.rows.append((BEGIN + 900, "", 4))
+    put(BEGIN + 2_000 + DELAY, 8)
+    found = spark.sql("SELECT * FROM totals").collect()
+    assert Counter(found) == Counter((start, total) for (start, _), total in model.out.items())
+    assert not details(spark, job)["diverged"]
+
+
 def test_a_union_of_windows_and_an_outer_join_below(spark: SparkSession) -> None:
     """Each side is cut by its own windows; the other side of a join is as it is at the barrier."""
     events(spark, "u")

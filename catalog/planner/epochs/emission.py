@@ -82,9 +82,9 @@ def emission_step(query: JobQuery, followed: Followed | None, *, is_full: bool) 
     """
     if is_full:
         refuse_full()
-    if followed is not None and query.sources == dict(followed.sources):
-        return Step(Rule.NONE, UNCHANGED)
     after = None if followed is None else followed.emitted_ms
+    if followed is not None and query.sources == dict(followed.sources):
+        return Step(Rule.NONE, UNCHANGED, closed=Closed(after, after))
     now = _watermark_ms(query)
     until = after if now is None else now if after is None else max(after, now)
     reason = "no window was closed"

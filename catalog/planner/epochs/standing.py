@@ -107,7 +107,7 @@ class Standing:
         followed = self.followed()
         if followed is None or not self.is_noted or query.always_changes is not None:
             return False
-        now = query.followed.with_groups_of(followed)
+        now = query.followed.with_state_of(followed)
         known = followed.sources
         if followed != replace(now, sources=known) or now.sources.keys() != known.keys():
             return False

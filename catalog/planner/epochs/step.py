@@ -80,7 +80,12 @@ class Step:
         return self.row_count <= _FEW_ROWS
 
     def left_out(self, barrier: int) -> str | None:
-        """Which changes without change tracking do not show in the sink from a barrier on."""
+        """Which changes without change tracking do not show in the sink from a barrier on.
+
+        What comes when windows are closed comes from the tables, and has them.
+        """
+        if self.closed is not None:
+            return None
         names = [change.source.relation.text for change in self.changes if change.is_partial]
         if not names:
             return None
