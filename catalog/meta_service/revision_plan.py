@@ -10,6 +10,7 @@ from table_store.catalog.jobs.ledger import Barrier, Ledger
 from table_store.catalog.jobs.progress import Taken
 from table_store.catalog.jobs.revision_errors import RevisionError
 from table_store.catalog.jobs.sink_commit import is_alone
+from table_store.catalog.jobs.sink_options import is_emitted_on_watermark
 from table_store.catalog.meta_service.observed_job import (
     ObservedJob,
     SameRows,
@@ -157,6 +158,11 @@ class RevisionPlanner:
 
     def _own_step(self, own: ObservedJob, barrier: Barrier) -> RevisionStep:
         """The table is that of a job, which goes on from the barrier."""
+        if _is_final(own):
+            raise self._error(
+                "what its job brings out when windows are closed is final",
+                "CALL sys.rollback takes rows back that the job does not bring again",
+            )
         taken = own.track.last_until(barrier.number)
         if taken is None or taken.snapshot == 0:
             raise self._error(
@@ -167,6 +173,8 @@ class RevisionPlanner:
         return RevisionStep(one=own, treatment=Treatment.SET_BACK, origin=taken, rows=rows)
 
     def _step(self, one: ObservedJob, barrier: Barrier | None) -> RevisionStep:
+        if _is_final(one):
+            return _following(one)
         if self.request.mode is RevisionMode.FULL:
             if one.job.starts_late:
                 raise self._error(
@@ -221,6 +229,11 @@ class RevisionPlanner:
 
 def _is_suspended_view(one: ObservedJob) -> bool:
     return one.is_view and one.table.schema.upkeep.is_suspended
+
+
+def _is_final(one: ObservedJob) -> bool:
+    """Whether no correction changes the rows that the job has brought out."""
+    return not one.is_view and is_emitted_on_watermark(one.job.options)
 
 
 def _can_go_back(one: ObservedJob, taken: Taken) -> bool:

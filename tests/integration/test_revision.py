@@ -7,6 +7,7 @@ only, and never the middle.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -47,7 +48,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture
 def namespace(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
     """A namespace of the test's own, which is the current one."""
-    name: str = request.function.__name__[:60]
+    name = re.sub(r"\W+", "_", request.node.name)[:60]
     spark.sql(f"CREATE NAMESPACE {name}")
     spark.sql(f"USE {name}")
     yield name
@@ -242,6 +243,60 @@ def test_what_was_changed_without_tracking_is_computed_anew(
     revise(spark, table="sales", statement=untracked)
     assert spark.table("summed").collect() == [Row(n=501)]
     assert spark.sql(divergences).first() == Row(diverged=None)
+
+
+@pytest.mark.parametrize("mode", ["incremental", "full"])
+def test_closed_windows_are_final(spark: SparkSession, namespace: str, mode: str) -> None:
+    """A revision changes nothing that is out, brings nothing twice, and windows go on to close."""
+    spark.sql(
+        "CREATE TABLE e (ts TIMESTAMP, v INT, note STRING, "
+        "WATERMARK FOR ts AS ts - INTERVAL '0' SECOND)"
+    )
+    spark.sql("CREATE TABLE totals (start BIGINT, total BIGINT)")
+    with streaming(spark, "1 h"):
+        spark.sql(
+            "INSERT INTO totals WITH ('sink.emit' = 'on-watermark') "
+            "SELECT unix_seconds(window_start), sum(v) FROM "
+            "TUMBLE(TABLE e, DESCRIPTOR(ts), INTERVAL '1' MINUTE) "
+            "GROUP BY window_start, window_end"
+        )
+
+    def put(*rows: tuple[int, int]) -> None:
+        values = ", ".join(f"(timestamp_seconds({ts}), {v}, 'x')" for ts, v in rows)
+        spark.sql(f"INSERT INTO e VALUES {values}")
+
+    def totals() -> list[tuple[int, int]]:
+        return sorted(map(tuple, spark.table("totals").collect()))
+
+    put((0, 1), (70, 2))
+    jobs.flush(spark, "totals")
+    first = spark.sql("SELECT max(barrier) AS b FROM sys.barriers").first()
+    assert totals() == [(0, 1)]
+    put((100, 4), (130, 8))
+    corrections = (
+        "UPDATE e SET note = 'y'",  # in no column that the query reads
+        "UPDATE e SET v = 10 WHERE v = 1",  # late
+        "UPDATE e SET v = 20 WHERE v = 8",  # in a window that is open
+    )
+    for statement in corrections:
+        done = revise(spark, table="e", statement=statement, mode=mode)
+        assert done["totals"].treatment == "follow"
+        assert totals() == [(0, 1), (60, 6)]
+    put((190, 16))
+    jobs.flush(spark, "totals")
+    assert totals() == [(0, 1), (60, 6), (120, 20)]
+    assert first is not None
+    done = revise(spark, table="e", to_barrier=first.b, mode=mode)
+    assert done["totals"].treatment == "follow"
+    put((250, 32))
+    jobs.flush(spark, "totals")
+    assert totals() == [(0, 1), (60, 6), (120, 20)]
+    put((310, 64))
+    jobs.flush(spark, "totals")
+    assert totals() == [(0, 1), (60, 6), (120, 20), (240, 32)]
+    spark.sql("CREATE MATERIALIZED VIEW of_totals AS SELECT sum(total) AS t FROM totals")
+    with pytest.raises(PySparkException, match=r"TABLE_STORE_REVISION.*is final.*sys\.rollback"):
+        revise(spark, table="totals", to_barrier=first.b)
 
 
 def test_what_cannot_be_revised(spark: SparkSession, namespace: str) -> None:

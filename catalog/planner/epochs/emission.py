@@ -7,7 +7,7 @@ is out, and is counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from pyspark.sql import DataFrame
@@ -29,21 +29,10 @@ from table_store.catalog.planner.epochs.source_changes import (
 from table_store.catalog.planner.epochs.step import UNCHANGED, Closed, Rule, Step
 from table_store.storage.file_store.metadata.watermark import has_watermark
 from table_store.storage.log_store.logged_table import open_logged
-from table_store.storage.options.table_option_rules import parse_write_options
 from table_store.storage.options.table_options import SINK_EMIT
 
 _ROW_BY_ROW: Final = frozenset(("Source", "Project", "Filter", "Expand", "Generate"))
 _ABOVE: Final = frozenset(("Project", "Filter", "Union", "Window"))
-
-
-def is_emitted_on_watermark(options: Mapping[str, str]) -> bool:
-    """Whether an INSERT with options brings a window's rows once, when it is closed.
-
-    Raises:
-        InvalidOptionError: the option that says it has another value.
-    """
-    given = {key: value for key, value in options.items() if key == SINK_EMIT.key}
-    return parse_write_options(given).get(SINK_EMIT) == "on-watermark"
 
 
 def refuse_full() -> NoReturn:

@@ -157,7 +157,7 @@ def planned_step(sink: Sink, query: JobQuery, *, is_full: bool) -> Step:
     standing = Standing.of(sink)
     followed = standing.followed()
     states = AggregateStates.of(sink, query, followed)
-    return next_step(sink, query, followed, states, is_full=is_full, sink_rows=standing.rows)
+    return _step(sink, query, followed, states, is_full=is_full, sink_rows=standing.rows)
 
 
 def _as_it_is_written(sink: Sink, query: JobQuery) -> Sink:

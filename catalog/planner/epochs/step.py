@@ -79,16 +79,19 @@ class Step:
         """Whether the changes are worth holding in the driver."""
         return self.row_count <= _FEW_ROWS
 
-    def left_out(self, barrier: int) -> str | None:
-        """Which changes without change tracking do not show in the sink from a barrier on.
+    @property
+    def is_partial(self) -> bool:
+        """Whether changes without change tracking do not show in the sink afterwards.
 
         What comes when windows are closed comes from the tables, and has them.
         """
-        if self.closed is not None:
+        return self.closed is None and any(change.is_partial for change in self.changes)
+
+    def left_out(self, barrier: int) -> str | None:
+        """Which changes without change tracking do not show in the sink from a barrier on."""
+        if not self.is_partial:
             return None
         names = [change.source.relation.text for change in self.changes if change.is_partial]
-        if not names:
-            return None
         left_out = f"changes of {', '.join(names)} without change tracking are left out"
         return f"{left_out} at barrier {barrier}"
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from table_store.catalog.jobs.job_errors import JobNotFoundError
 from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.jobs.sink_options import is_emitted_on_watermark
 from table_store.catalog.meta_service.submitted_jobs import Order
-from table_store.catalog.planner.epochs.emission import is_emitted_on_watermark, refuse_full
+from table_store.catalog.planner.epochs.emission import refuse_full
 from table_store.catalog.planner.epochs.registration import forget_job
 from table_store.catalog.planner.jobs.hosted_jobs import Submitter, hosted_jobs
 from table_store.catalog.planner.process.session import PlannerSession

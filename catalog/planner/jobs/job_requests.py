@@ -20,10 +20,11 @@ from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.jobs.job_errors import StreamingInsertError, StreamingStatementError
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
+from table_store.catalog.jobs.sink_options import is_emitted_on_watermark
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.appended_rows import check_append_only
 from table_store.catalog.planner.epochs.consumers import hold_rows
-from table_store.catalog.planner.epochs.emission import check_emission, is_emitted_on_watermark
+from table_store.catalog.planner.epochs.emission import check_emission
 from table_store.catalog.planner.epochs.epoch import advance
 from table_store.catalog.planner.epochs.epoch_record import error_text, recording
 from table_store.catalog.planner.epochs.job_query import JobQuery

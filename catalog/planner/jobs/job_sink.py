@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from table_store.catalog.jobs.job_status import JobStatus
+from table_store.catalog.jobs.sink_options import is_emitted_on_watermark, write_options
 from table_store.catalog.names.process_identity import ProcessIdentity
 from table_store.catalog.planner.epochs.consumers import note_consumer
-from table_store.catalog.planner.epochs.emission import is_emitted_on_watermark
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.jobs.job_registry import writing_queries
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, jvm_process
@@ -19,9 +19,7 @@ from table_store.catalog.planner.protocol.jobs import Job
 from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
 from table_store.storage.kernel.errors import TableStoreError
-from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.log_store.logged_table import open_logged
-from table_store.storage.options.table_options import SINK_EMIT
 
 _NOTE_MS: Final = 60_000
 
@@ -48,7 +46,7 @@ def sink_of(job: Job, access: CatalogAccess, managed: ManagedTable) -> Sink:
         schema=managed.schema,
         job=job.commit_user,
         is_shared=True,
-        options=FrozenMap({k: v for k, v in job.options.items() if k != SINK_EMIT.key}),
+        options=write_options(job.options),
         is_emitted_on_watermark=is_emitted_on_watermark(job.options),
     )
 

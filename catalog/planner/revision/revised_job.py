@@ -8,6 +8,7 @@ from functools import cached_property
 
 from table_store.catalog.jobs.progress import JOB_OF_VIEW
 from table_store.catalog.jobs.sink_commit import is_alone
+from table_store.catalog.jobs.sink_options import is_emitted_on_watermark, write_options
 from table_store.catalog.meta_service.observed_job import ObservedJob
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
@@ -84,8 +85,7 @@ class RevisedJobs:
         with recording(self.session, sink, barrier, name=name) as record:
             query = self._query(one, sink, snapshots)
             if not is_full and not sink.is_shared and not sink.is_view:
-                changes = planned_step(sink, query, is_full=False).changes
-                is_full = any(change.is_partial for change in changes)
+                is_full = planned_step(sink, query, is_full=False).is_partial
             if is_full:
                 sink = replace(sink, is_shared=False)
             done = advance(self.session, sink, query, is_full=is_full, barrier=barrier)
@@ -119,7 +119,8 @@ class RevisedJobs:
             schema=table.schema,
             job=JOB_OF_VIEW if one.is_view else job.commit_user,
             is_shared=is_shared,
-            options=job.options,
+            options=write_options(job.options),
+            is_emitted_on_watermark=is_emitted_on_watermark(job.options),
         )
 
     def _query(self, one: ObservedJob, sink: Sink, snapshots: Mapping[str, int]) -> JobQuery:
