@@ -1,8 +1,8 @@
 """How far a job has come: the barrier, and the snapshots of its sources there.
 
 The file is written after the rows are committed. If the process dies between both, the snapshot of
-an INSERT's table tells the same (`sink_commit.py`); a view is compared with its query's result. An
-epoch that changes no row writes this file alone.
+the job's table tells the same (`sink_commit.py`). An epoch that changes no row writes this file
+alone.
 """
 
 from __future__ import annotations

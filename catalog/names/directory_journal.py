@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -50,13 +50,23 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryNote:
-    """One directory that is being made or removed."""
+    """One directory that is being made or removed.
+
+    Attributes:
+        id: of the note.
+        table_id: of the table that has claimed the directory, or is about to.
+        location: the directory.
+        owner: the process.
+        created_ms: when it began, ms since 1970.
+        heir_id: the table to which the directory is handed over, so that it has the claim as well.
+    """
 
     id: str
     table_id: str
     location: str
     owner: ProcessIdentity
     created_ms: int
+    heir_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +87,13 @@ class DirectoryJournal:
             owner=identity_of(),
             created_ms=self.clock.now_ms(),
         )
-        content = {
-            "tableId": note.table_id,
-            "location": note.location,
-            "owner": note.owner.to_json(),
-            "createdMs": note.created_ms,
-        }
-        data = to_checked_json(content, version=_VERSION)
-        self.file_io.write_new(self._note_path(note.id), data)
+        self.file_io.write_new(self._note_path(note.id), _note_bytes(note))
         return note
+
+    def bequeath(self, note: DirectoryNote, heir_id: str) -> None:
+        """Write down that the directory is going to be claimed by another table."""
+        heir = replace(note, heir_id=heir_id)
+        self.file_io.write_bytes(self._note_path(note.id), _note_bytes(heir))
 
     def forget(self, note: DirectoryNote) -> None:
         """Delete the note: its directory has a name now, or is gone."""
@@ -105,7 +113,8 @@ class DirectoryJournal:
             note: of a directory that no name points to.
             file_io: the one of the note's location, which may lie outside of the warehouse.
         """
-        if claimed_by(file_io, note.location) != note.table_id:
+        claim = claimed_by(file_io, note.location)
+        if claim is None or claim not in self._owners(note, claim):
             return
         trash = self._trash_path(note)
         # This exists only after an interrupted move, on stores that move file by file.
@@ -153,6 +162,13 @@ class DirectoryJournal:
             _log.warning("passed over, so that the directory it names stays: %s", error)
             return None
 
+    def _owners(self, note: DirectoryNote, claim: str) -> tuple[str | None, ...]:
+        """The tables that may have the claim; the note is read again where it is another one's."""
+        if claim == note.table_id:
+            return (claim,)
+        now = self._note(self._note_path(note.id), note.id)
+        return (note.table_id, None if now is None else now.heir_id)
+
     def _note_path(self, note_id: str) -> str:
         return join_path(self.root, TRASH_FOLDER, note_id + _SUFFIX)
 
@@ -162,6 +178,18 @@ class DirectoryJournal:
         # A move must stay within one file system, so a directory elsewhere is moved beside its
         # place.
         return f"{note.location.rstrip('/')}{TRASH_FOLDER}-{note.id}"
+
+
+def _note_bytes(note: DirectoryNote) -> bytes:
+    content: dict[str, Any] = {
+        "tableId": note.table_id,
+        "location": note.location,
+        "owner": note.owner.to_json(),
+        "createdMs": note.created_ms,
+    }
+    if note.heir_id is not None:
+        content["heirId"] = note.heir_id
+    return to_checked_json(content, version=_VERSION)
 
 
 def claim_directory(file_io: FileIO, location: str, table_id: str) -> bool:
@@ -213,4 +241,5 @@ def _note_in(note_id: str, item: Mapping[str, Any]) -> DirectoryNote:
         location=str(item["location"]),
         owner=owner,
         created_ms=int(item["createdMs"]),
+        heir_id=None if item.get("heirId") is None else str(item["heirId"]),
     )

@@ -96,8 +96,12 @@ class TableDirectories:
             raise StagedTableGoneError(table=str(identifier), location=staged.location)
 
     def hand_over(self, staged: StagedDirectory, table_id: str) -> None:
-        """Give a directory to a table that did not exist yet when the directory was staged."""
+        """Give a directory to a table that did not exist yet when the directory was staged.
+
+        Whoever removes what is left after a crash finds both tables in the note.
+        """
         if staged.table_id != table_id:
+            self.journal.bequeath(staged.note, table_id)
             change_claim(self.places.file_io_of(staged.location), staged.location, table_id)
 
     def settle(self, staged: StagedDirectory) -> None:

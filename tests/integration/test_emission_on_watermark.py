@@ -301,6 +301,7 @@ def test_what_is_refused(spark: SparkSession) -> None:
         ("v FROM r", "there are rows that no GROUP BY has put into windows"),
         ("count(*) FROM r GROUP BY k", "neither window_end nor window()"),
         (f"count(*) FROM {tumble.format('r', 'ts')} GROUP BY window_start", "neither window_end"),
+        (f"count(*) {windows}, k WITH ROLLUP", "grouping sets lack the window's end"),
         (twice, "neither window_end"),
         (joined, "its Join does not leave the windows apart"),
         (f"count(*) {windows} UNION ALL SELECT v FROM r", "that no GROUP BY has put into windows"),

@@ -94,6 +94,13 @@ STATEMENTS = [
     ("insert kept", "INSERT INTO from_kept SELECT id, v FROM kept WHERE id <> 4"),
     ("kept", "SELECT * FROM from_kept"),
     ("files of kept", "SELECT count(*) FROM `from_kept$files`"),
+    (
+        "cache long",
+        "CACHE TABLE long AS SELECT id, repeat('x', 6000000) AS t FROM range(0, 3, 1, 3)",
+    ),
+    ("create from long", "CREATE TABLE from_long (id BIGINT, t STRING)"),
+    ("insert long", "INSERT INTO from_long SELECT * FROM long"),
+    ("files of long", "SELECT count(*) FROM `from_long$files`"),
 ]
 
 # Two tables of three buckets, in several splits each; of `few` two buckets are empty.
@@ -291,6 +298,7 @@ def test_few_rows_in_memory_are_fetched_and_written(costs: Any) -> None:
     assert costs["insert kept"]["jobs"] == 1
     assert costs["kept"]["rows"] == [[n, 2 * n] for n in range(9) if n != 4]
     assert costs["files of kept"]["rows"] == [[1]]
+    assert costs["files of long"]["rows"] == [[3]], "the tasks write them"
 
 
 def test_select_is_one_plan(costs: Any) -> None:

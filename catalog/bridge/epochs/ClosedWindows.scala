@@ -34,10 +34,24 @@ object ClosedWindows {
     case Filter(_, child) => aggregates(child)
     case union: Union => union.children.flatMap(aggregates)
     case window: Window if window.partitionSpec.exists(endOf(_).nonEmpty) => aggregates(window.child)
+    case aggregate: Aggregate if lacksEnd(aggregate) => Seq(Left("some of its grouping sets lack the window's end"))
     case aggregate: Aggregate if aggregate.groupingExpressions.exists(endOf(_).nonEmpty) => Seq(Right(aggregate))
     case _: Aggregate => Seq(Left("an aggregate has neither window_end nor window() in its GROUP BY"))
     case leaf if leaf.children.isEmpty => Seq(Left("there are rows that no GROUP BY has put into windows"))
     case other => Seq(Left(s"its ${other.nodeName} does not leave the windows apart"))
+  }
+
+  /** Whether a set of GROUPING SETS, ROLLUP or CUBE, for which rows are expanded, has all windows together. */
+  private def lacksEnd(aggregate: Aggregate): Boolean = {
+    val ends = AttributeSet(aggregate.groupingExpressions.filter(endOf(_).nonEmpty))
+    aggregate.child.exists {
+      case Expand(projections, output, _) => output.indices.exists(place =>
+          ends.contains(output(place)) && projections.exists(_(place) match {
+            case Literal(value, _) => value == null
+            case _ => false
+          }))
+      case _ => false
+    }
   }
 
   /** The plan with the windows that end after `after`, if there is one, and not after `until`. */

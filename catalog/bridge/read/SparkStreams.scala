@@ -91,11 +91,13 @@ object SparkStreams extends Logging {
 
   /** What an error says, without the secrets of the source. */
   def said(known: Answers.StreamRange, error: Throwable): String = {
-    val lines = Option(error.getMessage).getOrElse(error.getClass.getName).linesIterator.map(_.trim).toSeq
+    val message = Option(error.getMessage).filter(!_.isBlank).getOrElse(error.getClass.getName)
+    val lines = message.linesIterator.map(_.trim).filter(_.nonEmpty).toSeq
     val first = lines.head.stripSuffix("Traceback (most recent call last):").trim
     // What Python says stands behind its trace.
     val said = if (first == lines.head) first else s"$first ${lines.filter(python.matches).lastOption.getOrElse("")}"
-    known.secret.map(known.options).foldLeft(said.stripSuffix("."))(_.replace(_, "*********(redacted)"))
+    val secrets = known.secret.map(known.options).filter(_.nonEmpty)
+    secrets.foldLeft(said.stripSuffix("."))(_.replace(_, "*********(redacted)"))
   }
 
   /** The stream of those that look ahead, or of those that read. */

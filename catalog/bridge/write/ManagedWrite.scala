@@ -114,6 +114,9 @@ object WriteQuery {
   /** With more rows in memory than so many, tasks beside each other are worth it. */
   private val keptMax = 10000
 
+  /** So many bytes of them are no burden to the driver. */
+  private val keptBytesMax = 16L << 20
+
   /** A plan in which scans whose rows the planner has answered are replaced by these rows. */
   def withKnownRows(optimized: LogicalPlan): LogicalPlan = optimized.transform {
     case scanned: DataSourceV2ScanRelation if scanned.scan.isInstanceOf[LocalScan] =>
@@ -200,7 +203,8 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
 
   private def isFewKept(plan: LogicalPlan, max: Int): Boolean = plan match {
     case kept: InMemoryRelation =>
-      kept.cacheBuilder.isCachedColumnBuffersLoaded && kept.stats.rowCount.exists(_ <= max.min(WriteQuery.keptMax))
+      kept.cacheBuilder.isCachedColumnBuffersLoaded && kept.stats.sizeInBytes <= WriteQuery.keptBytesMax &&
+      kept.stats.rowCount.exists(_ <= max.min(WriteQuery.keptMax))
     case Project(columns, child) => columns.forall(isPlain) && isFewKept(child, max)
     case Filter(condition, child) => isPlain(condition) && isFewKept(child, max)
     case _ => false

@@ -68,4 +68,5 @@ def is_found_at_once(
     if file_count > _OPENED_FILES_MAX:
         return False
     possible = possible_rows()
-    return possible <= _FOUND_ROWS_MAX and size_bytes * possible <= row_count * _READ_BYTES_MAX
+    are_bounds_of_use = possible < row_count and possible <= _FOUND_ROWS_MAX
+    return are_bounds_of_use and size_bytes * possible <= row_count * _READ_BYTES_MAX

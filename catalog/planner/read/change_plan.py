@@ -58,8 +58,8 @@ def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan | Arr
         and asked.columns
         and is_found_at_once(len(files), row_count, size_bytes, partial(scan.possible_rows, splits))
     ):
-        rows = scan.rows_of(splits)
-        if rows.num_rows <= _ROWS_MAX:
+        rows = scan.few_rows(splits, _ROWS_MAX)
+        if rows is not None:
             return arrow_answer(jvm_rows(rows, columns_from_spark(asked.schema)))
     return PlannedScan(
         snapshot=handle.range.last_id,

@@ -147,8 +147,7 @@ def _few_rows(scan: Scan, plan: ScanPlan, asked: AskedScan) -> pa.Table | None:
     possible = partial(scan.possible_rows, plan)
     if not is_found_at_once(amounts["files"], amounts["rows"], amounts["size_bytes"], possible):
         return None
-    found = scan.rows_of(plan)
-    return found if found.num_rows <= asked.answered_rows else None
+    return scan.few_rows(plan, asked.answered_rows)
 
 
 def _amounts(plan: ScanPlan) -> dict[str, int]:

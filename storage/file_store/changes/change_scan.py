@@ -28,7 +28,7 @@ from table_store.storage.file_store.data.data_file_reader import DataFileReader
 from table_store.storage.file_store.metadata.manifest_file import MetadataReader
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
-from table_store.storage.file_store.scan.split_reader import under_schema
+from table_store.storage.file_store.scan.split_reader import few_rows, under_schema
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.predicate import Predicate
 from table_store.storage.kernel.types import arrow_field
@@ -133,16 +133,16 @@ class ChangeScan:
 
     def to_arrow(self) -> pa.Table:
         """Return all change rows as one table, in any order."""
-        return self.rows_of(self.splits())
+        return pa.Table.from_batches(list(self.to_batches()), schema=self.arrow_schema)
 
     def possible_rows(self, splits: Sequence[ChangeSplit]) -> int:
         """Return how many rows are looked at for those of some splits; reads footers."""
         reader = self.reader()
         return sum(map(reader.possible_rows, splits))
 
-    def rows_of(self, splits: Sequence[ChangeSplit]) -> pa.Table:
-        """Return the change rows of some splits as one table, in any order."""
-        return pa.Table.from_batches(list(self._batches(splits)), schema=self.arrow_schema)
+    def few_rows(self, splits: Sequence[ChangeSplit], rows_max: int) -> pa.Table | None:
+        """Return the change rows of some splits; None if there are more than `rows_max`."""
+        return few_rows(self._batches(splits), self.arrow_schema, rows_max)
 
     def _batches(self, splits: Sequence[ChangeSplit]) -> Iterator[pa.RecordBatch]:
         reader = self.reader()

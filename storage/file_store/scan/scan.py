@@ -14,7 +14,7 @@ from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.scan.key_lookup import KeyLookup, key_lookup
 from table_store.storage.file_store.scan.scan_planner import ScanPlan, plan_scan, raw_splits
 from table_store.storage.file_store.scan.split import Split
-from table_store.storage.file_store.scan.split_reader import SplitReader, under_schema
+from table_store.storage.file_store.scan.split_reader import SplitReader, few_rows, under_schema
 from table_store.storage.kernel.predicate import Predicate
 from table_store.storage.kernel.types import arrow_field
 
@@ -74,9 +74,9 @@ class Scan:
         reader = self.reader()
         return sum(reader.possible_rows(split, self.predicate) for split in self._splits(plan))
 
-    def rows_of(self, plan: ScanPlan) -> pa.Table:
-        """Return the rows of a `plan` of this scan."""
-        return pa.Table.from_batches(list(self._read(plan)), schema=self.arrow_schema)
+    def few_rows(self, plan: ScanPlan, rows_max: int) -> pa.Table | None:
+        """Return the rows of a `plan` of this scan; None if there are more than `rows_max`."""
+        return few_rows(self._read(plan), self.arrow_schema, rows_max)
 
     def _read(self, plan: ScanPlan) -> Iterator[pa.RecordBatch]:
         reader = self.reader()

@@ -177,6 +177,19 @@ def under_schema(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterat
         )
 
 
+def few_rows(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows_max: int
+) -> pa.Table | None:
+    """Return the batches as one table; None if they have more rows, of which no more are read."""
+    found, count = [], 0
+    for batch in batches:
+        found.append(batch)
+        count += batch.num_rows
+        if count > rows_max:
+            return None
+    return pa.Table.from_batches(found, schema=schema)
+
+
 def _lengths(count: int) -> Iterator[pa.RecordBatch]:
     """Yield batches that have a number of rows and no columns, as COUNT(*) needs them."""
     for start in range(0, count, BATCH_ROWS):

@@ -34,6 +34,7 @@ from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     CorruptFileError,
+    FileAccessError,
     FormatVersionError,
     NotFoundError,
     PathNotAllowedError,
@@ -371,6 +372,33 @@ def test_a_replacement_of_a_dropped_table_is_refused(warehouse: Warehouse) -> No
     warehouse.drop(old)
     with pytest.raises(NotFoundError):
         warehouse.staging.publish_replacement(old, staged)
+
+
+@pytest.mark.parametrize("is_dead", [False, True])
+def test_a_replacement_that_does_not_get_the_name_is_removed(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, is_dead: bool
+) -> None:
+    """It was staged before its table was there, and has been handed over to it."""
+    staged = warehouse.staging.stage(T)
+    old = create_table(warehouse)
+
+    def fail(_: NameRegistry, record: NameRecord) -> None:
+        raise FileAccessError(
+            path=str(record.identifier), operation="replace", reason="EIO", may_have_happened=False
+        )
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NameRegistry, "replace", fail)
+        with pytest.raises(FileAccessError):
+            warehouse.staging.publish_replacement(old, staged)
+    if is_dead:
+        in_dead_hands(warehouse)
+        assert warehouse.staging.remove_leftovers() == (staged.location,)
+    else:
+        assert warehouse.staging.abandon(staged, may_have_name=True)
+    assert not Path(staged.location).exists()
+    assert leftovers(warehouse) == []
+    assert Path(warehouse.location(old)).exists()
 
 
 # -- leftovers -------------------------------------------------------------------------------------

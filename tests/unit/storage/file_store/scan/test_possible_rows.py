@@ -63,4 +63,8 @@ def test_changes_look_at_what_is_near_to_changed_keys(table: FileStoreTable) -> 
     scan = table.changes(2, columns=["k", "v"])
     splits = scan.splits()
     assert scan.possible_rows(splits) == GROUP_ROWS + CHANGED
-    assert scan.rows_of(splits).num_rows == 2 * (CHANGED - 1)  # 0 is -0
+    count = 2 * (CHANGED - 1)  # 0 is -0
+    found = scan.few_rows(splits, count)
+    assert found is not None
+    assert found.num_rows == count
+    assert scan.few_rows(splits, count - 1) is None
