@@ -105,8 +105,14 @@ class TableDirectories:
             change_claim(self.places.file_io_of(staged.location), staged.location, table_id)
 
     def settle(self, staged: StagedDirectory) -> None:
-        """Delete the note of a directory, because a name points to it now."""
-        self.journal.forget(staged.note)
+        """Delete the note of a directory, because a name points to it now.
+
+        A note that cannot be deleted does no harm; the next start tries again.
+        """
+        try:
+            self.journal.forget(staged.note)
+        except TableStoreError as error:
+            _log.warning("the note of %s could not be deleted yet: %s", staged.location, error)
 
     def announce(self, table_id: str, stored: Iterable[str]) -> tuple[DirectoryNote, ...]:
         """Write notes that directories, named as in records, are about to be removed."""

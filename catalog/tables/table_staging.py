@@ -130,7 +130,8 @@ class TableStaging:
     def commit(self, staged: StagedTable) -> ManagedTable:
         """Give the name to a staged table; all of it becomes visible in one step.
 
-        After an error the staged table is removed, and the name is what it was before.
+        After an error the staged table is removed, and the name is what it was before; but where
+        the store failed behind that step, the table exists.
 
         Raises:
             AlreadyExistsError: the name was taken meanwhile.
@@ -148,7 +149,7 @@ class TableStaging:
         try:
             self.listeners.notify_create(context)
         except TableStoreError as error:
-            self.abort(staged)
+            self.warehouse.staging.abandon(staged.directory)
             if staged.mode is StagingMode.CREATE and self.warehouse.find(staged.identifier):
                 # The listener may have refused because of what the faster process has made.
                 raise AlreadyExistsError(
@@ -158,11 +159,7 @@ class TableStaging:
         try:
             record = self._published(staged)
         except TableStoreError:
-            # If the store failed after it took the name, the table exists.
-            if self._names_location(staged.identifier, staged.location):
-                raise
-            self.listeners.undo_create(context)
-            self.abort(staged)
+            self._given_up(staged, context)
             raise
         return ManagedTable(record=record, location=staged.location, schema=schema)
 
@@ -186,7 +183,7 @@ class TableStaging:
         try:
             self.listeners.notify_create(context)
         except TableStoreError:
-            self.abort(staged)
+            self.warehouse.staging.abandon(staged.directory)
             raise
         try:
             if announce_successor(
@@ -200,8 +197,11 @@ class TableStaging:
         return has_happened
 
     def abort(self, staged: StagedTable) -> None:
-        """Remove a staged table; the name stays what it was before."""
-        self.warehouse.staging.abandon(staged.directory)
+        """Remove a staged table, unless it has got its name; that costs a read of every name.
+
+        Whoever asks may not know whether it was committed: the answer can be lost.
+        """
+        self.warehouse.staging.abandon(staged.directory, may_have_name=True)
 
     # -- details -----------------------------------------------------------------------------------
 

@@ -21,10 +21,14 @@ def file_io_for(path: str, options: Mapping[str, str] | None = None) -> FileIO:
         PathNotAllowedError: the path is relative or climbs, or its scheme is not supported, or
             it names no bucket.
     """
-    scheme = urlsplit(path).scheme if ":" in path.split("/", 1)[0] else ""
+    try:
+        parts = urlsplit(path)
+    except ValueError as error:
+        raise PathNotAllowedError(path=path, reason=f"it is no URI: {error}") from error
+    scheme = parts.scheme if ":" in path.split("/", 1)[0] else ""
     if scheme in SCHEMES:
         check_segments(path)
-        if not urlsplit(path).netloc:
+        if not parts.netloc:
             raise PathNotAllowedError(path=path, reason=f"it names no bucket: {scheme}://bucket/…")
         return ObjectFileIO(path, tuple(sorted((options or {}).items())))
     if scheme not in ("", "file"):

@@ -240,9 +240,9 @@ class ParquetFormatReader:
             count = rows.end - skipped
             found = _first_rows(file, rows.row_group, self._leaf_indices(together), count)
             values.update(zip(together, found.columns, strict=True))
-        names = [self.schema.field(column).name for column in ordered]
+        schema = pa.schema([self.schema.field(column) for column in ordered])
         arrays = [values[column].slice(len(values[column]) - rows.row_count) for column in ordered]
-        return pa.Table.from_arrays(arrays, names)
+        return pa.Table.from_arrays(arrays, schema=schema)
 
     def row_groups(self) -> tuple[RowGroup, ...]:
         """Return which rows the row groups have."""

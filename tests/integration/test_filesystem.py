@@ -303,8 +303,16 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         ("v VARIANT", f"{made}, 'format' = 'parquet'", "Type VARIANT"),
         ("id INT", f"{made}, 'format' = 'avro', 'dead-letter.table' = 'a.b'", "has no lines"),
         ("id INT", f"{made}, 'format' = 'csv', 'dead-letter.table' = 'b'", "with its namespace"),
+        (
+            "id INT",
+            f"{made}, 'format' = 'csv', 'dead-letter.table' = 'DEFAULT.Bad'",
+            "table itself",
+        ),
+        ("id INT", f"{made}, 'format' = 'csv', 'dead-letter.table' = 'no.b'", "namespace does not"),
+        ("id INT", f"{elsewhere} = 's3://[b/x'", "it is no URI"),
     ):
         assert reason in refused(spark, f"CREATE TABLE bad ({columns}) WITH ({with_options})")
+    assert not spark.catalog.tableExists("bad")
     spark.sql(f"CREATE TABLE absent (id INT) WITH ({made}, 'format' = 'json')")
     assert "[TABLE_STORE_SOURCE_FOLDER_NOT_FOUND]" in refused(spark, "SELECT * FROM absent")
     (tmp_path / "x").mkdir()

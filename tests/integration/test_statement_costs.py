@@ -99,6 +99,7 @@ STATEMENTS = [
         "CACHE TABLE long AS SELECT id, repeat('x', 6000000) AS t FROM range(0, 3, 1, 3)",
     ),
     ("create from long", "CREATE TABLE from_long (id BIGINT, t STRING)"),
+    ("show tables", "SHOW TABLES LIKE 'from_*'"),
     ("insert long", "INSERT INTO from_long SELECT * FROM long"),
     ("files of long", "SELECT count(*) FROM `from_long$files`"),
 ]
@@ -284,6 +285,12 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> Any:
     assert ended.returncode == 0, ended.stderr[-3000:]
     (line,) = (x for x in ended.stdout.splitlines() if x.startswith("costs:"))
     return json.loads(line.removeprefix("costs:"))
+
+
+def test_tables_are_listed_by_their_names(costs: Any) -> None:
+    """None is loaded: it may be damaged, or gone by then."""
+    assert [row[1] for row in costs["show tables"]["rows"]] == ["from_kept", "from_long"]
+    assert costs["show tables"]["requests"] == {"list_tables": 1, "list_views": 1}
 
 
 @pytest.mark.parametrize("name", ["insert values", "insert one row"])

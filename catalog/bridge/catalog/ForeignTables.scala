@@ -218,7 +218,7 @@ class ForeignTables(catalogName: String) {
 
   /** A table that is filled before it has a name, with rows of `columns`; `recorded` gives it its name. */
   def stage(definition: ForeignDefinition, columns: Array[Column], replaced: Option[ForeignDefinition],
-      recorded: ForeignDefinition => Unit): StagedTable =
+      recorded: ForeignDefinition => Unit, isRecorded: ForeignDefinition => Boolean): StagedTable =
     if (definition.isDelta) {
       val same = replaced.filter(_.isDelta)
       val place = same.map(old =>
@@ -230,7 +230,8 @@ class ForeignTables(catalogName: String) {
       else delta.stageReplace(path(place), deltaInfo(place))
       new RecordedStagedTable(staged.asInstanceOf[StagedTable with SupportsWrite],
         () => recorded(ofDelta(place, delta.loadTable(path(place)))))
-    } else new StagedFiles(definition, columns, () => recorded(withFolders(create(definition))))
+    } else new StagedFiles(definition, columns, () => recorded(withFolders(create(definition))),
+      () => isRecorded(definition))
 
   /** The definition with a partition for each folder of one, if its session entry tells partitions. */
   private def withFolders(definition: ForeignDefinition): ForeignDefinition = {
@@ -338,8 +339,8 @@ private case class FileWrite(definition: ForeignDefinition, mode: SaveMode, info
 }
 
 /** A staged table of files, which are written into a folder that no table uses yet. */
-private class StagedFiles(definition: ForeignDefinition, override val columns: Array[Column], recorded: () => Unit)
-    extends StagedTable with SupportsWrite {
+private class StagedFiles(definition: ForeignDefinition, override val columns: Array[Column], recorded: () => Unit,
+    isRecorded: () => Boolean) extends StagedTable with SupportsWrite {
   override def name(): String = definition.location.getOrElse(definition.provider)
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
@@ -348,8 +349,10 @@ private class StagedFiles(definition: ForeignDefinition, override val columns: A
     override def build(): Write = FileWrite(definition, SaveMode.ErrorIfExists, info)
   }
   override def commitStagedChanges(): Unit = recorded()
+
+  /** Spark aborts, too, where the answer to the commit was lost. */
   override def abortStagedChanges(): Unit =
-    if (definition.isOwnFolder) {
+    if (definition.isOwnFolder && !isRecorded()) {
       val folder = new Path(definition.location.get)
       folder.getFileSystem(SparkSession.active.sessionState.newHadoopConf()).delete(folder, true)
     }

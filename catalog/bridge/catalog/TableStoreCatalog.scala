@@ -110,6 +110,10 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   override def listTables(namespace: Array[String]): Array[Identifier] =
     listed(namespace, Requests.ListTables(catalog, namespace.toSeq))
 
+  /** From the names alone: no table is loaded, which may be damaged, or dropped by then. */
+  override def listTableSummaries(namespace: Array[String]): Array[TableSummary] =
+    listTables(namespace).map(TableSummary.of(_, TableSummary.FOREIGN_TABLE_TYPE))
+
   private def listed(namespace: Array[String], request: Requests.Request[Seq[String]]): Array[Identifier] =
     Errors.ofNamespace(namespace)(ask(request)).map(Identifier.of(namespace, _)).toArray
 
@@ -133,6 +137,13 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
     })
   }
 
+  /** Whether a name is that of a foreign table in a folder. */
+  private def isForeignAt(ident: Identifier)(definition: ForeignDefinition): Boolean =
+    tableExists(ident) && (ask(Requests.LoadTable(relation(ident))) match {
+      case other: Answers.ForeignDefinition => ForeignDefinition(other).location == definition.location
+      case _ => false
+    })
+
   private def recordForeign(ident: Identifier, isNew: Boolean)(definition: ForeignDefinition): Unit =
     Errors.ofDefining(ident)(ask(Requests.RecordForeign(relation(ident), definition.declared, isNew)))
 
@@ -153,8 +164,13 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
       case managed: Answers.DescribedTable => new StagedManagedTable(relation(ident), managed)
       case place: Answers.ForeignPlace =>
         val replaced = place.replaced.map(ForeignDefinition(_))
-        foreign.stage(foreign.defined(info, place.folder), info.columns, replaced,
-          definition => followed(ident)(recordForeign(ident, isNew = replaced.isEmpty)(definition)))
+        foreign.stage(
+          foreign.defined(info, place.folder),
+          info.columns,
+          replaced,
+          definition => followed(ident)(recordForeign(ident, isNew = replaced.isEmpty)(definition)),
+          isForeignAt(ident)
+        )
     }
   override def stageCreate(ident: Identifier, info: TableInfo): StagedTable =
     staged(Requests.StagingMode.create, ident, info)

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tablestore
 
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -24,10 +25,31 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.json4s.{JNull, JObject, JString, JValue}
 import org.json4s.jackson.JsonMethods.compact
 
-/** A stream of Spark's, opened; one thread at a time asks it. */
-class OpenedStream(val scan: Scan, val stream: MicroBatchStream, val builder: Option[UserDefinedPythonDataSource]) {
-  var usedMs: Long = System.currentTimeMillis
+/** A stream of Spark's, which is opened by whoever needs it first; one thread at a time asks it. */
+class OpenedStream(val builder: Option[UserDefinedPythonDataSource], opening: => (Scan, MicroBatchStream)) {
+  private lazy val made = opening
+  @volatile private var usedMs = System.currentTimeMillis
+  private val users = new AtomicInteger
+  private var isOpened = false
   var committed: Option[String] = None
+
+  def scan: Scan = made._1
+  def stream: MicroBatchStream = made._2
+
+  def ready(): OpenedStream = asked { made; isOpened = true; this }
+
+  def asked[T](question: => T): T = {
+    users.incrementAndGet()
+    try synchronized(question)
+    finally {
+      usedMs = System.currentTimeMillis
+      users.decrementAndGet()
+    }
+  }
+
+  def isIdleSince(ms: Long): Boolean = users.get == 0 && usedMs < ms
+
+  def stop(): Unit = synchronized(if (isOpened) stream.stop())
 }
 
 /** Streams that Spark reads by itself: up to where they are, and what reads a range. Who looks and who reads have a
@@ -82,7 +104,7 @@ object SparkStreams extends Logging {
       asked: OpenedStream => T): Either[String, T] =
     try {
       val one = open(session, known, isAhead = true)
-      Right(one.synchronized(session.withActive(asked(one))))
+      Right(one.asked(session.withActive(asked(one))))
     } catch {
       case NonFatal(error) =>
         close(known.identity, isAhead = true)
@@ -100,22 +122,20 @@ object SparkStreams extends Logging {
     secrets.foldLeft(said.stripSuffix("."))(_.replace(_, "*********(redacted)"))
   }
 
-  /** The stream of those that look ahead, or of those that read. */
+  /** The stream of those that look ahead, or of those that read. One that is slow to open keeps no other waiting. */
   def open(session: classic.SparkSession, known: Answers.StreamRange, isAhead: Boolean): OpenedStream = {
     val (one, over) = opened.synchronized {
       val isSame = context.contains(session.sparkContext)
       if (!isSame) registered.clear()
       context = Some(session.sparkContext)
       val builder = builderOf(session, known.format)
-      val (key, now) = ((known.identity, isAhead), System.currentTimeMillis)
+      val (key, idle) = ((known.identity, isAhead), System.currentTimeMillis - idleMs)
       val over = removed((other, one) =>
-        !isSame || one.usedMs < now - idleMs || (other == key && one.builder != builder))
-      val one = opened.getOrElseUpdate(key, session.withActive(opening(session, known, builder)))
-      one.usedMs = now
-      (one, over)
+        !isSame || one.isIdleSince(idle) || (other == key && one.builder != builder))
+      (opened.getOrElseUpdate(key, new OpenedStream(builder, session.withActive(opening(session, known)))), over)
     }
     over.foreach(stop)
-    one
+    one.ready()
   }
 
   private def builderOf(session: classic.SparkSession, format: String): Option[UserDefinedPythonDataSource] = {
@@ -125,8 +145,7 @@ object SparkStreams extends Logging {
     Option(registered.get(name))
   }
 
-  private def opening(session: classic.SparkSession, known: Answers.StreamRange,
-      builder: Option[UserDefinedPythonDataSource]): OpenedStream = {
+  private def opening(session: classic.SparkSession, known: Answers.StreamRange): (Scan, MicroBatchStream) = {
     val conf = session.sessionState.conf
     val provider = DataSource.lookupDataSourceV2(known.format, conf).filterNot(_.isInstanceOf[FileDataSourceV2])
       .getOrElse(throw Errors.noStream(known.format))
@@ -136,7 +155,7 @@ object SparkStreams extends Logging {
       case _: TextSocketTable => throw Errors.forgetfulStream
       case table: SupportsRead if table.capabilities.contains(TableCapability.MICRO_BATCH_READ) =>
         val scan = table.newScanBuilder(options).build()
-        new OpenedStream(scan, scan.toMicroBatchStream(known.checkpoint), builder)
+        (scan, scan.toMicroBatchStream(known.checkpoint))
       case _ => throw Errors.noStream(known.format)
     }
   }
@@ -155,6 +174,6 @@ object SparkStreams extends Logging {
 
   /** It may be in use, for which nobody waits who has a lock on all. */
   private def stop(one: OpenedStream): Unit =
-    try one.synchronized(one.stream.stop())
+    try one.stop()
     catch { case NonFatal(error) => logWarning(s"A stream does not end: ${error.getMessage}") }
 }

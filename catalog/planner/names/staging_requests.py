@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from table_store.catalog.connectors.datagen.datagen import warn_of_unused
@@ -9,7 +10,7 @@ from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
 from table_store.catalog.planner.names.checked_rows import check_conditions
-from table_store.catalog.planner.names.dead_letter_table import dead_letters
+from table_store.catalog.planner.names.dead_letter_table import check_dead_letters, dead_letters
 from table_store.catalog.planner.names.foreign_requests import is_foreign, place_of_foreign
 from table_store.catalog.planner.names.insert_columns import inserted_columns
 from table_store.catalog.planner.names.managed_table import describe_table
@@ -17,7 +18,7 @@ from table_store.catalog.planner.names.named_relation import is_current, tempora
 from table_store.catalog.planner.names.spark_table import TEMPORARY, definition_of, properties_of
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
-from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
 from table_store.catalog.planner.protocol.tables import (
     AbortStaged,
     CommitStaged,
@@ -31,6 +32,7 @@ from table_store.catalog.planner.protocol.tables import (
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
+from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError, TableStoreError
 from table_store.storage.kernel.secrets import REDACTED
 from table_store.storage.log_store.log_listener import LogListener
@@ -38,6 +40,8 @@ from table_store.storage.log_store.log_settings import LogSystem, log_system
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
+
+_log = logging.getLogger(__name__)
 
 
 def create_table(session: PlannerSession, request: CreateTable) -> DescribedTable | ForeignPlace:
@@ -118,17 +122,19 @@ def _staged(
     if mode is not StagingMode.CREATE:
         _refuse_materialized_view(lifecycle, own)
     definition = definition_of(declared, like, _options_of_source(access, like))
-    check_conditions(session, definition.schema(time_ms=0), definition.checks)
+    declared_schema = definition.schema(time_ms=0)
+    check_conditions(session, declared_schema, definition.checks)
     staged = lifecycle.staging.stage(
         own, definition, mode, settings=session.confs("table-storage.")
     )
     try:
-        dead_letters(session, relation.catalog, definition.schema(time_ms=0))
+        check_dead_letters(session, relation.catalog, declared_schema, own)
     except TableStoreError:
         lifecycle.staging.abort(staged)
         raise
     if is_committed:
         lifecycle.staging.commit(staged)
+        _make_dead_letters(session, relation.catalog, declared_schema, own)
     file_io = lifecycle.warehouse.places.file_io_of(staged.location)
     schema = open_logged(staged.location, file_io).schema
     warn_of_unused(schema, access.qualified(identifier))
@@ -145,6 +151,15 @@ def _staged(
         ),
         columns=None if is_committed else inserted_columns(schema, None),
     )
+
+
+def _make_dead_letters(
+    session: PlannerSession, catalog: CatalogReference, schema: TableSchema, source: Identifier
+) -> None:
+    try:
+        dead_letters(session, catalog, schema)
+    except TableStoreError as error:
+        _log.warning("the dead-letter table of %s is not there before a read: %s", source, error)
 
 
 def _options_of_source(access: CatalogAccess, like: LikeSource | None) -> Mapping[str, str]:

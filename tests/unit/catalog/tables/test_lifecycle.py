@@ -23,7 +23,11 @@ from table_store.catalog.errors import (
     ProtectedNamespaceError,
     WrongRelationKindError,
 )
+from table_store.catalog.names.directory_journal import DirectoryJournal, DirectoryNote
 from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.name_record import NameRecord
+from table_store.catalog.names.staging_area import StagingArea
+from table_store.catalog.names.table_directories import StagedDirectory
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.listeners import TableContext
@@ -33,6 +37,7 @@ from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
+    FileAccessError,
     InvalidOptionError,
     InvalidSchemaError,
     NotFoundError,
@@ -44,6 +49,7 @@ from table_store.storage.kernel.types import INTEGER, STRING
 from tests.fakes.view_definitions import plain_view
 
 T = Identifier("default", "t")
+U = Identifier("default", "u")
 VIEW = plain_view()
 
 
@@ -202,6 +208,66 @@ def test_an_aborted_table_leaves_nothing(lifecycle: TableLifecycle) -> None:
     lifecycle.staging.abort(lifecycle.staging.stage(T, KEYED, StagingMode.CREATE))
     assert folders(lifecycle) == []
     assert notes(lifecycle) == []
+
+
+@pytest.mark.parametrize("mode", [StagingMode.CREATE, StagingMode.CREATE_OR_REPLACE])
+def test_an_abort_behind_a_commit_changes_nothing(
+    lifecycle: TableLifecycle, mode: StagingMode
+) -> None:
+    """Spark aborts where the process that had committed died before it answered."""
+    if mode is not StagingMode.CREATE:
+        lifecycle.create(T, OTHER)
+    staged = lifecycle.staging.stage(T, KEYED, mode)
+    text = staged.to_json()
+    made = lifecycle.staging.commit(staged)
+    lifecycle.staging.abort(StagedTable.from_json(text))
+    assert lifecycle.load(T) == made
+    assert SchemaStore(lifecycle.warehouse.file_io, made.location).latest() == made.schema
+
+
+@pytest.mark.parametrize("then", ["nothing", "rename", "replace"])
+def test_a_store_that_fails_behind_the_commit(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    """The table exists, whatever others have made of its name meanwhile."""
+    heard: list[str] = []
+    lifecycle = TableLifecycle(warehouse, (Recorder("r", heard),))
+    others = TableLifecycle(warehouse)
+    publish = StagingArea.publish
+
+    def fail(area: StagingArea, identifier: Identifier, staged: StagedDirectory) -> NameRecord:
+        publish(area, identifier, staged)
+        if then == "rename":
+            others.rename(T, U)
+        elif then == "replace":
+            monkeypatch.undo()
+            others.staging.commit(others.staging.stage(T, OTHER, StagingMode.REPLACE))
+        raise FileAccessError(path="lock", operation="delete", reason="EIO", may_have_happened=True)
+
+    monkeypatch.setattr(StagingArea, "publish", fail)
+    staged = lifecycle.staging.stage(T, KEYED, StagingMode.CREATE)
+    with pytest.raises(FileAccessError):
+        lifecycle.staging.commit(staged)
+    monkeypatch.undo()
+    assert [what for what in heard if "drop" in what] == []
+    assert Path(staged.location, "schema").exists()
+    found = others.load(U if then == "rename" else T)
+    assert (found.location == staged.location) == (then != "replace")
+
+
+def test_a_note_that_cannot_be_deleted_fails_no_statement(
+    lifecycle: TableLifecycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: DirectoryJournal, note: DirectoryNote) -> None:
+        raise FileAccessError(
+            path=note.id, operation="delete", reason="EIO", may_have_happened=False
+        )
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DirectoryJournal, "forget", fail)
+        made = lifecycle.create(T, KEYED)
+    assert lifecycle.warehouse.staging.remove_leftovers() == ()
+    assert lifecycle.load(T) == made
 
 
 def test_replace_gives_a_new_directory_and_keeps_the_old_for_time_travel(

@@ -183,6 +183,19 @@ def test_rows_near_to_keys(
     assert numbered[ROW_NUMBER_COLUMN].to_pylist() == [row + 7 for row in wanted]
 
 
+def test_a_part_of_one_row_group_and_all_of_another(tmp_path: Path) -> None:
+    reader, file, _ = keyed_file(tmp_path, 300_000)
+    first, second = (group.row_count for group in reader.row_groups(file))
+    where = (pc.field("id") < 20) | (pc.field("id") >= 2 * first)
+    columns = ["v", "id", "s"]
+    everything = reader.read_table(file, columns, with_kinds=True, with_sequences=True)
+    expected = everything.take([*range(10), *range(first, first + second)])
+    before = counted()["rows_read"]
+    found = reader.read_table(file, columns, with_kinds=True, with_sequences=True, where=where)
+    assert found.equals(expected)
+    assert counted()["rows_read"] - before == 10 + second
+
+
 def test_lookup_of_single_keys(tmp_path: Path) -> None:
     # Enough rows for looking at the keys first; the keys are the even numbers.
     reader, file, _ = keyed_file(tmp_path, 100_000)
