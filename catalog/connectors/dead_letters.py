@@ -14,6 +14,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_store.catalog.definition.declared_type import CHAR_VARCHAR
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import (
@@ -66,10 +67,13 @@ class LetterColumns:
                 return f"it has no column {needed.name} {needed.type.sql_name()}"
             if needed.nullable and not known.nullable:
                 return f"its column {needed.name} is NOT NULL"
+            if CHAR_VARCHAR in dict(known.metadata):
+                return f"its column {needed.name} has a length"
         for more in there.values():
-            if not more.nullable and more.generated is None:
-                return f"its column {more.name} is NOT NULL, and nobody fills it"
-        return None
+            if not more.nullable or more.generated is not None or more.default is not None:
+                rules = "is NOT NULL, or computed, or has a DEFAULT"
+                return f"its column {more.name} {rules}, and nobody fills it"
+        return "it has a CHECK, for which nobody asks" if schema.checks else None
 
 
 OF_TOPICS: Final = LetterColumns(

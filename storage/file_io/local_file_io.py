@@ -164,7 +164,7 @@ class LocalFileIO:
                     found = os.stat(self._checked(path))
                 except (FileNotFoundError, NotADirectoryError):
                     continue
-            if not stat.S_ISDIR(found.st_mode):
+            if stat.S_ISREG(found.st_mode):
                 there[path] = FileStatus(
                     name=os.path.basename(path),
                     path=path,
@@ -375,6 +375,8 @@ def _status(entry: os.DirEntry[str], folder: str) -> FileStatus | None:
             return None
         size, modified_ns = 0, time.time_ns()
     else:
+        if not is_dir and not stat.S_ISREG(found.st_mode):
+            return None  # a pipe or socket
         size, modified_ns = found.st_size, found.st_mtime_ns
     return FileStatus(
         name=entry.name,

@@ -7,12 +7,9 @@ message begins with the byte 0 and the id, four bytes, the most significant firs
 from __future__ import annotations
 
 import base64
-import json
 import threading
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -22,6 +19,11 @@ from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store.log_errors import (
     SchemaRegistryRefusedError,
     SchemaRegistryUnavailableError,
+)
+from table_store.storage.log_store.registry_connection import (
+    AWAY,
+    RegistryConnection,
+    RegistryRefusedError,
 )
 from table_store.storage.log_store.secret_reference import resolved
 from table_store.storage.log_store.tls_stores import TlsStores
@@ -33,15 +35,10 @@ MAGIC_BYTE: Final = 0
 HEAD_BYTES: Final = 5
 """In front of the record: `MAGIC_BYTE` and the id."""
 
-_CONTENT: Final = "application/vnd.schemaregistry.v1+json"
-_TIMEOUT_S: Final = 5.0
 _ATTEMPTS: Final = 3
 _PAUSE_S: Final = 0.2
-_UNKNOWN_KEPT_S: Final = 10.0
+_ABSENT_KEPT_S: Final = 10.0
 _HELD_MAX: Final = 10_000
-_NOT_FOUND: Final = 404
-_NO_SCHEMA: Final = frozenset((40401, 40402, 40403))
-_SERVER_FAILS: Final = 500
 _REFERENCES_DEEP_MAX: Final = 16
 
 
@@ -51,14 +48,14 @@ class HeldSchemas:
 
     Attributes:
         schemas: by the registry's address and the id.
-        unknown: until when there is none with an id.
+        absent: until when there is none with an id, or why it is not read until then.
         ids: by the address, subject and schema.
         lock: for all of them.
         clock: in seconds.
     """
 
     schemas: dict[tuple[str, int], AvroType] = field(default_factory=dict)
-    unknown: dict[tuple[str, int], float] = field(default_factory=dict)
+    absent: dict[tuple[str, int], tuple[float, str | None]] = field(default_factory=dict)
     ids: dict[tuple[str, str, str], int] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     clock: Callable[[], float] = time.monotonic
@@ -104,15 +101,23 @@ class SchemaRegistry:
         found = _HELD.schemas.get(key)
         if found is not None:
             return found
-        if _HELD.unknown.get(key, 0.0) > _HELD.clock():
+        until, reason = _HELD.absent.get(key, (0.0, None))
+        if until > _HELD.clock():
+            if reason is not None:
+                raise ValueError(reason)
             return None
+        until = _HELD.clock() + _ABSENT_KEPT_S
         answer = self._asked(f"/schemas/ids/{number}", f"give the schema with id {number}")
         if answer is None:
-            _HELD.put(_HELD.unknown, key, _HELD.clock() + _UNKNOWN_KEPT_S)
+            _HELD.put(_HELD.absent, key, (until, None))
             return None
-        if answer.get("schemaType", "AVRO") != "AVRO":
-            raise ValueError(f"its schema, with id {number}, is {answer['schemaType']}")
-        found = parse_avro_schema(str(answer.get("schema")), self._named(answer, 0))
+        try:
+            if answer.get("schemaType", "AVRO") != "AVRO":
+                raise ValueError(f"its schema, with id {number}, is {answer['schemaType']}")
+            found = parse_avro_schema(str(answer.get("schema")), self._named(answer, 0))
+        except ValueError as error:
+            _HELD.put(_HELD.absent, key, (until, str(error)))
+            raise
         _HELD.put(_HELD.schemas, key, found)
         return found
 
@@ -142,10 +147,15 @@ class SchemaRegistry:
         """Return the schemas to which one refers, each behind those to which it refers itself."""
         found: list[str] = []
         references = answer.get("references") or []
+        if not isinstance(references, list):
+            references = [references]
         if references and depth == _REFERENCES_DEEP_MAX:
             raise ValueError("its schema refers to others too deeply")
         for reference in references:
-            subject, version = str(reference["subject"]), int(reference["version"])
+            try:
+                subject, version = str(reference["subject"]), int(reference["version"])
+            except (TypeError, KeyError, ValueError):
+                raise ValueError("it is not told to which others its schema refers") from None
             path = f"/subjects/{urllib.parse.quote(subject, safe='')}/versions/{version}"
             other = self._asked(path, f"give version {version} of {subject!r}")
             if other is None:
@@ -172,64 +182,34 @@ class SchemaRegistry:
                 time.sleep(_PAUSE_S * 2**attempt)
             for address in self._addresses:
                 try:
-                    return self._answer(address, path, content)
-                except _RefusedError as error:
+                    return self._connection(address).answer(path, content)
+                except RegistryRefusedError as error:
                     raise SchemaRegistryRefusedError(
                         url=self._shown, action=action, reason=str(error)
                     ) from None
                 except InvalidOptionError:
                     raise
-                except (OSError, ValueError) as error:
+                except AWAY as error:
                     reason = str(error) or type(error).__name__
         raise SchemaRegistryUnavailableError(url=self._shown, action=action, reason=reason)
 
-    def _answer(
-        self, address: str, path: str, content: Mapping[str, str] | None
-    ) -> dict[str, Any] | None:
+    def _connection(self, address: str) -> RegistryConnection:
         plain, user_info = _without_user(address)
-        data = None if content is None else json.dumps(content).encode()
-        asked = urllib.request.Request(plain + path, data, {"Accept": _CONTENT})
-        if data is not None:
-            asked.add_header("Content-Type", _CONTENT)
+        authorization = None
         if self.token is not None:
-            token = resolved(f"{self.prefix}.bearer-auth.token", self.token)
-            asked.add_header("Authorization", f"Bearer {token}")
+            key = f"{self.prefix}.bearer-auth.token"
+            token = resolved(key, self.token)
+            if not (token.isascii() and token.isprintable()):
+                reason = "it has a line break or another character that no such header may have"
+                raise InvalidOptionError(key=key, value=None, reason=reason)
+            authorization = f"Bearer {token}"
         elif self.user_info is not None or user_info:
             given = user_info
             if self.user_info is not None:
                 given = resolved(f"{self.prefix}.basic-auth.user-info", self.user_info)
-            encoded = base64.b64encode(given.encode()).decode()
-            asked.add_header("Authorization", f"Basic {encoded}")
-        try:
-            context = self.stores.context(self.prefix) if plain.startswith("https:") else None
-            with urllib.request.urlopen(asked, timeout=_TIMEOUT_S, context=context) as answer:
-                found = json.load(answer)
-        except urllib.error.HTTPError as error:
-            _check_unknown(error)
-            return None
-        if not isinstance(found, dict):
-            raise _RefusedError("it answers as no schema registry does")
-        return found
-
-
-class _RefusedError(Exception):
-    """The registry refuses; asking again does not help."""
-
-
-def _check_unknown(error: urllib.error.HTTPError) -> None:
-    """Return if the answer is that there is no such schema, and raise for any other one."""
-    text = error.read().decode(errors="replace")
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = None
-    known = found if isinstance(found, dict) else {}
-    if error.code == _NOT_FOUND and known.get("error_code") in _NO_SCHEMA:
-        return
-    reason = f"{error.code} {known.get('message') or error.reason}".strip()
-    if error.code >= _SERVER_FAILS:
-        raise OSError(reason)
-    raise _RefusedError(reason)
+            authorization = f"Basic {base64.b64encode(given.encode()).decode()}"
+        context = self.stores.context(self.prefix) if plain.startswith("https:") else None
+        return RegistryConnection(plain, authorization, context)
 
 
 def check_url(url: str, key: str) -> str | None:
@@ -239,6 +219,7 @@ def check_url(url: str, key: str) -> str | None:
         try:
             found = urllib.parse.urlsplit(part)
             is_right = found.scheme in ("http", "https") and bool(found.hostname)
+            is_right = is_right and part.isprintable() and " " not in part
             _ = found.port
         except ValueError:
             is_right = False

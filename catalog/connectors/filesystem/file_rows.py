@@ -6,11 +6,10 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from table_store.catalog.connectors.connector_errors import (
@@ -24,6 +23,7 @@ from table_store.catalog.connectors.filesystem.filesystem_definition import (
 )
 from table_store.catalog.connectors.filesystem.partition_filter import typed_value
 from table_store.catalog.connectors.filesystem.taken_file import FilePart, TakenFile
+from table_store.catalog.connectors.filesystem.text_lines import text_lines
 from table_store.catalog.connectors.formats.message_formats import BadValue, MessageFormat
 from table_store.catalog.connectors.positions.source_read import SKIPPED, PartReader, batch_of
 from table_store.storage.file_io.file_io import FileIO
@@ -34,7 +34,6 @@ from table_store.storage.kernel.nested_array import recast
 from table_store.storage.kernel.types import arrow_field, to_arrow
 
 _BATCH_ROWS: Final = 1 << 16
-_BLOCK_BYTES: Final = 8 << 20
 _REASON_LENGTH_MAX: Final = 300
 _CODECS: Final = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
 _UNREADABLE: Final = (pa.ArrowException, OSError, ValueError)
@@ -88,6 +87,9 @@ class FileReader(PartReader):
             for name in columns
             if name in in_path
         }
+        for name, value in constants.items():
+            if not value.is_valid and not in_path[name].nullable:
+                raise ValueError(f"column {name} is NOT NULL, and has no value in its path")
         names = [name for name in columns if name not in in_path]
         text = self.definition.text
         with closing(file_io.open_input(file.below(self.definition.root))) as source:
@@ -149,7 +151,7 @@ class FileReader(PartReader):
         line = skipped = 0
         letters = None if self.dead_letters is None else self.dead_letters.begin()
         path = file.below(self.definition.root)
-        for lines in text_lines(stream, has_quotes=text.may_hold_line_ends):
+        for lines in text_lines(stream, text.field_delimiter):
             bad: list[BadValue] = []
             for found in text.parsed(lines, names):
                 if isinstance(found, BadValue):
@@ -173,24 +175,6 @@ class FileReader(PartReader):
         return UnreadableSourceFileError(
             path=file.below(self.definition.root), reason=reason[:_REASON_LENGTH_MAX].rstrip(".")
         )
-
-
-def text_lines(source: Any, *, has_quotes: bool) -> Iterator[pa.LargeBinaryArray]:
-    """Yield the lines of a stream without their ends and without empty ones, many at once.
-
-    With `has_quotes`, an end of line between two quotes belongs to the line.
-    """
-    rest = b""
-    while block := source.read(_BLOCK_BYTES):
-        data = rest + block
-        ends = _line_ends(data, has_quotes=has_quotes)
-        if not len(ends):
-            rest = data
-            continue
-        rest = data[int(ends[-1]) + 1 :]
-        yield _lines(data, ends)
-    if rest:
-        yield _lines(rest, np.append(_line_ends(rest, has_quotes=has_quotes), len(rest)))
 
 
 def _letters(
@@ -228,20 +212,3 @@ def there_unchanged(
             raise SourceFileChangedError(path=path, reason="was written or replaced")
         there.append(file)
     return tuple(there)
-
-
-def _line_ends(data: bytes, *, has_quotes: bool) -> Any:
-    octets = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(octets == ord("\n"))
-    if has_quotes and len(ends):
-        quotes = np.flatnonzero(octets == ord('"'))
-        ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
-    return ends
-
-
-def _lines(data: bytes, ends: Any) -> pa.LargeBinaryArray:
-    offsets = np.concatenate([[0], np.minimum(ends + 1, len(data))]).astype(np.int64)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    lines = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ends), buffers)
-    text = pc.ascii_rtrim(lines.cast(pa.large_string()), "\r\n")
-    return text.filter(pc.not_equal(text, "")).cast(pa.large_binary())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import time
 from functools import partial
 from typing import Final
 
@@ -96,8 +97,10 @@ def typed_value(text: str | None, kind: pa.DataType) -> pa.Scalar:
     """
     plain = pa.timestamp("us") if pa.types.is_timestamp(kind) else kind
     try:
+        if pa.types.is_time(kind):  # Arrow has no cast of texts to it
+            return pa.scalar(None if text is None else time.fromisoformat(text), kind)
         return pa.array([text], pa.string()).cast(plain).cast(kind)[0]
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError) as error:
         raise ValueError(f"{text!r} in its path is no value of the partition column") from error
 
 

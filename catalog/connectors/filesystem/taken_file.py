@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from table_store.storage.file_io.path import join_path
 from table_store.storage.file_store.model.partition_path import NULL_PARTITION
 
 FILE_BYTES: Final = 200
@@ -38,7 +37,7 @@ class TakenFile:
 
     def below(self, root: str) -> str:
         """Return its whole path, with that of the folder."""
-        return join_path(root, *self.path.split("/"))
+        return f"{root.rstrip('/')}/{self.path}"  # names that others give may have any character
 
     def partition_value(self, column: str) -> str | None:
         """Return the text of a partition column in its path; None is NULL.

@@ -74,9 +74,9 @@ class MessageFormat(ABC):
     columns: tuple[Field, ...]
 
     @property
-    def may_hold_line_ends(self) -> bool:
-        """Whether an end of line between two quotes does not end the line."""
-        return False
+    def field_delimiter(self) -> str | None:
+        """What stands between fields that may be quoted, with ends of lines; None: nothing does."""
+        return None
 
     def parsed(
         self, values: pa.LargeBinaryArray, names: Sequence[str]
@@ -157,9 +157,9 @@ class CsvFormat(MessageFormat):
     null: str | None
 
     @property
-    def may_hold_line_ends(self) -> bool:
-        """True: it is a part of a field."""
-        return True
+    def field_delimiter(self) -> str | None:
+        """The delimiter."""
+        return self.delimiter
 
     def __post_init__(self) -> None:
         for field in self.columns:

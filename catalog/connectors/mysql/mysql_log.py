@@ -347,6 +347,14 @@ def table_of(event: LoggedEvent) -> tuple[str, str] | None:
     return (found.schema, found.table) if isinstance(found, RowsEvent) else None
 
 
+def frames_a_transaction(event: LoggedEvent) -> bool:
+    """Whether an event says only where a transaction begins or ends."""
+    found, _ = event
+    if isinstance(found, QueryEvent):
+        return found.query in ("BEGIN", "COMMIT")
+    return isinstance(found, GtidEvent | MariadbGtidEvent | XidEvent)
+
+
 def transaction_of(event: GtidEvent | MariadbGtidEvent) -> tuple[str, int]:
     """Return the source and the number of a transaction."""
     if isinstance(event, GtidEvent):

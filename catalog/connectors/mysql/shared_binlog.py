@@ -18,6 +18,7 @@ from table_store.catalog.connectors.mysql.mysql_binlog import BinlogPlace
 from table_store.catalog.connectors.mysql.mysql_log import (
     LoggedEvent,
     TableLog,
+    frames_a_transaction,
     table_of,
 )
 from table_store.catalog.connectors.mysql.table_names import TableNames
@@ -30,7 +31,10 @@ RANGE_BYTES_MAX: Final = 4 << 20
 READ_FOR_ALL: Final = Counter("binlog_ranges_read_for_all")
 READ_ALONE: Final = Counter("binlog_ranges_read_alone")
 
-_HELD_BYTES_MAX: Final = 8 * RANGE_BYTES_MAX
+_HELD_BYTES_MAX: Final = 128 << 20
+_EVENT_BYTES: Final = 1500
+"""About so much memory an event takes beside its bytes in the binlog."""
+
 _TURNS: Final = 16
 
 
@@ -39,7 +43,7 @@ class _HeldRange:
     """The events of a range, numbered in their order.
 
     Attributes:
-        size_bytes: of the range in the binlog.
+        size_bytes: about how much memory it takes.
         of_all: statements, and what else is no row of a table.
         of_tables: by database and name; tables whose events were given out are None.
     """
@@ -56,6 +60,7 @@ class _HeldRange:
         events = self.of_all if place is None else self.of_tables[place]
         assert events is not None, "nobody has it yet"
         events.append((number, event))
+        self.size_bytes += _EVENT_BYTES
 
     def take(self, names: TableNames) -> Sequence[LoggedEvent] | None:
         """Return the events that concern tables; None if somebody has some of them already."""
@@ -88,8 +93,9 @@ def shared_events(log: TableLog, start: BinlogPlace, end: BinlogPlace) -> Iterat
         held = _ranges.get(name)
         if held is None:
             held = _HeldRange(log.log.bytes_between(start, end))
-            for number, (event, shown) in enumerate(log.events(start, end, is_of_all=True)):
-                held.add(number, (event, shown))
+            for number, event in enumerate(log.events(start, end, is_of_all=True)):
+                if not frames_a_transaction(event):
+                    held.add(number, event)
             READ_FOR_ALL.add(1)
             _ranges.put(name, held)
         found = held.take(log.names)

@@ -152,7 +152,8 @@ def schema_registry(options: OptionValues, name: str, part: str) -> SchemaRegist
         raise InvalidOptionError(key=own.url.key, value=None, reason=reason)
     reason_wrong = check_url(url, own.url.key)
     if reason_wrong is not None:
-        raise InvalidOptionError(key=own.url.key, value=url, reason=reason_wrong)
+        shown = None if "@" in url else url  # or a password in it would be
+        raise InvalidOptionError(key=own.url.key, value=shown, reason=reason_wrong)
     stores = TlsStores(
         given(own.truststore),
         given(own.truststore_password),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
@@ -14,6 +15,11 @@ import pyarrow as pa
 
 from table_store import TableDescriptor, connect, open_table
 from table_store.catalog.connectors.dead_letters import OF_FILES, DeadLetters
+from table_store.catalog.definition.declared_type import CHAR_VARCHAR
+from table_store.catalog.definition.table_definition import TableDefinition
+from table_store.storage.file_store.model.check import Check
+from table_store.storage.file_store.model.schema import Field
+from table_store.storage.kernel.types import STRING
 
 WRITERS, ROUNDS, LINES = 4, 5, 30
 
@@ -66,3 +72,30 @@ def test_tasks_that_commit_at_once(tmp_path: Path) -> None:
     keys = list(zip(found["path"].to_pylist(), found["line"].to_pylist(), strict=True))
     assert len(keys) == len(expected)
     assert dict(zip(keys, found["value"].to_pylist(), strict=True)) == expected
+
+
+def test_tables_with_rules_of_their_own_take_no_letters() -> None:
+    whole = TableDefinition(columns=OF_FILES.fields(), primary_key=tuple(OF_FILES.key))
+    assert OF_FILES.misfit(whole.schema(time_ms=0)) is None
+    noted = Field(id=0, name="noted", type=STRING)
+    assert OF_FILES.misfit(with_columns(whole, noted).schema(time_ms=0)) is None
+    for more, reason in (
+        (replace(noted, nullable=False), "noted is NOT NULL"),
+        (replace(noted, default="'new'"), "has a DEFAULT"),
+        (replace(noted, generated="upper(reason)"), "computed"),
+    ):
+        assert reason in (OF_FILES.misfit(with_columns(whole, more).schema(time_ms=0)) or "")
+    checked = replace(whole.schema(time_ms=0), checks=(Check(name="c", condition="line > 0"),))
+    assert "CHECK" in (OF_FILES.misfit(checked) or "")
+    short = [
+        replace(field, metadata=((CHAR_VARCHAR, '"varchar(10)"'),))
+        if field.name == "reason"
+        else field
+        for field in OF_FILES.fields()
+    ]
+    limited = replace(whole, columns=tuple(short)).schema(time_ms=0)
+    assert "reason has a length" in (OF_FILES.misfit(limited) or "")
+
+
+def with_columns(table: TableDefinition, *more: Field) -> TableDefinition:
+    return replace(table, columns=(*table.columns, *more))

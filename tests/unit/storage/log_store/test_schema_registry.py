@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import socketserver
 import ssl
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,8 +121,82 @@ def test_what_is_no_registry(server: SchemaRegistryServer) -> None:
         SchemaRegistry(server.url).schema(1)
 
 
+@contextmanager
+def answering(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
+    """A server that says the same to all, with what it was asked."""
+    asked: list[bytes] = []
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            asked.append(self.request.recv(65_536))
+            self.request.sendall(answer)
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}", asked
+        server.shutdown()
+
+
 @pytest.mark.parametrize(
-    "url", ["host:8081", "ftp://host", "http://", "", "http://a, b", "http://a:x"]
+    "answer",
+    [
+        b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"sch',
+        b'HTTP/1.1 503 No\r\nContent-Length: 500\r\n\r\n{"sch',
+        b"HTTP/1.1 429 Slower\r\nContent-Length: 0\r\n\r\n",
+        b"SSH-2.0-OpenSSH\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 100_000,
+        b"",
+    ],
+    ids=["cut", "cut error", "busy", "another service", "deep", "nothing"],
+)
+def test_an_answer_that_is_none(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs wait until another one comes."""
+    monkeypatch.setattr(schema_registry, "_PAUSE_S", 0.0)
+    with (
+        answering(answer) as (url, asked),
+        pytest.raises(SchemaRegistryUnavailableError) as error,
+    ):
+        SchemaRegistry(url).schema(1)
+    assert error.value.retriable
+    assert len(asked) == 3
+
+
+def test_redirects(server: SchemaRegistryServer) -> None:
+    """Within a server they are followed; another one gets neither password nor trust."""
+    number = server.add("s", SCHEMA)
+    target = f"{server.url}/schemas/ids/{number}"
+    moved = f"HTTP/1.1 302 There\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n"
+    with (
+        answering(moved.encode()) as (url, _),
+        pytest.raises(SchemaRegistryRefusedError, match=r"sends to 127\.0\.0\.1"),
+    ):
+        SchemaRegistry(url, "ann:secret").schema(number)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("token", ["first\nsecond", "hidden\r\nX: y", "tökén"])
+def test_a_token_that_is_none_is_not_shown(token: str) -> None:
+    with pytest.raises(InvalidOptionError, match=r"bearer-auth\.token") as error:
+        SchemaRegistry("http://127.0.0.1:9", None, token).schema(1)
+    assert token.split()[0] not in str(error.value)
+
+
+def test_what_is_not_read_is_not_asked_for_again(server: SchemaRegistryServer) -> None:
+    numbers = [
+        server.add("p", "{}", schemaType="PROTOBUF"),
+        server.add("q", SCHEMA, references=7),
+        server.add("q", SCHEMA, references=[{"subject": "x"}]),
+    ]
+    registry = SchemaRegistry(server.url)
+    for number in numbers * 3:
+        with pytest.raises(ValueError, match=r"PROTOBUF|to which others"):
+            registry.schema(number)
+    assert len(server.requests) == len(numbers)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["host:8081", "ftp://host", "http://", "", "http://a, b", "http://a:x", "http://u:p w@a"],
 )
 def test_addresses_that_are_none(url: str) -> None:
     assert "http://host:8081" in (check_url(url, "x") or "")

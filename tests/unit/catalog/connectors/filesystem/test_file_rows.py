@@ -1,24 +1,28 @@
-"""Goal: lines end where those of CSV do, wherever a block ends; each row group is read once.
+"""Goal: each row of a file is read once, and what is no row harms no other one.
 
-Oracle: Python's own reader of CSV; the whole Parquet file.
+Oracle: the whole Parquet file.
 """
 
 from __future__ import annotations
 
-import csv
-import io
+import os
 import random
+from dataclasses import replace
+from datetime import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from table_store.catalog.connectors.connector_errors import SourceFileChangedError
-from table_store.catalog.connectors.filesystem import file_rows
+from table_store import open_table
+from table_store.catalog.connectors.connector_errors import (
+    SourceFileChangedError,
+    UnreadableSourceFileError,
+)
+from table_store.catalog.connectors.dead_letters import OF_FILES, DeadLetters
 from table_store.catalog.connectors.filesystem.file_rows import (
     FileReader,
-    text_lines,
     there_unchanged,
 )
 from table_store.catalog.connectors.filesystem.filesystem_definition import FilesystemDefinition
@@ -28,35 +32,12 @@ from table_store.catalog.connectors.filesystem.taken_file import (
     TakenFile,
     parts_of,
 )
+from table_store.catalog.connectors.formats.message_formats import JsonFormat, MessageFormat
+from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.model.schema import Field
-from table_store.storage.kernel.types import LONG
-
-
-@pytest.mark.parametrize("block_bytes", [1, 2, 3, 7, 64, 1 << 20])
-def test_lines(block_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_rows, "_BLOCK_BYTES", block_bytes)
-    chance = random.Random(block_bytes)
-    rows = [
-        ["".join(chance.choices('ab"\n,é', k=chance.randint(0, 6))) for _ in range(2)]
-        for _ in range(200)
-    ]
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    data = ("\n\n" + text.getvalue()).encode().removesuffix(b"\n")
-    lines = [
-        line.decode()
-        for found in text_lines(io.BytesIO(data), has_quotes=True)
-        for line in found.to_pylist()
-    ]
-    assert [next(csv.reader(io.StringIO(line, newline=""))) for line in lines] == rows
-    plain = data.replace(b"\n", b"\r\n")
-    found = [
-        line
-        for found in text_lines(io.BytesIO(plain), has_quotes=False)
-        for line in found.to_pylist()
-    ]
-    assert found == [line.rstrip(b"\r") for line in plain.split(b"\n") if line.strip(b"\r")]
+from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.types import LONG, STRING, TimeType
 
 
 def test_shares_of_a_file_are_the_file(tmp_path: Path) -> None:
@@ -110,3 +91,71 @@ def test_changes_of_files_show(tmp_path: Path) -> None:
     (tmp_path / "day=1" / "b").unlink()
     with pytest.raises(SourceFileChangedError, match="was deleted"):
         there_unchanged(file_io, root, files[1:])
+
+
+@pytest.mark.parametrize("has_letters", [False, True])
+def test_a_line_that_is_no_text(tmp_path: Path, has_letters: bool) -> None:
+    """It is a bad one among good ones, as a record of a topic is."""
+    data = b'{"a":1,"s":"x"}\n{"a":2,"s":"\xff"}\r\n{"a":3,"s":"z"}'
+    (tmp_path / "a.json").write_bytes(data)
+    (file,) = files_below(LocalFileIO(str(tmp_path)), str(tmp_path))
+    columns = (Field(id=0, name="a", type=LONG), Field(id=1, name="s", type=STRING))
+    definition = text_definition(tmp_path, JsonFormat(columns), skips_bad=not has_letters)
+    letters = None
+    if has_letters:
+        fields = TableDefinition(columns=OF_FILES.fields(), primary_key=tuple(OF_FILES.key))
+        store = FileStoreTable.create(str(tmp_path / "letters"), fields.schema(time_ms=0))
+        letters = DeadLetters(store.path, OF_FILES)
+    batches = FileReader(definition, letters).read(FilePart((file,)).to_bytes(), ["a", "s"])
+    assert [row for batch in batches for row in batch.to_pylist()] == [
+        {"a": 1, "s": "x"},
+        {"a": 3, "s": "z"},
+    ]
+    if letters is not None:
+        (letter,) = open_table(letters.path).scan().to_arrow().to_pylist()
+        assert (letter["line"], letter["value"]) == (2, b'{"a":2,"s":"\xff"}')
+        assert "UTF-8" in letter["reason"]
+
+
+def test_values_in_paths(tmp_path: Path) -> None:
+    """Times are read as they are written; a NOT NULL column has a value; names are anything."""
+    for folder in ("p=01%3A02%3A03.000004", "p=__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a\\b\nc.json").write_text('{"a": 1}')
+    os.mkfifo(tmp_path / "pipe.json")
+    files = files_below(LocalFileIO(str(tmp_path)), str(tmp_path))
+    assert len(files) == 2
+    columns = (Field(id=0, name="a", type=LONG),)
+    for nullable in (True, False):
+        partition = Field(id=1, name="p", type=TimeType(6), nullable=nullable)
+        definition = replace(
+            text_definition(tmp_path, JsonFormat(columns)), partitions=(partition,)
+        )
+        reader = FileReader(definition)
+
+        def read(file: TakenFile, reader: FileReader = reader) -> list[dict[str, object]]:
+            part = FilePart((file,)).to_bytes()
+            return [row for batch in reader.read(part, ["a", "p"]) for row in batch.to_pylist()]
+
+        named, null = sorted(files, key=lambda file: "HIVE" in file.path)
+        assert read(named) == [{"a": 1, "p": time(1, 2, 3, 4)}]
+        if nullable:
+            assert read(null) == [{"a": 1, "p": None}]
+        else:
+            with pytest.raises(UnreadableSourceFileError, match="p is NOT NULL"):
+                read(null)
+
+
+def text_definition(
+    root: Path, text: MessageFormat, *, skips_bad: bool = False
+) -> FilesystemDefinition:
+    return FilesystemDefinition(
+        root=str(root),
+        columns=text.columns,
+        partitions=(),
+        format="json",
+        text=text,
+        time_unit="millis",
+        skips_bad=skips_bad,
+        interval_ms=None,
+    )
