@@ -14,6 +14,7 @@ from table_store.catalog.planner.jobs import (
     materialized_view_requests,
     pipeline_requests,
     source_requests,
+    streaming_insert,
 )
 from table_store.catalog.planner.meta_service import consistency_requests
 from table_store.catalog.planner.names import (
@@ -70,7 +71,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     job_requests.start_job,
     barrier_requests.plan_barrier,
     job_requests.advance_job,
-    job_requests.refuse_streaming,
+    streaming_insert.refuse_streaming,
     host_requests.host_jobs,
     pipeline_requests.can_await_rows,
     pipeline_requests.replace_rows,

@@ -17,7 +17,7 @@ from table_store.catalog.connectors.database_errors import (
 )
 from table_store.catalog.connectors.sink import deliver, is_append_only, is_sink
 from table_store.catalog.errors import WrongRelationKindError
-from table_store.catalog.jobs.job_errors import StreamingInsertError, StreamingStatementError
+from table_store.catalog.jobs.job_errors import StreamingInsertError
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
 from table_store.catalog.jobs.sink_options import is_emitted_on_watermark
@@ -78,8 +78,6 @@ from table_store.catalog.planner.protocol.jobs import (
     Job,
     JobCommand,
     ListedJob,
-    RefusedStatement,
-    RefuseStreaming,
     StartedJob,
     StartJob,
 )
@@ -289,31 +287,6 @@ def advance_job(session: PlannerSession, request: AdvanceJob) -> AdvancedJob:
         has_failed=status.failures > 0 or status.state is JobState.SUSPENDED,
         error=status.error if status.is_over else None,
     )
-
-
-def refuse_streaming(session: PlannerSession, request: RefuseStreaming) -> None:
-    """Say why a statement cannot run in streaming mode.
-
-    Raises:
-        StreamingStatementError: always.
-    """
-    match request.statement:
-        case RefusedStatement.SELECT:
-            reason = f"the changes of {', '.join(request.reads)} have no end, and so the result "
-            reason += "would have none"
-            remedy = "INSERT the result INTO a table, read changes with CHANGES FROM VERSION or "
-            remedy += "spark.readStream, add a LIMIT, read the tables WITH ('scan.bounded.mode' = "
-            remedy += "'latest')"
-        case RefusedStatement.OVERWRITE:
-            reason = "a result without an end replaces nothing"
-            remedy = "Use INSERT INTO"
-        case RefusedStatement.SEVERAL:
-            reason = "each INSERT is a job of its own"
-            remedy = "Write one INSERT for each table, between EXECUTE STATEMENT SET BEGIN and END"
-        case RefusedStatement.FOREIGN:
-            reason = "only a managed table gets rows and the job's progress in one commit"
-            remedy = "Insert into a managed table"
-    raise StreamingStatementError(statement=request.statement.value, reason=reason, remedy=remedy)
 
 
 def _advanced(

@@ -1,4 +1,4 @@
-"""What a streaming INSERT is checked for before its job begins."""
+"""What a streaming INSERT is checked for before its job begins, and what streaming mode refuses."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.jobs.job_errors import (
     JobExistsError,
     StreamingInsertError,
+    StreamingStatementError,
     UnsupportedQueryError,
 )
 from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
 from table_store.catalog.planner.epochs.lasting_queries import Target, analysed
 from table_store.catalog.planner.jobs.refresh import analysed_query
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.catalog.planner.protocol.jobs import ListedJob
+from table_store.catalog.planner.protocol.jobs import ListedJob, RefusedStatement, RefuseStreaming
 from table_store.catalog.planner.read.spark_streams import SparkStreams
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.stored_query import StoredQuery
@@ -134,6 +135,34 @@ def is_exhausted(query: JobQuery) -> bool:
     return query.external == query.sources.keys() and all(
         _rows_max(path) == rows for path, rows in query.sources.items()
     )
+
+
+def refuse_streaming(
+    session: PlannerSession,  # noqa: ARG001 - every handler gets it
+    request: RefuseStreaming,
+) -> None:
+    """Say why a statement cannot run in streaming mode.
+
+    Raises:
+        StreamingStatementError: always.
+    """
+    match request.statement:
+        case RefusedStatement.SELECT:
+            reason = f"the changes of {', '.join(request.reads)} have no end, and so the result "
+            reason += "would have none"
+            remedy = "INSERT the result INTO a table, read changes with CHANGES FROM VERSION or "
+            remedy += "spark.readStream, add a LIMIT, read the tables WITH ('scan.bounded.mode' = "
+            remedy += "'latest')"
+        case RefusedStatement.OVERWRITE:
+            reason = "a result without an end replaces nothing"
+            remedy = "Use INSERT INTO"
+        case RefusedStatement.SEVERAL:
+            reason = "each INSERT is a job of its own"
+            remedy = "Write one INSERT for each table, between EXECUTE STATEMENT SET BEGIN and END"
+        case RefusedStatement.FOREIGN:
+            reason = "only a managed table gets rows and the job's progress in one commit"
+            remedy = "Insert into a managed table"
+    raise StreamingStatementError(statement=request.statement.value, reason=reason, remedy=remedy)
 
 
 def _rows_max(path: str) -> int | None:
