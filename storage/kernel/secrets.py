@@ -26,8 +26,9 @@ SECRET_TEXT: Final = (
     r"(?is)(?<![\w.-])(?:"
     rf"{_IS_KEY.format('|,')}[\w.-]*?log\.kafka\.{_NAME}(?:=|->|,)\s*+(?:{_QUOTED}|[^\n]*+)"
     rf"|{_IS_KEY.format('')}{_NAME}(?:=|->)\s*+(?:{_QUOTED}))"
+    r"""|(?<=://)[^/@\s:'"]*+:[^/@\s'"]++@"""
 )
-"""A secret with its key, in the text of a statement or a plan.
+"""A secret with its key, or the user and password of a URL, in a statement's or a plan's text.
 
 Spark gets it as `spark.sql.redaction.string.regex`; Java reads it as Python does.
 """

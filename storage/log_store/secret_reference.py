@@ -34,8 +34,8 @@ def _variable(key: str, name: str) -> str:
     secret = os.environ.get(name)
     if secret is None:
         reason = (
-            f"the environment variable {name} is not set. Set it for the process that reaches "
-            "Kafka (Spark's driver, or this one)"
+            f"the environment variable {name} is not set. Set it for the processes that use it: "
+            "this one, Spark's driver, and its executors for what they read or write"
         )
         raise InvalidOptionError(key=key, value=None, reason=reason)
     return secret

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import tempfile
 from dataclasses import dataclass, field
@@ -20,7 +21,9 @@ from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.log_store.secret_reference import resolved
 
 _JKS: Final = bytes.fromhex("feedfeed")
-_PEM: Final = b"-----BEGIN "
+_PEM: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
+"""Around the blocks there may be any text. Source: RFC 7468."""
+
 _CONVERT: Final = (
     "it is Java's own format; make one in PKCS #12 of it: keytool -importkeystore -srckeystore "
     "… -destkeystore … -deststoretype PKCS12"
@@ -77,8 +80,12 @@ def _password(key: str, given: str | None) -> bytes | None:
 def _trusted(key: str, path: str, password: bytes | None) -> str:
     """Return certificates in PEM."""
     data = _content(key, path)
-    if data.lstrip().startswith(_PEM):
-        return data.decode(errors="replace")
+    blocks = _blocks(data)
+    if blocks:
+        found_there = [block for kind, block in blocks if kind.endswith("CERTIFICATE")]
+        if not found_there:
+            raise _unreadable(key, path, "it has no certificate")
+        return "\n".join(found_there)
     found = _pkcs12(key, path, data, password)
     certificates = [one.certificate for one in found.additional_certs]
     if found.cert is not None:
@@ -90,7 +97,7 @@ def _trusted(key: str, path: str, password: bytes | None) -> str:
 
 def _show_key(context: ssl.SSLContext, key: str, path: str, password: bytes | None) -> None:
     data = _content(key, path)
-    if not data.lstrip().startswith(_PEM):
+    if not _blocks(data):
         found = _pkcs12(key, path, data, password)
         if found.key is None or found.cert is None:
             raise _unreadable(key, path, "it has no key with its certificate")
@@ -108,6 +115,12 @@ def _show_key(context: ssl.SSLContext, key: str, path: str, password: bytes | No
         raise _unreadable(key, path, str(error)) from error
     finally:
         os.unlink(name)
+
+
+def _blocks(data: bytes) -> list[tuple[str, str]]:
+    """Return the kinds and the whole texts of what a file has in PEM."""
+    found = ((block[1], block[0]) for block in _PEM.finditer(data))
+    return [(kind.decode(), block.decode()) for kind, block in found if block.isascii()]
 
 
 def _content(key: str, path: str) -> bytes:

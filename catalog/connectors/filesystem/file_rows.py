@@ -92,6 +92,9 @@ class FileReader(PartReader):
                 raise ValueError(f"column {name} is NOT NULL, and has no value in its path")
         names = [name for name in columns if name not in in_path]
         text = self.definition.text
+        if text is not None and (self.definition.skips_bad or self.dead_letters is not None):
+            # Which lines are bad does not depend on what a query reads.
+            names = list(text.names)
         with closing(file_io.open_input(file.below(self.definition.root))) as source:
             if text is not None:
                 found = self._text_rows(source, file, names, text)

@@ -74,6 +74,11 @@ class MessageFormat(ABC):
     columns: tuple[Field, ...]
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(field.name for field in self.columns)
+
+    @property
     def field_delimiter(self) -> str | None:
         """What stands between fields that may be quoted, with ends of lines; None: nothing does."""
         return None

@@ -53,6 +53,11 @@ class EnvelopeRows(RecordFormat):
     def __post_init__(self) -> None:
         self.values(self.columns)  # it names a column that there cannot be
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `RecordFormat`."""
+        return tuple(field.name for field in self.columns)
+
     def rows(self, records: Records, names: Sequence[str]) -> Iterator[RecordRows | BadRecord]:
         """See `RecordFormat`; both changes of an update have places of their own in the order."""
         kept = with_values(records)

@@ -14,13 +14,14 @@ import pyarrow as pa
 from table_store.catalog.connectors.connector_errors import SourceTopicError
 from table_store.catalog.connectors.dead_letters import DeadLetters
 from table_store.catalog.connectors.kafka.kafka_connections import Brokers, connected
-from table_store.catalog.connectors.kafka.record_formats import BadRecord, RecordFormat
+from table_store.catalog.connectors.kafka.record_formats import BadRecord, RecordFormat, RecordRows
 from table_store.catalog.connectors.positions.source_read import (
     CHANGE_ORDER,
     SKIPPED,
     PartReader,
     batch_of,
 )
+from table_store.storage.kernel.arrays import Mask
 from table_store.storage.kernel.types import (
     BINARY,
     INTEGER,
@@ -122,9 +123,15 @@ class MessageReader(PartReader):
         names = [name for name in columns if name not in by_name and name != CHANGE_ORDER]
         skipped = 0
         letters = None if self.dead_letters is None else self.dead_letters.begin()
+        has_text_keys = any(one.key == "key" and one.type == STRING for one in self.metadata)
+        if letters is not None or self.skips_bad or self.skips_bad_keys:
+            # Which records are bad does not depend on what a query reads.
+            names = list(self.format.names)
+        else:
+            has_text_keys = any(one.key == "key" and one.type == STRING for one in others)
         for records in self._records(wanted, any(column.key == HEADERS for column in others)):
             bad: list[BadRecord] = []
-            for found in self.format.rows(records, names):
+            for found in self._found(records, names, has_text_keys=has_text_keys):
                 if isinstance(found, BadRecord):
                     if letters is None:
                         self._check_skipped(wanted.partition, found)
@@ -152,6 +159,19 @@ class MessageReader(PartReader):
                 wanted.start,
                 wanted.end - 1,
             )
+
+    def _found(
+        self, records: Records, names: Sequence[str], *, has_text_keys: bool
+    ) -> Iterator[RecordRows | BadRecord]:
+        """Yield the rows of records; where keys are texts, those whose key is none are bad."""
+        if has_text_keys:
+            is_text = _are_texts(records.keys)
+            for place in np.flatnonzero(~is_text):
+                reason = "its key is no UTF-8, which a column of type STRING needs"
+                yield BadRecord(int(records.offsets[place]), reason)
+            if not is_text.all():
+                records = records.taken(np.flatnonzero(is_text))
+        yield from self.format.rows(records, names)
 
     def _records(self, wanted: OffsetRange, with_headers: bool) -> Iterator[Records]:
         """Yield the records, of many small batches together."""
@@ -194,7 +214,7 @@ class MessageReader(PartReader):
             "topic": pa.repeat(self.topic, len(found)),
             "partition": pa.repeat(partition, len(found)),
             "offset": pa.array(found.offsets),
-            "timestamp": pa.array(found.times_ms * 1000).cast(to_arrow(TIMESTAMP)),
+            "timestamp": _times(found).cast(to_arrow(TIMESTAMP)),
             "key": found.keys,
             "value": found.values,
             "reason": pa.array([reasons[offset] for offset in offsets.tolist()], pa.string()),
@@ -210,21 +230,31 @@ class MessageReader(PartReader):
             case "offset":
                 return pa.array(records.offsets, kind)
             case "timestamp":
-                return pa.array(records.times_ms * 1000).cast(kind)
+                return _times(records).cast(kind)
             case "key" if column.type == STRING:
-                return self._text_keys(records, partition)
+                return records.keys.cast(pa.binary()).cast(kind)
             case "key":
                 return records.keys.cast(kind)
         return records.headers.cast(kind) if records.headers is not None else pa.nulls(count, kind)
 
-    def _text_keys(self, records: Records, partition: int) -> pa.Array:
+
+def _times(records: Records) -> pa.Array:
+    """Microseconds since 1970; NULL of records that have no time."""
+    return pa.array(records.times_ms * 1000, mask=records.times_ms < 0)
+
+
+def _are_texts(keys: pa.Array) -> Mask:
+    """Which values are UTF-8, or NULL."""
+    found = np.ones(len(keys), np.bool_)
+    pending = [(0, len(keys))]
+    while pending:
+        first, count = pending.pop()
         try:
-            return records.keys.cast(pa.binary()).cast(pa.string())
-        except pa.ArrowInvalid as error:
-            offset = int(records.offsets[0])
-            raise UnreadableRecordError(
-                topic=self.topic,
-                partition=partition,
-                offset=offset,
-                reason="the key of it, or of one behind it, is no UTF-8; declare the column BINARY",
-            ) from error
+            keys.slice(first, count).cast(pa.large_binary()).cast(pa.large_string())
+        except pa.ArrowInvalid:
+            if count == 1:
+                found[first] = False
+            else:
+                half = count // 2
+                pending += [(first, half), (first + half, count - half)]
+    return found

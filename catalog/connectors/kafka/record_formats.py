@@ -44,6 +44,11 @@ class RecordRows:
 class RecordFormat(ABC):
     """How a record holds a row."""
 
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The columns that records have."""
+
     @abstractmethod
     def rows(self, records: Records, names: Sequence[str]) -> Iterator[RecordRows | BadRecord]:
         """Yield the rows of all records, with some of their columns.
@@ -57,6 +62,11 @@ class ValueRows(RecordFormat):
     """The value of each record is a new row; a record without a value has none."""
 
     value: MessageFormat
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `RecordFormat`."""
+        return self.value.names
 
     def rows(self, records: Records, names: Sequence[str]) -> Iterator[RecordRows | BadRecord]:
         """See `RecordFormat`."""
@@ -84,13 +94,18 @@ class KeyedRows(RecordFormat):
     key: MessageFormat
     value: MessageFormat
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `RecordFormat`."""
+        return tuple(dict.fromkeys((*self.key.names, *self.value.names)))
+
     def rows(self, records: Records, names: Sequence[str]) -> Iterator[RecordRows | BadRecord]:
         """See `RecordFormat`."""
         has_key = _is_valid(records.keys)
         for place in np.flatnonzero(~has_key):
             yield BadRecord(int(records.offsets[place]), "it has no key", is_key=True)
         kept = records if has_key.all() else records.taken(np.flatnonzero(has_key))
-        in_key = [field.name for field in self.key.columns]
+        in_key = self.key.names
         in_value = [name for name in names if name not in in_key]
         for found in self.key.parsed(kept.keys, in_key):
             if isinstance(found, BadValue):

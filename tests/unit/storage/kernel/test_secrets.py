@@ -157,6 +157,15 @@ def test_other_statements_are_shown_whole(text: str) -> None:
     assert shown_text(text) == text
 
 
+def test_users_in_addresses_are_not_shown() -> None:
+    text = "WITH ('avro-confluent.url' = 'http://ann:pl4nted@host:8081', 'path' = 's3://b/x@y:z')"
+    shown = shown_text(text)
+    assert "ann" not in shown
+    assert "pl4nted" not in shown
+    assert "host:8081" in shown
+    assert "s3://b/x@y:z" in shown
+
+
 def test_sparks_settings_say_the_same() -> None:
     """Its properties file takes a backslash for the start of an escape."""
     defaults = Path(table_store.conf.__file__).parent / "spark-defaults.conf"

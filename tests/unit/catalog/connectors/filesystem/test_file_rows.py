@@ -117,6 +117,17 @@ def test_a_line_that_is_no_text(tmp_path: Path, has_letters: bool) -> None:
         assert "UTF-8" in letter["reason"]
 
 
+def test_a_line_is_bad_for_all_who_read(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a":1,"s":"x"}\n{"a":"two","s":"y"}\n')
+    (file,) = files_below(LocalFileIO(str(tmp_path)), str(tmp_path))
+    columns = (Field(id=0, name="a", type=LONG), Field(id=1, name="s", type=STRING))
+    reader = FileReader(text_definition(tmp_path, JsonFormat(columns), skips_bad=True))
+    for names in ([], ["s"], ["a"], ["s", "a"]):
+        batches = list(reader.read(FilePart((file,)).to_bytes(), names))
+        assert [batch.num_rows for batch in batches] == [1]
+        assert batches[0].schema.names == names
+
+
 def test_values_in_paths(tmp_path: Path) -> None:
     """Times are read as they are written; a NOT NULL column has a value; names are anything."""
     for folder in ("p=01%3A02%3A03.000004", "p=__HIVE_DEFAULT_PARTITION__"):
