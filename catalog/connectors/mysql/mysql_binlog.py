@@ -190,9 +190,12 @@ class Binlog:
         return place.position == self.end or place.position.file in self.sizes
 
     def bytes_between(self, start: BinlogPlace, end: BinlogPlace) -> int:
-        """Return about how many bytes lie between; files that are gone do not count."""
+        """Return about how many bytes lie between; files that are gone do not count.
+
+        Of places in another server's binlog nobody knows: all bytes that are there.
+        """
         if start.log_id != end.log_id or end.log_id != self.id:
-            return max(self.sizes.values(), default=0)
+            return sum(self.sizes.values())
         first, last = start.position, end.position
         inner = sum(size for file, size in self.sizes.items() if first.file < file < last.file)
         if first.file == last.file:

@@ -41,7 +41,7 @@ from table_store.catalog.connectors.mysql.mysql_binlog import (
     BinlogPosition,
 )
 from table_store.catalog.connectors.mysql.mysql_connection import Database, StreamConnections
-from table_store.catalog.connectors.mysql.table_names import TableNames
+from table_store.catalog.connectors.mysql.table_names import Matching, TableNames
 
 _EVENTS: Final = (
     DeleteRowsEvent,
@@ -213,13 +213,14 @@ class TableLog:
         if isinstance(start, BinlogPosition):
             name = self.log.file_name(start.file)
             where = {"log_file": name, "log_pos": start.at, "resume_stream": True}
-        is_one = self.names.is_one and not is_of_all
+        # The client cannot read each type of column, so it is to look at no other table.
+        databases, tables = (Matching(text) for text in (self.names.database, self.names.table))
         return binlog_stream(
             self.database,
             self.server_ids,
             _EVENTS,
-            only_schemas=[self.names.database] if is_one else None,
-            only_tables=[self.names.table] if is_one else None,
+            only_schemas=None if is_of_all else databases,
+            only_tables=None if is_of_all else tables,
             **where,
         )
 

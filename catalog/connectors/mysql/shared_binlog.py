@@ -8,6 +8,8 @@ itself.
 
 from __future__ import annotations
 
+import logging
+import struct
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -36,6 +38,18 @@ _EVENT_BYTES: Final = 1500
 """About so much memory an event takes beside its bytes in the binlog."""
 
 _TURNS: Final = 16
+_OF_CLIENT: Final = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    NotImplementedError,
+    struct.error,
+)
+"""What the client raises for a type of column that it does not know."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -46,6 +60,7 @@ class _HeldRange:
         size_bytes: about how much memory it takes.
         of_all: statements, and what else is no row of a table.
         of_tables: by database and name; tables whose events were given out are None.
+        is_readable: whether the client can read the rows of all tables.
     """
 
     size_bytes: int
@@ -53,6 +68,7 @@ class _HeldRange:
     of_tables: dict[tuple[str, str], list[tuple[int, LoggedEvent]] | None] = field(
         default_factory=lambda: defaultdict(list)
     )
+    is_readable: bool = True
 
     def add(self, number: int, event: LoggedEvent) -> None:
         """Keep an event, while nobody has any."""
@@ -63,7 +79,12 @@ class _HeldRange:
         self.size_bytes += _EVENT_BYTES
 
     def take(self, names: TableNames) -> Sequence[LoggedEvent] | None:
-        """Return the events that concern tables; None if somebody has some of them already."""
+        """Return the events that concern tables; None if they are not here.
+
+        Somebody has some of them already, or they cannot be read together with those of others.
+        """
+        if not self.is_readable:
+            return None
         places = [place for place in self.of_tables if names.has(*place)]
         found = [self.of_tables[place] for place in places]
         if any(events is None for events in found):
@@ -93,9 +114,13 @@ def shared_events(log: TableLog, start: BinlogPlace, end: BinlogPlace) -> Iterat
         held = _ranges.get(name)
         if held is None:
             held = _HeldRange(log.log.bytes_between(start, end))
-            for number, event in enumerate(log.events(start, end, is_of_all=True)):
-                if not frames_a_transaction(event):
-                    held.add(number, event)
+            try:
+                for number, event in enumerate(log.events(start, end, is_of_all=True)):
+                    if not frames_a_transaction(event):
+                        held.add(number, event)
+            except _OF_CLIENT as error:
+                _log.info("each job reads the binlog for itself: %r", error)
+                held = _HeldRange(_EVENT_BYTES, is_readable=False)
             READ_FOR_ALL.add(1)
             _ranges.put(name, held)
         found = held.take(log.names)

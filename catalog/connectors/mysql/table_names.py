@@ -18,6 +18,17 @@ _OF_SERVER: Final = ("information_schema", "mysql", "performance_schema", "sys")
 
 
 @dataclass(frozen=True, slots=True)
+class Matching:
+    """The names that a text means; only `in` can be asked."""
+
+    text: str
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a name is one of them."""
+        return isinstance(name, str) and bool(_pattern(self.text, is_exact=True).fullmatch(name))
+
+
+@dataclass(frozen=True, slots=True)
 class TableNames:
     """The tables whose names, and whose databases' names, are these or match these.
 

@@ -76,7 +76,10 @@ def test_bad_ones_are_so_for_all_who_read(
     whole = reader(letters, skips_bad=not has_letters)
     batches = list(whole.read(OffsetRange(0, 5, 10).to_bytes(), columns))
     time = datetime(1970, 1, 1, 0, 0, 0, 1000, UTC)
-    good = [{"at": time, "k": "a", "s": "x", "a": 1}, {"at": None, "k": "d", "s": "w", "a": 3}]
+    good: list[dict[str, object]] = [
+        {"at": time, "k": "a", "s": "x", "a": 1},
+        {"at": None, "k": "d", "s": "w", "a": 3},
+    ]
     assert sum(batch.num_rows for batch in batches) == len(good)
     rows = [row for batch in batches for row in batch.to_pylist()]
     assert rows == [{name: row[name] for name in columns} for row in good]

@@ -204,9 +204,9 @@ def test_bytes_between_places_count_the_files_between() -> None:
 
     assert between((4, 10), (4, 80)) == 70
     assert between((2, 40), (4, 30)) == 60 + 50 + 30
-    # Of a file that is gone nothing is known, and of another server's no more than that is.
+    # Of a file that is gone nothing is known; behind another server's places it may be all.
     assert between((1, 40), (3, 20)) == 100 + 20
-    assert between((1, 40), (3, 20), "2:b") == 100
+    assert between((1, 40), (3, 20), "2:b") == 100 + 50 + 80
     assert (log.shown(BinlogPosition(3, 4)), log.begin) == ("b.000003:4", BinlogPosition(2, 4))
 
 
