@@ -21,8 +21,8 @@ from table_store.storage.kernel.arrays import IntArray, Mask
 Octets = npt.NDArray[np.uint8]
 
 _VARINT_BYTES_MAX: Final = 10
-_EMPTY_ITEMS_MAX: Final = 1 << 16
-"""More items than the record has bytes left are only believed up to here: they may be empty."""
+EMPTY_ITEMS_MAX: Final = 1 << 16
+"""More items than there are bytes are only believed up to here: they may be empty."""
 
 
 class AvroColumn(ABC):
@@ -200,12 +200,15 @@ class FixedWidth(AvroColumn):
 
     @property
     def _width(self) -> int:
-        return 1 if pa.types.is_boolean(self.kind) else self.kind.bit_width // 8
+        return 1 if pa.types.is_boolean(self.kind) else int(self.kind.byte_width)
 
     def finish(self, data: Octets) -> pa.Array:
         """See `AvroColumn`."""
         starts, width, kind = _flat(self.starts), self._width, self.kind
-        octets = data[starts[:, None] + np.arange(width)]
+        if not len(starts) or not width:
+            octets = np.zeros((len(starts), width), np.uint8)
+        else:
+            octets = np.lib.stride_tricks.sliding_window_view(data, width)[starts]
         if pa.types.is_boolean(kind):
             return pa.array(octets[:, 0] != 0)
         if pa.types.is_decimal(kind):
@@ -234,15 +237,21 @@ class Text(AvroColumn):
     def finish(self, data: Octets) -> pa.Array:
         """See `AvroColumn`."""
         starts, lengths = _flat(self.starts), _flat(self.lengths)
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        # Byte i of the result is byte i - offset of its value.
-        content = data[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)]
-        large = pa.LargeBinaryArray.from_buffers(
+        if not len(starts):
+            return pa.array([], self.kind)
+        order = np.argsort(starts, kind="stable")
+        # As they lie in the data, with what is between two of them as a value, too.
+        offsets = np.empty(2 * len(starts), np.int64)
+        offsets[::2] = starts[order]
+        offsets[1::2] = offsets[::2] + lengths[order]
+        there = pa.LargeBinaryArray.from_buffers(
             pa.large_binary(),
-            len(starts),
-            [None, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(content)],
+            len(offsets) - 1,
+            [None, pa.py_buffer(offsets), pa.py_buffer(data)],
         )
-        return large.cast(pa.binary()).cast(self.kind)
+        places = np.empty(len(starts), np.int64)
+        places[order] = 2 * np.arange(len(starts))
+        return there.take(pa.array(places)).cast(pa.binary()).cast(self.kind)
 
 
 @dataclass(slots=True)
@@ -291,6 +300,7 @@ class Repeated(AvroColumn):
     counts: list[IntArray] = field(default_factory=list)
     parents: list[IntArray] = field(default_factory=list)
     seen: int = 0
+    items: int = 0
 
     def read(self, data: Octets, at: IntArray, ends: IntArray) -> IntArray:
         """See `AvroColumn`."""
@@ -318,8 +328,11 @@ class Repeated(AvroColumn):
             _, after[sized] = varints(data, after[sized], ends[going][sized])
             counts[sized] = -counts[sized]
         at[going] = after
-        if ((counts < 0) | (counts > np.maximum(ends[going] - after, _EMPTY_ITEMS_MAX))).any():
+        if ((counts < 0) | (counts > np.maximum(ends[going] - after, EMPTY_ITEMS_MAX))).any():
             raise ValueError("a list has an impossible length")
+        self.items += int(counts.sum())
+        if self.items > len(data) + EMPTY_ITEMS_MAX:
+            raise ValueError("lists have more items than there can be")
         return counts
 
     def finish(self, data: Octets) -> pa.Array:

@@ -27,6 +27,14 @@ _READ_BYTES: Final = 1 << 20
 _HEADER_BYTES_MAX: Final = 64 << 20
 _CRC_BYTES: Final = 4
 _DEFLATE_LEVEL: Final = 1
+_RECORDS_MAX: Final = (1 << 31) - 1
+_CONTENT_BYTES_MAX: Final = 1 << 30
+"""Of a block. Nobody writes one as large, but a few bytes can say so."""
+
+_SNAPPY_FACTOR: Final = 32
+"""Two or three bytes stand for at most 64. Source: google/snappy, format_description.txt."""
+
+_SNAPPY_SIZE_BYTES: Final = 5
 
 
 class Readable(Protocol):
@@ -34,6 +42,17 @@ class Readable(Protocol):
 
     def read(self, size: int, /) -> bytes:
         """Return the next bytes, at most so many; none at the end."""
+
+
+class _Unpacker(Protocol):
+    """What the codecs of Python's library have in common."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end has been met."""
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        """Return what is in the data, at most so many bytes."""
 
 
 @dataclass(slots=True)
@@ -82,7 +101,7 @@ class AvroContainer:
         """
         while self._fill(1):
             count, content = self._varint(), self._bytes(None)
-            if count < 0:
+            if not 0 <= count <= _RECORDS_MAX:
                 raise ValueError("a block has an impossible length")
             if self._take(SYNC_BYTES) != self._sync:
                 raise ValueError("a block does not end with the file's marker")
@@ -94,7 +113,7 @@ class AvroContainer:
             return True
         parts = [self._held[self._at :]]
         size = len(parts[0])
-        while size < count and (more := self.source.read(max(_READ_BYTES, count - size))):
+        while size < count and (more := self.source.read(_READ_BYTES)):
             parts.append(more)
             size += len(more)
         self._held, self._at = b"".join(parts), 0
@@ -153,9 +172,12 @@ def unpacked(codec: str, content: bytes) -> bytes:
     if codec not in _CODECS:
         raise ValueError(f"its blocks have the codec {codec!r}, which nobody here knows")
     try:
-        return _CODECS[codec][1](content)
+        found = _CODECS[codec][1](content)
     except (zlib.error, lzma.LZMAError, EOFError, OSError, pa.ArrowException) as error:
         raise ValueError(f"a block cannot be decompressed ({error})") from error
+    if len(found) > _CONTENT_BYTES_MAX:
+        raise ValueError(f"a block has more than {_CONTENT_BYTES_MAX} bytes")
+    return found
 
 
 def side_by_side(
@@ -180,11 +202,13 @@ def _snappy(content: bytes) -> bytes:
 def _from_snappy(content: bytes) -> bytes:
     stored, crc = content[:-_CRC_BYTES], content[-_CRC_BYTES:]
     size = shift = 0
-    for octet in stored:  # the size comes first, seven bits a byte
+    for octet in stored[:_SNAPPY_SIZE_BYTES]:  # the size comes first, seven bits a byte
         size |= (octet & 0x7F) << shift
         shift += 7
         if octet < 0x80:
             break
+    if size > _SNAPPY_FACTOR * len(stored):
+        raise OSError("its size is an impossible one")
     found = bytes(pa.decompress(stored, size, "snappy", asbytes=True))
     if _crc(found) != crc:
         raise OSError("its checksum is another one")
@@ -196,19 +220,40 @@ def _crc(content: bytes) -> bytes:
 
 
 def _from_zstandard(content: bytes) -> bytes:
-    return bytes(pa.input_stream(pa.py_buffer(content), compression="zstd").read())
+    stream = pa.input_stream(pa.py_buffer(content), compression="zstd")
+    return bytes(stream.read(_CONTENT_BYTES_MAX + 1))
+
+
+def _inflated(content: bytes) -> bytes:
+    return _whole(zlib.decompressobj(-zlib.MAX_WBITS), content)
+
+
+def _from_bzip2(content: bytes) -> bytes:
+    return _whole(bz2.BZ2Decompressor(), content)
+
+
+def _from_xz(content: bytes) -> bytes:
+    return _whole(lzma.LZMADecompressor(), content)
+
+
+def _whole(unpacker: _Unpacker, content: bytes) -> bytes:
+    """Return what was packed, or a little more than is allowed of it."""
+    found = unpacker.decompress(content, _CONTENT_BYTES_MAX + 1)
+    if not unpacker.eof and len(found) <= _CONTENT_BYTES_MAX:
+        raise EOFError("it ends too early")
+    return found
 
 
 _CODECS: Final[dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]]] = {
     "null": (bytes, bytes),
-    "deflate": (_deflated, lambda content: zlib.decompress(content, -zlib.MAX_WBITS)),
+    "deflate": (_deflated, _inflated),
     "snappy": (_snappy, _from_snappy),
     "zstandard": (
         lambda content: bytes(pa.compress(content, "zstd", asbytes=True)),
         _from_zstandard,
     ),
-    "bzip2": (bz2.compress, bz2.decompress),
-    "xz": (lzma.compress, lzma.decompress),
+    "bzip2": (bz2.compress, _from_bzip2),
+    "xz": (lzma.compress, _from_xz),
 }
 CODECS: Final = tuple(_CODECS)
 """The codecs that there are."""

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_store.storage.formats.avro_columns import (
+    EMPTY_ITEMS_MAX,
     AvroColumn,
     FixedWidth,
     Integers,
@@ -70,6 +71,8 @@ def decode_columns(
         ValueError: the content is not that of such columns.
         pyarrow.ArrowInvalid: a value is none of its array's type.
     """
+    if (counts > ends - starts + EMPTY_ITEMS_MAX).any():
+        raise ValueError("a block has more records than there can be")
     # The longest blocks come first, so that those with records left are always the first ones.
     by_count = np.argsort(-counts, kind="stable")
     positions, left = starts[by_count].astype(np.int64), counts[by_count]

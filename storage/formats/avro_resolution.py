@@ -45,9 +45,14 @@ from table_store.storage.formats.avro_schema import (
 from table_store.storage.kernel.arrays import IntArray
 
 _DECIMAL_BYTES: Final = 16
+_DECIMAL_BYTES_MAX: Final = 256
+"""A longer one is refused even if most of its bytes say nothing."""
+
 _DECIMAL_DIGITS: Final = 38
 _MICROS: Final = {"millis": 1000, "micros": 1}
 _NANOS: Final = "nanos"
+_UUID_BYTES: Final = 16
+_HEX_DIGITS: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
 _DAY_MICROS: Final = 86_400_000_000
 
 
@@ -157,7 +162,10 @@ def _plain(
             return None
         return Converted(FixedWidth(own), lambda values: values.cast(kind))
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        unit = written.logical.rpartition("-")[2] or time_unit
+        meaning, _, unit = written.logical.rpartition("-")
+        if meaning not in ("", "time") if pa.types.is_time(kind) else meaning == "time":
+            return None
+        unit = unit or time_unit
         if unit not in _MICROS and unit != _NANOS:
             return None
         if pa.types.is_time(kind) and not written.logical:
@@ -183,6 +191,8 @@ def _octets(written: AvroPrimitive | AvroFixed, kind: pa.DataType) -> AvroColumn
         inner = Text(pa.binary())
     if pa.types.is_binary(kind):
         return inner
+    if pa.types.is_string(kind) and isinstance(written, AvroFixed) and written.logical == "uuid":
+        return Converted(inner, _uuids) if written.size == _UUID_BYTES else None
     if pa.types.is_string(kind) and written.logical != "decimal":
         return Converted(inner, lambda values: values.cast(kind))
     if pa.types.is_decimal(kind) and not (
@@ -191,6 +201,22 @@ def _octets(written: AvroPrimitive | AvroFixed, kind: pa.DataType) -> AvroColumn
         scale = written.scale if written.logical == "decimal" else kind.scale
         return Converted(inner, partial(_decimals, scale, kind))
     return None
+
+
+def _uuids(values: pa.BinaryArray) -> pa.Array:
+    """Return the texts of numbers of 16 bytes. Source: RFC 9562, section 4."""
+    content = values.cast(pa.large_binary())
+    offsets = np.frombuffer(content.buffers()[1], np.int64)
+    first = int(offsets[content.offset])
+    octets = np.frombuffer(content.buffers()[2] or b"", np.uint8)
+    octets = octets[first : first + _UUID_BYTES * len(values)].reshape(-1, _UUID_BYTES)
+    digits = _HEX_DIGITS[np.stack([octets >> 4, octets & 15], axis=2).reshape(len(values), -1)]
+    dash = np.full((len(values), 1), ord("-"), np.uint8)
+    parts = [digits[:, low:high] for low, high in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))]
+    text = np.concatenate([x for part in parts for x in (part, dash)][:-1], axis=1)
+    ends = np.arange(len(values) + 1, dtype=np.int32) * text.shape[1]
+    content = pa.py_buffer(np.ascontiguousarray(text))
+    return pa.StringArray.from_buffers(len(values), pa.py_buffer(ends), content)
 
 
 def _symbols(symbols: Sequence[str], numbers: pa.Array) -> pa.Array:
@@ -224,6 +250,8 @@ def _decimals(scale: int, kind: pa.Decimal128Type, values: pa.BinaryArray) -> pa
     lengths = np.diff(offsets)
     if (lengths == 0).any():
         raise ValueError("a decimal has no bytes")
+    if (lengths > _DECIMAL_BYTES_MAX).any():
+        raise ValueError("a decimal is too large")
     signs = np.where(content[offsets[:-1]] >= 0x80, np.uint8(0xFF), np.uint8(0))
     little = np.empty((len(values), _DECIMAL_BYTES), np.uint8)
     for place in range(int(lengths.max(initial=_DECIMAL_BYTES))):

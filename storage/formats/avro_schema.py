@@ -15,6 +15,23 @@ from typing import Any, Final, TypeAlias
 PRIMITIVES: Final = frozenset(
     ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 )
+_LOGICAL: Final = frozenset(
+    (
+        *("decimal", "big-decimal", "uuid", "date", "time-millis", "time-micros", "duration"),
+        *(
+            f"{zone}timestamp-{unit}"
+            for zone in ("", "local-")
+            for unit in ("millis", "micros", "nanos")
+        ),
+    )
+)
+"""Others are ignored, as the specification says."""
+
+_FIXED_BYTES_MAX: Final = 1 << 24
+_PARTS_MAX: Final = 100_000
+"""So many fields, branches and items are there in all, where each type stands in full wherever it
+is named. A few names can stand for more than any memory holds."""
+
 AVRO_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """What the name of a field may be."""
 
@@ -124,7 +141,7 @@ def parse_avro_schema(text: str, named: Sequence[str] = ()) -> AvroType:
     Raises:
         ValueError: it describes none, or one that contains itself.
     """
-    parser = _Parser({})
+    parser = _Parser({}, {})
     try:
         for other in named:
             parser.type_of(json.loads(other), "")
@@ -137,9 +154,15 @@ def parse_avro_schema(text: str, named: Sequence[str] = ()) -> AvroType:
 
 @dataclass(frozen=True, slots=True)
 class _Parser:
-    """Parses one schema; `named` has its named types so far, None while one is not complete."""
+    """Parses one schema.
+
+    Attributes:
+        named: its named types so far, None while one is not complete.
+        parts: how many parts its records have, by `id`: the types live as long.
+    """
 
     named: dict[str, AvroType | None]
+    parts: dict[int, int]
 
     def type_of(self, described: Any, namespace: str) -> AvroType:
         if isinstance(described, str):
@@ -157,7 +180,7 @@ class _Parser:
                 return self._known(described, namespace, AvroEnum(tuple(map(str, symbols))))
             case "fixed":
                 size = described.get("size")
-                if not isinstance(size, int) or size < 0:
+                if not isinstance(size, int) or not 0 <= size <= _FIXED_BYTES_MAX:
                     raise ValueError(f"its schema has a fixed of size {size!r}")
                 found = AvroFixed(size, *_logical(described))
                 return self._known(described, namespace, found)
@@ -189,8 +212,21 @@ class _Parser:
                 raise ValueError("its schema has a field without a name")
             fields.append(AvroField(field["name"], self.type_of(field.get("type"), inner)))
         found = AvroRecord(tuple(fields))
+        self.parts[id(found)] = sum(self._parts(field.type) for field in fields)
+        if self.parts[id(found)] > _PARTS_MAX:
+            raise ValueError("its schema has too many parts")
         self.named[full] = found
         return found
+
+    def _parts(self, part: AvroType) -> int:
+        match part:
+            case AvroRecord():
+                return 1 + self.parts[id(part)]
+            case AvroUnion(branches):
+                return 1 + sum(map(self._parts, branches))
+            case AvroArray(inner) | AvroMap(inner):
+                return 1 + self._parts(inner)
+        return 1
 
     def _known(
         self, described: Mapping[str, Any], namespace: str, found: AvroEnum | AvroFixed
@@ -221,4 +257,5 @@ def _list(described: Mapping[str, Any], key: str) -> list[Any]:
 
 def _logical(described: Mapping[str, Any]) -> tuple[str, int]:
     logical, scale = described.get("logicalType"), described.get("scale", 0)
-    return (logical if isinstance(logical, str) else "", scale if isinstance(scale, int) else 0)
+    known = logical if isinstance(logical, str) and logical in _LOGICAL else ""
+    return (known, scale if isinstance(scale, int) else 0)
