@@ -23,5 +23,6 @@ DEAD_LETTER_TABLE: Final[Option[str | None]] = Option(
     derived_default="such a record is an error, or left out with `….ignore-parse-errors`",
     doc="Of `kafka`, `upsert-kafka` and `filesystem`: the table, with its namespace, that takes "
     "the records that are no rows; it is made if there is none. See "
-    "[bad records](kafka-source.md#bad-records). It costs a commit for each part that has some.",
+    "[bad records](kafka-source.md#bad-records). It costs a commit for each part of "
+    "a topic and each file that has some.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import pyarrow as pa
 
@@ -53,6 +54,9 @@ from table_store.storage.options.message_format_options import (
     format_value,
 )
 from table_store.storage.options.options import Option, OptionValues
+
+_IN_URL: Final = "url"
+"""Where user and password may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,23 @@ def schema_registry(options: OptionValues, name: str, part: str) -> SchemaRegist
         given(own.keystore),
         given(own.keystore_password),
     )
-    return SchemaRegistry(url, given(own.user_info), given(own.bearer_token), stores, name)
+    user_info, token = given(own.user_info), given(own.bearer_token)
+    _check_given(own.basic_source, given(own.basic_source), own.user_info, user_info)
+    _check_given(own.bearer_source, given(own.bearer_source), own.bearer_token, token)
+    if given(own.basic_source) == _IN_URL:
+        user_info = None
+    return SchemaRegistry(url, user_info, token, stores, name)
+
+
+def _check_given(
+    source: Option[str | None],
+    where: str | None,
+    needed: Option[str | None],
+    value: str | None,
+) -> None:
+    if where is not None and where != _IN_URL and value is None:
+        reason = f"{needed.key!r} is not given"
+        raise InvalidOptionError(key=source.key, value=where, reason=reason)
 
 
 def time_unit(options: OptionValues, name: str, part: str) -> str:
