@@ -300,7 +300,14 @@ class DataFileReader:
             written = self._schema_store.get(opened.file.schema_id)
         names = [SEQUENCE_COLUMN, KIND_COLUMN, *written.column_names]
         opened.check(opened.reader.schema.names == names, "it has other columns than its schema")
-        return FileLayout(opened.reader, opened.file, want, written=written, current=self._schema)
+        return FileLayout(
+            opened.reader,
+            opened.file,
+            want,
+            path=opened.path,
+            written=written,
+            current=self._schema,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,6 +24,7 @@ from table_store.storage.file_store.model.data_file import (
 )
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.formats.data_format import FormatReader
+from table_store.storage.kernel.bounded_cache import BoundedCache
 from table_store.storage.kernel.types import is_orderable, to_arrow
 from table_store.storage.kernel.values import Value, python_value
 
@@ -31,6 +32,14 @@ _SEQUENCE_POSITION: Final = 0
 _KIND_POSITION: Final = 1
 _FIRST_POSITION: Final = 2
 """Position of the first column of the schema, behind the two that every data file begins with."""
+
+
+_BOUND_BYTES: Final = 400
+"""About so much memory the bounds of a column in a row group take."""
+
+_BOUNDS: Final = BoundedCache[Sequence[Mapping[str, RowGroupBounds]]](
+    16 << 20, lambda known: 1000 + _BOUND_BYTES * sum(map(len, known))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +74,14 @@ class FileLayout:
         file: DataFile,
         want: Wanted,
         *,
+        path: str,
         written: TableSchema,
         current: TableSchema,
     ) -> None:
         self._reader = reader
         self._file = file
         self._want = want
+        self._key = f"{path} {written.id} {current.id} {','.join(want.columns)}"
         self._columns = columns = [_column(name, written, current) for name in want.columns]
         # If all rows have the same kind, the column of kinds is not read.
         self._are_kinds_mixed = 0 < file.delete_count < file.row_count
@@ -94,7 +105,7 @@ class FileLayout:
         chosen = tuple(range(len(self._reader.row_group_rows)) if groups is None else groups)
         if where is None or not self._columns:
             return chosen
-        known = [self._bounds(group) for group in chosen]
+        known = [self._bounds(g) for g in chosen] if groups is not None else self._all_bounds()
         return tuple(chosen[i] for i in possible_row_groups(where, self.schema, known))
 
     def projected(self, stored: pa.Table) -> pa.Table:
@@ -136,13 +147,24 @@ class FileLayout:
 
     def minima(self) -> tuple[tuple[Value, ...] | None, ...]:
         """Return the least values of the columns in each row group; None if none are known."""
-        known = [self._bounds(group) for group in range(len(self._reader.row_group_rows))]
+        known = self._all_bounds()
         return tuple(
             tuple(python_value(bounds[name].low) for name in self.schema.names)
             if all(name in bounds and bounds[name].low.is_valid for name in self.schema.names)
             else None
             for bounds in known
         )
+
+    def _all_bounds(self) -> Sequence[Mapping[str, RowGroupBounds]]:
+        """Those of all row groups: who asks for keys again and again asks for them each time.
+
+        They are remembered under the file's path, which is safe because files never change.
+        """
+        known = _BOUNDS.get(self._key)
+        if known is None:
+            known = tuple(map(self._bounds, range(len(self._reader.row_group_rows))))
+            _BOUNDS.put(self._key, known)
+        return known
 
     def _bounds(self, group: int) -> dict[str, RowGroupBounds]:
         known: dict[str, RowGroupBounds] = {}

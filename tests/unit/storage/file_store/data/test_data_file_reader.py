@@ -131,7 +131,9 @@ def test_row_groups_that_cannot_hold_a_row_are_not_read(tmp_path: Path) -> None:
     content = Path(reader.path_of(file)).read_bytes()
     opened = data_format("parquet").open_reader(pa.BufferReader(content), len(content), file.name)
     wanted = Wanted(("id",), with_kinds=False, with_sequences=False)
-    layout = FileLayout(opened, file, wanted, written=schema, current=schema)
+    layout = FileLayout(
+        opened, file, wanted, path=reader.path_of(file), written=schema, current=schema
+    )
 
     def chosen(low: int, high: int = count) -> tuple[int, ...]:
         key = pc.field("id")
