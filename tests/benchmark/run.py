@@ -44,6 +44,7 @@ from tests.benchmark.workloads.random_upserts import RandomUpserts  # noqa: E402
 from tests.benchmark.workloads.small_statements import SmallStatements  # noqa: E402
 from tests.benchmark.workloads.sources import Sources  # noqa: E402
 from tests.benchmark.workloads.streams import Streams  # noqa: E402
+from tests.benchmark.workloads.sustained import Sustained  # noqa: E402
 from tests.benchmark.workloads.table_life import TableLife  # noqa: E402
 from tests.benchmark.workloads.views import Views  # noqa: E402
 from tests.benchmark.workloads.warm_up import warm_up  # noqa: E402
@@ -70,6 +71,7 @@ _WORKLOADS: dict[str, Callable[[Bench, argparse.Namespace], None]] = {
     "log": lambda bench, _: _run_log(bench),
     "views": lambda bench, _: Views(bench).run(),
     "epochs": lambda bench, arguments: Epochs(bench, arguments.epochs).run(),
+    "sustained": lambda bench, arguments: Sustained(bench, arguments.minutes).run(),
     "streams": lambda bench, arguments: _run_streams(bench, arguments.commits),
     "sources": lambda bench, _: _run_sources(bench),
 }
@@ -162,6 +164,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--memory", default="6g", help="memory of Spark's driver")
     parser.add_argument("--folder", default=None, help="where to work; some GB are needed")
     parser.add_argument("--commits", type=int, default=100, help="commits whose way is timed")
+    parser.add_argument("--minutes", type=float, default=2, help="of rows without a pause")
     parser.add_argument("--epochs", type=int, default=2000, help="refreshes of a chain of views")
     parser.add_argument(
         "--only", nargs="+", choices=list(_WORKLOADS), default=list(_WORKLOADS), help="workloads"
@@ -176,6 +179,8 @@ def _arguments() -> argparse.Namespace:
         parser.error("at least 1,000 rows, 1 to 100 upserts and 1 repetition")
     if arguments.commits < 2 or arguments.epochs < 2:
         parser.error("at least 2 commits and 2 epochs")
+    if arguments.minutes < 1:
+        parser.error("at least a minute")
     peers = [] if arguments.no_peers else arguments.format
     try:
         arguments.formats = [TableFormat.load(p) for p in (_FORMATS / "table_store.toml", *peers)]

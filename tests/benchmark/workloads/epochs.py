@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import numpy as np
 
 from table_store import open_table
 from tests.benchmark.bench import Bench
-from tests.benchmark.growth.process_memory import JVM, PLANNER, Process, processes
+from tests.benchmark.held_resources import held_resources
 from tests.benchmark.measurements import WrongResultError
 from tests.servers.bank_transfers import VIEWS, random_transfers
 
@@ -64,7 +63,7 @@ class Epochs:
                     # What a stream that feeds the table does after its commits.
                     table.compact()
                     table.expire_snapshots()
-            slices.append({"p50, seconds": statistics.median(taken), **_held(folder)})
+            slices.append({"p50, seconds": statistics.median(taken), **held_resources(folder)})
             shown = ", ".join(f"{name} {value:,.2f}" for name, value in slices[-1].items())
             self.bench.say(f"epochs: {first + len(taken):,}: {shown}")
         (total,) = self.bench.spark.sql("SELECT total FROM total").collect()
@@ -81,15 +80,3 @@ class Epochs:
 
     def _say(self, statement: str) -> None:
         self.bench.spark.sql(statement).collect()
-
-
-def _held(folder: Path) -> dict[str, float]:
-    """What the epochs have left: files of the tables, memory, threads and descriptors."""
-    found: dict[str, float] = {"files": sum(1 for path in folder.rglob("*") if path.is_file())}
-    known: dict[str, Process] = {process.kind: process for process in processes(os.getpid())}
-    for kind in (JVM, PLANNER):
-        process = known[kind]
-        found[f"{kind}, MB"] = process.resident_bytes / (1 << 20)
-        found[f"{kind}, threads"] = process.threads
-        found[f"{kind}, descriptors"] = process.descriptors
-    return found
