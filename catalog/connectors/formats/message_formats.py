@@ -175,7 +175,10 @@ class CsvFormat(MessageFormat):
         if len(self.columns) > 1 and pc.any(pc.equal(text, "")).as_py():
             raise pa.ArrowInvalid("it is empty")
         types = {field.name: _in_csv(field.type) for field in fields}
-        lines = _lines(text)
+        # A quote that is not closed would take the end of its line for a part of the field; a line
+        # of nothing behind them all goes with it, and is missed.
+        ended = pa.array([self.delimiter * (len(self.columns) - 1)], pa.large_string())
+        lines = _lines(pa.concat_arrays([text, ended]), added=1)
         found = pa.csv.read_csv(
             pa.BufferReader(lines),
             pa.csv.ReadOptions(
@@ -194,9 +197,9 @@ class CsvFormat(MessageFormat):
                 quoted_strings_can_be_null=False,
             ),
         )
-        if found.num_rows != len(values):
+        if found.num_rows != len(values) + 1:
             raise pa.ArrowInvalid("it is not one line of CSV")
-        arrays = _conformed(found, fields)
+        arrays = _conformed(found.slice(0, len(values)), fields)
         if self.null is None:
             return arrays
         return tuple(
@@ -232,11 +235,12 @@ def _text(values: pa.LargeBinaryArray) -> pa.LargeStringArray:
         raise pa.ArrowInvalid("it is no UTF-8") from error
 
 
-def _lines(text: pa.LargeStringArray) -> pa.Buffer:
+def _lines(text: pa.LargeStringArray, *, added: int = 0) -> pa.Buffer:
+    """Return texts as lines; `added` of them are no values."""
     joined = concat_text(text, pa.scalar("\n", pa.large_string()))
     offsets = np.frombuffer(joined.buffers()[1], np.int64)
     begin, end = int(offsets[joined.offset]), int(offsets[joined.offset + len(joined)])
-    if end - begin > _BLOCK_BYTES_MAX and len(text) > 1:
+    if end - begin > _BLOCK_BYTES_MAX and len(text) - added > 1:
         raise pa.ArrowInvalid("it is too long")
     return joined.buffers()[2].slice(begin, end - begin)
 

@@ -32,7 +32,11 @@ from table_store.catalog.connectors.filesystem.taken_file import (
     TakenFile,
     parts_of,
 )
-from table_store.catalog.connectors.formats.message_formats import JsonFormat, MessageFormat
+from table_store.catalog.connectors.formats.message_formats import (
+    CsvFormat,
+    JsonFormat,
+    MessageFormat,
+)
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.file_store.model.schema import Field
@@ -126,6 +130,20 @@ def test_a_line_is_bad_for_all_who_read(tmp_path: Path) -> None:
         batches = list(reader.read(FilePart((file,)).to_bytes(), names))
         assert [batch.num_rows for batch in batches] == [1]
         assert batches[0].schema.names == names
+
+
+def test_a_quote_that_is_not_closed_makes_its_line_a_bad_one(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('1,x\n2,5" pipe\n3,"a\n4,w\n')
+    (file,) = files_below(LocalFileIO(str(tmp_path)), str(tmp_path))
+    columns = (Field(id=0, name="a", type=LONG), Field(id=1, name="s", type=STRING))
+    text = CsvFormat(columns, ",", None)
+    reader = FileReader(text_definition(tmp_path, text, skips_bad=True))
+    batches = list(reader.read(FilePart((file,)).to_bytes(), ["a", "s"]))
+    assert [tuple(row.values()) for batch in batches for row in batch.to_pylist()] == [
+        (1, "x"),
+        (2, '5" pipe'),
+        (4, "w"),
+    ]
 
 
 def test_values_in_paths(tmp_path: Path) -> None:
