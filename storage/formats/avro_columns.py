@@ -24,6 +24,10 @@ _VARINT_BYTES_MAX: Final = 10
 EMPTY_ITEMS_MAX: Final = 1 << 16
 """More items than there are bytes are only believed up to here: they may be empty."""
 
+_EMPTY_ITEMS_HELD_MAX: Final = 1 << 22
+"""So many items without bytes may a column hold on top of one for each byte. They cost no bytes of
+a file, but some of memory each: this many take about 100 MB. Nobody has a use for so many."""
+
 
 class AvroColumn(ABC):
     """Reads values of one type."""
@@ -49,6 +53,11 @@ class AvroColumn(ABC):
             ValueError, pyarrow.ArrowInvalid: one is none of the array's type.
         """
 
+    @property
+    def takes_no_bytes(self) -> bool:
+        """Whether each value is known without being read, so that any number costs no bytes."""
+        return False
+
 
 @dataclass(slots=True)
 class Nothing(AvroColumn):
@@ -65,6 +74,11 @@ class Nothing(AvroColumn):
     def finish(self, data: Octets) -> pa.Array:  # noqa: ARG002
         """See `AvroColumn`."""
         return pa.nulls(self.count, self.kind)
+
+    @property
+    def takes_no_bytes(self) -> bool:
+        """See `AvroColumn`."""
+        return True
 
 
 @dataclass(slots=True)
@@ -102,7 +116,8 @@ class Optional(AvroColumn):
             raise ValueError("a union has a branch that it cannot have")
         self.validity.append(is_valid)
         after = at + 1
-        after[is_valid] = self.inner.read(data, after[is_valid], ends[is_valid])
+        if is_valid.any():
+            after[is_valid] = self.inner.read(data, after[is_valid], ends[is_valid])
         return after
 
     def finish(self, data: Octets) -> pa.Array:
@@ -130,7 +145,8 @@ class Union(AvroColumn):
         self.chosen.append(chosen)
         for place, branch in enumerate(self.branches):
             here = np.flatnonzero(chosen == place)
-            after[here] = branch.read(data, after[here], ends[here])
+            if len(here):  # a branch may have very many parts
+                after[here] = branch.read(data, after[here], ends[here])
         return after
 
     def finish(self, data: Octets) -> pa.Array:
@@ -160,6 +176,11 @@ class Converted(AvroColumn):
     def finish(self, data: Octets) -> pa.Array:
         """See `AvroColumn`."""
         return self.convert(self.inner.finish(data))
+
+    @property
+    def takes_no_bytes(self) -> bool:
+        """See `AvroColumn`."""
+        return self.inner.takes_no_bytes
 
 
 @dataclass(slots=True)
@@ -215,6 +236,11 @@ class FixedWidth(AvroColumn):
             octets = octets[:, ::-1]
         content = pa.py_buffer(np.ascontiguousarray(octets))
         return pa.Array.from_buffers(kind, len(starts), [None, content])
+
+    @property
+    def takes_no_bytes(self) -> bool:
+        """See `AvroColumn`."""
+        return self._width == 0
 
 
 @dataclass(slots=True)
@@ -287,20 +313,31 @@ class Record(AvroColumn):
         ]
         return pa.StructArray.from_arrays(arrays, fields=list(self.kind))
 
+    @property
+    def takes_no_bytes(self) -> bool:
+        """See `AvroColumn`."""
+        return all(column.takes_no_bytes for column in self.fields)
+
 
 @dataclass(slots=True, kw_only=True)
 class Repeated(AvroColumn):
     """Arrays, and maps, which are arrays of pairs: blocks of items, and an empty one at the end.
 
     A block may say its size in bytes: its count is then negative.
+
+    Attributes:
+        kind: the list or map.
+        element: reads the items.
+        is_wanted: whether `finish` will be called. If not, items without bytes cost nothing.
     """
 
     kind: pa.DataType
     element: AvroColumn
+    is_wanted: bool = True
     counts: list[IntArray] = field(default_factory=list)
     parents: list[IntArray] = field(default_factory=list)
     seen: int = 0
-    items: int = 0
+    empty_items: int = 0
 
     def read(self, data: Octets, at: IntArray, ends: IntArray) -> IntArray:
         """See `AvroColumn`."""
@@ -309,10 +346,15 @@ class Repeated(AvroColumn):
         totals = np.zeros(len(at), np.int64)
         self.seen += len(at)
         going = np.arange(len(at))
+        are_empty = self.element.takes_no_bytes
         while len(going):
             counts = self._counts(data, at, ends, going)
             going, counts = going[counts > 0], counts[counts > 0]
             totals[going] += counts
+            if are_empty:
+                if self.is_wanted:
+                    self._hold_empty(data, counts, lists[going])
+                continue
             for position in range(int(counts.max(initial=0))):
                 more = going[counts > position]
                 at[more] = self.element.read(data, at[more], ends[more])
@@ -330,10 +372,21 @@ class Repeated(AvroColumn):
         at[going] = after
         if ((counts < 0) | (counts > np.maximum(ends[going] - after, EMPTY_ITEMS_MAX))).any():
             raise ValueError("a list has an impossible length")
-        self.items += int(counts.sum())
-        if self.items > len(data) + EMPTY_ITEMS_MAX:
-            raise ValueError("lists have more items than there can be")
         return counts
+
+    def _hold_empty(self, data: Octets, counts: IntArray, lists: IntArray) -> None:
+        """Read items without bytes of some lists, all at once.
+
+        Raises:
+            ValueError: they are more than memory should be spent on.
+        """
+        self.empty_items += int(counts.sum())
+        if self.empty_items > len(data) + _EMPTY_ITEMS_HELD_MAX:
+            raise ValueError("lists have more items than there can be")
+        parents = np.repeat(lists, counts)
+        nowhere = np.zeros(len(parents), np.int64)
+        self.element.read(data, nowhere, nowhere)
+        self.parents.append(parents)
 
     def finish(self, data: Octets) -> pa.Array:
         """See `AvroColumn`."""

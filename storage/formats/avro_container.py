@@ -51,6 +51,10 @@ class _Unpacker(Protocol):
     def eof(self) -> bool:
         """Whether the end has been met."""
 
+    @property
+    def unused_data(self) -> bytes:
+        """What follows the end."""
+
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
         """Return what is in the data, at most so many bytes."""
 
@@ -225,23 +229,41 @@ def _from_zstandard(content: bytes) -> bytes:
 
 
 def _inflated(content: bytes) -> bytes:
-    return _whole(zlib.decompressobj(-zlib.MAX_WBITS), content)
+    found, _ = _stream(zlib.decompressobj(-zlib.MAX_WBITS), content, _CONTENT_BYTES_MAX + 1)
+    return found
 
 
 def _from_bzip2(content: bytes) -> bytes:
-    return _whole(bz2.BZ2Decompressor(), content)
+    return _streams(bz2.BZ2Decompressor, content)
 
 
 def _from_xz(content: bytes) -> bytes:
-    return _whole(lzma.LZMADecompressor(), content)
+    return _streams(lzma.LZMADecompressor, content)
 
 
-def _whole(unpacker: _Unpacker, content: bytes) -> bytes:
-    """Return what was packed, or a little more than is allowed of it."""
-    found = unpacker.decompress(content, _CONTENT_BYTES_MAX + 1)
-    if not unpacker.eof and len(found) <= _CONTENT_BYTES_MAX:
+def _streams(begin: Callable[[], _Unpacker], content: bytes) -> bytes:
+    """Return what some streams, one behind the other, hold together, as Python's library does.
+
+    What follows the last one and is none is ignored.
+    """
+    found, rest = _stream(begin(), content, _CONTENT_BYTES_MAX + 1)
+    parts, size = [found], len(found)
+    while rest and size <= _CONTENT_BYTES_MAX:
+        try:
+            found, rest = _stream(begin(), rest, _CONTENT_BYTES_MAX + 1 - size)
+        except (OSError, lzma.LZMAError):
+            break
+        parts.append(found)
+        size += len(found)
+    return b"".join(parts)
+
+
+def _stream(unpacker: _Unpacker, content: bytes, size_max: int) -> tuple[bytes, bytes]:
+    """Return what a stream holds, at most so many bytes, and what follows the stream."""
+    found = unpacker.decompress(content, size_max)
+    if not unpacker.eof and len(found) < size_max:
         raise EOFError("it ends too early")
-    return found
+    return found, unpacker.unused_data
 
 
 _CODECS: Final[dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]]] = {

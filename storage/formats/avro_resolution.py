@@ -81,6 +81,14 @@ class AvroReader:
             ValueError: the content is not that of such records, or a column cannot hold a value.
             pyarrow.ArrowInvalid: a column cannot hold a value.
         """
+        try:
+            return self._decoded(data, starts, ends, counts)
+        except RecursionError as error:
+            raise ValueError("its schema is nested too deeply") from error
+
+    def _decoded(
+        self, data: npt.NDArray[np.uint8], starts: IntArray, ends: IntArray, counts: IntArray
+    ) -> list[pa.Array]:
         read, found = _members(self.schema, self.fields, self.time_unit)
         there = [column for column in found if column is not None]
         arrays = iter(decode_columns(data, starts, ends, counts, read, there))
@@ -108,7 +116,10 @@ class AvroReader:
 def _members(
     record: AvroRecord, fields: Sequence[pa.Field], time_unit: str
 ) -> tuple[list[AvroColumn], list[AvroColumn | None]]:
-    """Return what reads all fields of a record, and of these those of some columns."""
+    """Return what reads all fields of a record, and of these those of some columns.
+
+    Fields without bytes that no column wants are left out: any number of them costs no bytes.
+    """
     kinds = {field.name: field.type for field in fields}
     read = {
         field.name: _column(field.type, kinds[field.name], time_unit, field.name)
@@ -116,7 +127,8 @@ def _members(
         else _passed_over(field.type)
         for field in record.fields
     }
-    return list(read.values()), [read.get(field.name) for field in fields]
+    needed = [column for name, column in read.items() if name in kinds or not column.takes_no_bytes]
+    return needed, [read.get(field.name) for field in fields]
 
 
 def _column(written: AvroType, kind: pa.DataType, time_unit: str, path: str) -> AvroColumn:
@@ -276,12 +288,14 @@ def _passed_over(written: AvroType) -> AvroColumn:
         case AvroUnion(branches):
             return Union([_passed_over(branch) for branch in branches])
         case AvroRecord(fields):
-            return Record(pa.struct([]), [_passed_over(field.type) for field in fields], [])
+            parts = [_passed_over(field.type) for field in fields]
+            return Record(pa.struct([]), [part for part in parts if not part.takes_no_bytes], [])
         case AvroArray(items):
-            return Repeated(kind=kind, element=_passed_over(items))
+            return Repeated(kind=kind, element=_passed_over(items), is_wanted=False)
         case AvroMap(values):
             members = [Text(pa.binary()), _passed_over(values)]
-            return Repeated(kind=kind, element=Record(pa.struct([]), members, []))
+            pair = Record(pa.struct([]), members, [])
+            return Repeated(kind=kind, element=pair, is_wanted=False)
         case AvroEnum():
             return Integers(pa.int64())
         case AvroFixed(size):

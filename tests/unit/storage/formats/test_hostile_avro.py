@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import time
 import tracemalloc
 import uuid
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from table_store.storage.formats.avro_container import (
     SCHEMA_KEY,
     block,
     header,
+    packed,
     unpacked,
 )
 from table_store.storage.formats.avro_container_rows import avro_rows
@@ -70,12 +72,89 @@ def test_lists_of_nothing(kind: object) -> None:
     schema = parse_avro_schema(json.dumps(record(a={"type": "array", "items": kind})))
     assert isinstance(schema, AvroRecord)
     inner = b"" if kind == "null" else varint(65_536) + b"\0"
-    hostile = (varint(1) + inner if inner else varint(65_536)) * 2000 + b"\0"
+    hostile = (varint(1) + inner if inner else varint(65_536)) * 100 + b"\0"
     honest = varint(3) + 3 * (varint(2) + b"\0" if inner else b"") + b"\0"
-    reader = AvroReader(schema, [pa.field("b", pa.int64())])
-    assert reader.decoded_values(pa.array([honest] * 9, pa.large_binary()))[0].null_count == 9
+    element = pa.null() if kind == "null" else pa.list_(pa.null())
+    wanting = AvroReader(schema, [pa.field("a", pa.list_(element))])
+    other = AvroReader(schema, [pa.field("b", pa.int64())])
+    (found,) = wanting.decoded_values(pa.array([honest] * 9, pa.large_binary()))
+    assert found.to_pylist() == [[[None] * 2 if inner else None] * 3] * 9
+    assert other.decoded_values(pa.array([honest] * 9, pa.large_binary()))[0].null_count == 9
     with pytest.raises(ValueError, match="more items than"):
-        reader.decoded_values(pa.array([hostile], pa.large_binary()))
+        wanting.decoded_values(pa.array([hostile], pa.large_binary()))
+    # Who does not want them pays for their bytes alone.
+    assert other.decoded_values(pa.array([hostile], pa.large_binary()))[0].null_count == 1
+
+
+@pytest.mark.parametrize("items", ["null", record() | {"name": "e"}])
+def test_many_items_without_bytes_are_read(items: object) -> None:
+    schema = record(a={"type": "array", "items": items}, i="long")
+    empty = None if items == "null" else {}
+    rows = [{"a": [empty] * (n % 1000), "i": n} for n in range(400)]
+    stream = io.BytesIO()
+    fastavro.writer(stream, schema, rows)
+    element = pa.null() if items == "null" else pa.struct([])
+    fields = [pa.field("a", pa.list_(element)), pa.field("i", pa.int64())]
+    ((columns, count),) = avro_rows(pa.BufferReader(stream.getvalue()), fields, "millis")
+    assert count == len(rows)
+    assert pa.table(columns, ["a", "i"]).to_pylist() == rows
+
+
+def doubled(leaf: object, levels: int) -> object:
+    """A type of which a few names make 2 ** levels leaves."""
+    inner = leaf
+    for level in range(levels):
+        second = f"r{level - 1}" if level else leaf
+        inner = record(x=inner, y=second) | {"name": f"r{level}"}
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "rows"),
+    [
+        (doubled("null", 15), b"", 3000),
+        (doubled({"type": "array", "items": "null"}, 8), (varint(65_536) + b"\0") * 256, 20),
+        (["null", doubled("long", 14)], b"\0", 3000),
+        (["int", doubled("long", 14)], b"\0\2", 3000),
+        ({"type": "array", "items": ["null", doubled("long", 14)]}, varint(99) + b"\0" * 100, 99),
+    ],
+)
+def test_names_that_stand_for_many_columns(kind: object, value: bytes, rows: int) -> None:
+    """The time follows from the bytes, not from the columns that have none there."""
+    content = (value + b"\1") * rows
+    file = file_of(
+        {**record(a=kind, b="boolean"), "name": "top"},
+        varint(rows) + varint(len(content)) + content + b"SYNC",
+    )
+    begin = time.process_time()
+    ((columns, count),) = avro_rows(file, [pa.field("b", pa.bool_())], "millis")
+    assert (count, columns[0].to_pylist()) == (rows, [True] * rows)
+    assert time.process_time() - begin < 5
+
+
+def test_names_that_nest_too_deeply() -> None:
+    """Each type is shallow where it stands, but not what its names stand for."""
+    fields: dict[str, object] = {}
+    part: object = "null"
+    for level in range(40):
+        for _ in range(60):
+            part = {"type": "array", "items": part}
+        fields[f"f{level}"] = record(x=part) | {"name": f"n{level}"}
+        part = f"n{level}"
+    schema = parse_avro_schema(json.dumps({**record(**fields), "name": "top"}))
+    assert isinstance(schema, AvroRecord)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        AvroReader(schema, LONG).decoded_values(pa.array([b"\0"], pa.large_binary()))
+
+
+@pytest.mark.parametrize("codec", ["bzip2", "xz"])
+def test_blocks_of_several_streams(codec: str) -> None:
+    """As those have them who compress in parallel; other bytes behind a stream are ignored."""
+    streams = packed(codec, b"abc" * 99) + packed(codec, b"") + packed(codec, b"def")
+    for rest in (b"", b"\xff\xff\xff\xff"):
+        assert unpacked(codec, streams + rest) == b"abc" * 99 + b"def"
+    with pytest.raises(ValueError, match="too early"):
+        unpacked(codec, streams[:-1])
 
 
 @pytest.mark.parametrize("content", [b"\xff" * 300_000, b"\xff\xff\xff\xff\x0f\0\0"])
