@@ -89,7 +89,7 @@ def test_lists_of_nothing(kind: object) -> None:
 @pytest.mark.parametrize("items", ["null", record() | {"name": "e"}])
 def test_many_items_without_bytes_are_read(items: object) -> None:
     schema = record(a={"type": "array", "items": items}, i="long")
-    empty = None if items == "null" else {}
+    empty: object = None if items == "null" else {}
     rows = [{"a": [empty] * (n % 1000), "i": n} for n in range(400)]
     stream = io.BytesIO()
     fastavro.writer(stream, schema, rows)
