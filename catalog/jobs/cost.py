@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import Final
+from typing import Final, Protocol
 
 from table_store.catalog.jobs.delta import Delta, delta
 from table_store.catalog.jobs.query_plan import QueryPlan
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 NO_STATES: Final[Mapping[int, int]] = FrozenMap()
+NOWHERE: Final[Mapping[int, float]] = FrozenMap()
 
 CUT_READ: Final = 0.6
 CUT_JOIN_READ: Final = 1.0
@@ -20,6 +21,28 @@ the groups of a join are known only behind the join, so that an aggregate cut to
 1.3 times as long as the whole one, the reading of its old rows included.
 """
 
+LOOKED_UP_MAX: Final = 20_000
+"""More rows than that have keys that are not looked up one by one."""
+
+
+class KeyPlaces(Protocol):
+    """Where rows lie in tables, which are sorted by their keys; tables are nodes of the plan."""
+
+    def first_key(self, table: int) -> str | None:
+        """Return the first column of a table's key; None if it has none."""
+
+    def key_count(self, changed: Set[int]) -> float:
+        """Return how many values the first key columns of the changes of tables may have.
+
+        The columns have values in common.
+        """
+
+    def rows_near(self, table: int, changed: Set[int]) -> float:
+        """Return about how many rows of a table lie where keys of the changes of others lie.
+
+        Their first key columns have values in common.
+        """
+
 
 def incremental_cost(
     plan: QueryPlan,
@@ -28,6 +51,7 @@ def incremental_cost(
     *,
     kept: int | None,
     states: Mapping[int, int] = NO_STATES,
+    places: KeyPlaces | None = None,
 ) -> float:
     """Return the cost of an incremental epoch; that of a full one is `full_cost`.
 
@@ -37,8 +61,9 @@ def incremental_cost(
         changed: about how many rows have changed of those that have.
         kept: the number of rows of the result if something holds it as it was, else None.
         states: how many groups the aggregates have whose groups are held, by number.
+        places: tells where rows lie that are looked up; None: anywhere.
     """
-    evaluator = _CostEvaluator(plan, rows, changed, kept, states)
+    evaluator = _CostEvaluator(plan, rows, changed, kept, states, places)
     delta(plan, evaluator, changed.keys())
     return evaluator.cost
 
@@ -58,10 +83,11 @@ class _CostEvaluator:
         changed: Mapping[int, int],
         kept: int | None,
         states: Mapping[int, int],
+        places: KeyPlaces | None,
     ) -> None:
         self.cost = 0.0
         self._plan, self._rows, self._changed = plan, rows, changed
-        self._kept, self._states = kept, states
+        self._kept, self._states, self._places = kept, states, places
 
     def changes(self, node: int) -> Delta[float]:
         self.cost += self._changed[node]
@@ -69,22 +95,30 @@ class _CostEvaluator:
 
     def evaluated(self, node: int, old: Set[int], cut: int, keys: float | None) -> float:
         del old
-        rows = self._read(node)
-        share = CUT_JOIN_READ if self._has_join_below(cut) else CUT_READ
-        self.cost += rows if keys is None else share * rows
-        return rows if keys is None else min(rows, keys)
+        if keys is None:
+            rows = self._read(node)
+            self.cost += rows
+            return rows
+        near = self._near(cut, self._plan.sources(cut) & self._changed.keys(), keys)
+        rows = self._read(node, near)
+        is_looked_up = bool(near) or keys <= LOOKED_UP_MAX
+        share = CUT_JOIN_READ if self._is_known_behind_join(cut, is_looked_up) else CUT_READ
+        self.cost += share * rows
+        return min(rows, keys)
 
     def replaced(self, node: int, place: int, changes: Delta[float], old: Set[int]) -> Delta[float]:
         del old
         children = self._plan.children(node)
         if self._plan.nodes[node].kind != "Union":
-            others = sum(self._read(child) for child in children if child != children[place])
+            changed = self._plan.sources(children[place]) & self._changed.keys()
+            near = self._near(node, changed, _key_count(changes))
+            others = sum(self._read(child, near) for child in children if child != children[place])
             self.cost += CUT_READ * others
         return changes
 
     def keys(self, node: int, changes: Mapping[int, Delta[float]]) -> float | None:
         del node
-        return sum(rows for found in changes.values() for rows, _ in found)
+        return sum(map(_key_count, changes.values()))
 
     def holds(self, node: int) -> bool:
         return node in self._states
@@ -107,14 +141,50 @@ class _CostEvaluator:
     def net(self, parts: Delta[float]) -> Delta[float]:
         return parts
 
-    def _has_join_below(self, node: int) -> bool:
+    def _is_known_behind_join(self, node: int, is_looked_up: bool) -> bool:
+        """Whether rows below a node are joined before its keys are known of them.
+
+        Keys that are looked up are known of one side of an inner join, and those of the other side
+        follow.
+        """
         return any(
-            self._plan.nodes[child].kind.startswith("Join") or self._has_join_below(child)
+            child not in self._states
+            and (
+                (kind.startswith("Join") and not (kind == "Join Inner" and is_looked_up))
+                or self._is_known_behind_join(child, is_looked_up)
+            )
             for child in self._plan.children(node)
+            for kind in (self._plan.nodes[child].kind,)
         )
 
-    def _read(self, node: int) -> float:
+    def _read(self, node: int, near: Mapping[int, float] = NOWHERE) -> float:
+        """Return how many rows are read of a node's tables, of which some are known."""
         if node in self._states:
             return float(self._states[node])
         children = self._plan.children(node)
-        return float(self._rows.get(node, 0)) + sum(self._read(child) for child in children)
+        own = near.get(node, float(self._rows.get(node, 0)))
+        return own + sum(self._read(child, near) for child in children)
+
+    def _near(self, node: int, changed: Set[int], keys: float) -> Mapping[int, float]:
+        """Return how many rows are read of the tables below a node that are sorted by its keys.
+
+        That is known if the changed tables are sorted by the same key.
+        """
+        places = self._places
+        if places is None or not changed:
+            return NOWHERE
+        tables = {self._plan.nodes[table].source: table for table in self._plan.sources(node)}
+        for columns in self._plan.nodes[node].key_columns:
+            sorted_by = {
+                tables[found.source]
+                for found in columns
+                if places.first_key(tables[found.source]) == found.column
+            }
+            if changed <= sorted_by and min(keys, places.key_count(changed)) <= LOOKED_UP_MAX:
+                return {table: places.rows_near(table, changed) for table in sorted_by}
+        return NOWHERE
+
+
+def _key_count(changes: Delta[float]) -> float:
+    """How many keys changes have at most: what goes from a group and what comes have the same."""
+    return max(sum(rows for rows, sign in changes if sign == way) for way in (1, -1))

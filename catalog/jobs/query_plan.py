@@ -12,6 +12,14 @@ _AROUND_LIMITS: Final = _ROW_BY_ROW | _LIMITS | {"Sort"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnOrigin:
+    """A column of a table that a plan reads, by the table's number."""
+
+    source: int
+    column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryNode:
     """One node of a plan, whose nodes are numbered from the root on, parents before children.
 
@@ -25,6 +33,8 @@ class QueryNode:
         rounded: a function whose result may depend on the order of rows; None if there is none.
         state: of an aggregate whose groups can be held in a table, the columns of the table, as
             Spark writes them in JSON; the first one is the key.
+        key_columns: of each of `keys` the columns of tables below the node that have its value,
+            be it because a join lets them.
     """
 
     kind: str
@@ -33,6 +43,7 @@ class QueryNode:
     keys: int = 0
     rounded: str | None = None
     state: str | None = None
+    key_columns: tuple[tuple[ColumnOrigin, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ object KeyedRows {
 
   /** Of tables that are read whole rather than by keys. */
   val fewRows = 20000
-  private val keysMax = 10000
+  private val keysMax = 20000
 
   /** The rows of a node whose `by` are among `keys`, NULL being a key. */
   def cut(node: LogicalPlan, by: Seq[Expression], keys: classic.DataFrame): LogicalPlan = {

@@ -183,8 +183,8 @@ object Requests {
 
   /** A node of a plan; nodes are numbered from the root on, parents before children. */
   case class QueryNode(
-      kind: String, parent: Int, source: Option[Int], keys: Int, rounded: Option[String], state: Option[String])
-      extends Record
+      kind: String, parent: Int, source: Option[Int], keys: Int, rounded: Option[String], state: Option[String],
+      keyColumns: Seq[Seq[ColumnOrigin]]) extends Record
 
   /** A column of a table in a plan, by the table's number. */
   case class ColumnOrigin(source: Int, column: String) extends Record

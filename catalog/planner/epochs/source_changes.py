@@ -37,6 +37,7 @@ from table_store.storage.file_store.model.errors import (
     SnapshotNotFoundError,
     UntrackedChangesError,
 )
+from table_store.storage.file_store.model.key_spans import KeySpans
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.kernel.types import LONG
@@ -87,6 +88,12 @@ class SourceChange:
     def is_partial(self) -> bool:
         """Whether commits without change tracking are left out."""
         return self.scan.skips_untracked
+
+    def key_spans(self, place: int) -> KeySpans:
+        """Where keys of the changes lie, by the column at a place of the table's key."""
+        steps = (step for split in self.scan.splits() for step in split.steps)
+        commits = (commit for step in steps for commit in step.commits if not commit.is_silent)
+        return KeySpans.of((file for commit in commits for file in commit.files), place)
 
     def changed(self, query: JobQuery) -> Delta[DataFrame]:
         """The rows that came and the rows that went, with the table's columns.

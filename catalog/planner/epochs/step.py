@@ -15,6 +15,7 @@ from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
 from table_store.catalog.planner.epochs.delta import changed_nodes
 from table_store.catalog.planner.epochs.job_query import JobQuery
+from table_store.catalog.planner.epochs.key_places import TableKeyPlaces
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.source_changes import (
     ANOTHER_PLAN,
@@ -226,11 +227,10 @@ def costs(
     query = states.query
     plan = query.plan
     rows = query.table_rows
-    changes = {
-        node: change.rows if rows_each is None else rows_each
-        for node, change in changed_nodes(query, changed).items()
-    }
+    nodes = changed_nodes(query, changed)
+    changes = {node: rows_each or change.rows for node, change in nodes.items()}
     kept = None if states.sink.is_shared else sink_rows
     held = states.group_counts
-    increment = incremental_cost(plan, rows, changes, kept=kept, states=held)
+    places = TableKeyPlaces(query, nodes)
+    increment = incremental_cost(plan, rows, changes, kept=kept, states=held, places=places)
     return increment, full_cost(plan, rows, stored=sink_rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from table_store.catalog.jobs.query_plan import QueryNode
+from table_store.catalog.jobs.query_plan import ColumnOrigin, QueryNode
 from table_store.catalog.planner.protocol.handles import TableReference
 from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
@@ -44,14 +44,6 @@ class ExplainedQuery:
     """The nodes of a plan, parents before children."""
 
     nodes: tuple[ExplainedNode, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnOrigin:
-    """A column of a table that a plan reads, by the table's number."""
-
-    source: int
-    column: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
