@@ -31,10 +31,10 @@ VALUES: dict[str, Callable[[int], Value]] = {
 def files(folder: Path, kind: str, *parts: range, partitioned: bool = False) -> LiveFiles:
     """A table with the values of some numbers as keys, a file for each part."""
     descriptor = TableDescriptor.for_managed().column("k", kind, nullable=False).column("v", "INT")
-    key = ("k",)
+    key: tuple[str, ...] = ("k",)
     if partitioned:
         descriptor = descriptor.column("p", "INT", nullable=False).partitioned_by("p")
-        key: tuple[str, ...] = ("p", "k")
+        key = ("p", "k")
     descriptor = descriptor.primary_key(*key).option("write-only", "true")
     table = connect(str(folder)).create("t", descriptor).storage
     for part in parts:
