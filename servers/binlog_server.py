@@ -14,6 +14,7 @@ from typing import Any
 import pymysql
 
 from servers.kafka_broker import free_port
+from servers.with_clause import with_clause
 
 _READY_SECONDS = 60
 USER, PASSWORD = "reader", "let me 'in'"
@@ -130,8 +131,11 @@ class BinlogServer:
 
     def options(self, table: str, **more: str) -> str:
         """The clause WITH of a table that reads one of the database."""
-        given = {
-            "connector": "mysql-cdc",
+        return with_clause({"connector": "mysql-cdc", **self.place(table, **more)})
+
+    def place(self, table: str, **more: str) -> dict[str, str]:
+        """The options that say which table that is, and how to log in."""
+        return {
             "hostname": "127.0.0.1",
             "port": str(self.port),
             "username": USER,
@@ -140,5 +144,3 @@ class BinlogServer:
             "table-name": table,
             **{key.replace("__", ".").replace("_", "-"): value for key, value in more.items()},
         }
-        shown = {key: value.replace("'", "''") for key, value in given.items()}
-        return "WITH (" + ", ".join(f"'{key}' = '{value}'" for key, value in shown.items()) + ")"

@@ -21,6 +21,7 @@ import psycopg
 
 from servers.debian_package import installed
 from servers.kafka_broker import free_port
+from servers.with_clause import with_clause
 
 _PROGRAMS = Path("/usr/lib/postgresql")
 _READY_SECONDS = 60
@@ -170,8 +171,11 @@ class PostgresServer:
 
     def options(self, table: str, **more: str) -> str:
         """The clause WITH of a table that reads one of `shop`."""
-        given = {
-            "connector": "postgres-cdc",
+        return with_clause({"connector": "postgres-cdc", **self.place(table, **more)})
+
+    def place(self, table: str, **more: str) -> dict[str, str]:
+        """The options that say which table that is, and how to log in."""
+        return {
             "hostname": "127.0.0.1",
             "port": str(self.port),
             "username": USER,
@@ -183,5 +187,3 @@ class PostgresServer:
             "decoding.plugin.name": "pgoutput",
             **{key.replace("__", ".").replace("_", "-"): value for key, value in more.items()},
         }
-        shown = {key: value.replace("'", "''") for key, value in given.items()}
-        return "WITH (" + ", ".join(f"'{key}' = '{value}'" for key, value in shown.items()) + ")"

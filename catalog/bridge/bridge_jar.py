@@ -25,6 +25,7 @@ JAR_PATH = FOLDER / JAR_NAME
 SPARK_VERSION = "4.2.0"
 FORMAT_VERSION = "1"
 _MANIFEST = "META-INF/MANIFEST.MF"
+_SERVICES = "META-INF/services"
 _LINE_BYTES_MAX = 72
 _PACKAGE = "org/apache/spark/sql/tablestore"
 # A fixed time stamp: the same sources give the same jar, byte by byte.
@@ -40,7 +41,8 @@ def source_files(folder: Path = FOLDER) -> tuple[Path, ...]:
 
     And the resources, which are packed as they are.
     """
-    return (*sorted(folder.rglob("*.scala")), *sorted((folder / "resources").glob("*")))
+    resources = sorted((folder / "resources").rglob("*"))
+    return (*sorted(folder.rglob("*.scala")), *(path for path in resources if path.is_file()))
 
 
 def fingerprint(sources: Sequence[Path], version: str) -> str:
@@ -129,10 +131,10 @@ def _manifest_text(attributes: Mapping[str, str]) -> bytes:
 
 
 def _add_resources(sources: Sequence[Path], classes: Path) -> None:
-    """Put what is no source into the package of the classes, which read it."""
-    place = classes / _PACKAGE
+    """Put what is no source where the classes, or Java for services, look for it."""
     for resource in sources:
         if resource.suffix != ".scala":
+            place = classes / (_SERVICES if resource.parent.name == "services" else _PACKAGE)
             place.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(resource, place / resource.name)
 

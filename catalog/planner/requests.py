@@ -18,6 +18,7 @@ from table_store.catalog.planner.jobs import (
 )
 from table_store.catalog.planner.meta_service import consistency_requests
 from table_store.catalog.planner.names import (
+    connector_format,
     foreign_requests,
     function_requests,
     mirror_requests,
@@ -50,6 +51,7 @@ _FUNCTIONS: Final[tuple[Callable[..., Any], ...]] = (
     table_requests.load_table,
     table_requests.load_relation,
     staging_requests.create_table,
+    connector_format.read_connector,
     staging_requests.stage_table,
     staging_requests.commit_staged,
     staging_requests.abort_staged,

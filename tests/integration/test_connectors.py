@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrameReader, Row, SparkSession
 
 from table_store import jobs, open_table
 from table_store.catalog.connectors.connector_errors import ExternalTableError
@@ -25,7 +26,7 @@ from table_store.storage.file_io.local_file_io import LocalFileIO
 from tests.fakes.counting_ids import CountingIds
 from tests.integration.catalog_conf import OWN_NAME, SMALL, arguments
 from tests.integration.job_script import JobScript
-from tests.integration.spark_session import refused, spark_session
+from tests.integration.spark_session import refused, spark_session, unlogged_errors
 from tests.integration.stock_shell import StockShell
 from tests.integration.streaming_mode import streaming
 
@@ -149,6 +150,47 @@ def test_what_is_refused(spark: SparkSession) -> None:
     spark.sql(bounded)
     view = refused(spark, "CREATE MATERIALIZED VIEW mv AS SELECT id FROM ended")
     assert "external source" in view
+
+
+def test_a_connector_is_a_format(spark: SparkSession) -> None:
+    """What it reads is what a table with the same options has."""
+    columns, rate = "id BIGINT, item INT, name STRING", {"number-of-rows": "1000"}
+    options = {**rate, "fields.item.min": "1", "fields.item.max": "3"}
+    clause = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
+    spark.sql(f"CREATE TABLE same_rows ({columns}) WITH ('connector' = 'datagen', {clause})")
+    before = spark.sql("SHOW TABLES").collect()
+    made = spark.read.format("datagen").schema(columns).options(**options).load()
+    assert sorted(made.collect()) == sorted(spark.table("same_rows").collect())
+    assert made.filter("item = 2").count() == count(spark, "same_rows WHERE item = 2") > 0
+    quoted = ", ".join(f"'{key}' '{value}'" for key, value in options.items())
+    spark.sql(f"CREATE TEMPORARY VIEW seen ({columns}) USING datagen OPTIONS ({quoted})")
+    assert count(spark, "seen JOIN same_rows USING (id, item, name)") == 1000
+    spark.catalog.dropTempView("seen")
+    assert spark.sql("SHOW TABLES").collect() == before
+
+
+def test_what_a_format_cannot_do_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    def error(reader: DataFrameReader) -> str:
+        with unlogged_errors(), pytest.raises(PySparkException) as raised:
+            reader.load().collect()
+        return str(raised.value)
+
+    datagen = spark.read.format("datagen")
+    assert ".schema('name TYPE, …')" in error(datagen.options(**{"number-of-rows": "5"}))
+    endless = error(spark.read.format("datagen").schema("id INT"))
+    assert "TABLE_STORE_UNBOUNDED_SOURCE" in endless, endless
+    unknown = error(datagen.schema("id INT").options(**{"number-of-row": "5"}))
+    assert "Did you mean 'number-of-rows'" in unknown, unknown
+    using = refused(spark, "CREATE TABLE no_format (id INT) USING datagen")
+    assert "WITH ('connector' = 'datagen'" in using, using
+    assert not spark.catalog.tableExists("no_format")
+    writer = spark.range(3).write.format("filesystem").option("format", "csv")
+    for mode in ("append", "overwrite", "error"):
+        with unlogged_errors(), pytest.raises(PySparkException, match="is only read"):
+            writer.mode(mode).save(str(tmp_path / "no"))
+    assert not (tmp_path / "no").exists()
+    with unlogged_errors(), pytest.raises(PySparkException, match="streamed reading"):
+        spark.readStream.format("datagen").schema("id INT").load()
 
 
 def test_a_job_ends_with_the_last_row(spark: SparkSession) -> None:

@@ -26,6 +26,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from servers.kafka_broker import KafkaBroker
+from servers.with_clause import with_clause
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
@@ -57,7 +58,7 @@ class Topic:
             "properties.bootstrap.servers": self.broker.bootstrap,
             **{key.replace("__", ".").replace("_", "-"): value for key, value in more.items()},
         }
-        return "WITH (" + ", ".join(f"'{key}' = '{value}'" for key, value in given.items()) + ")"
+        return with_clause(given)
 
     def records(self) -> list[Any]:
         """All committed records, each partition in order."""

@@ -20,6 +20,7 @@ from pyspark.sql import Row, SparkSession
 
 from servers.kafka_broker import KafkaBroker, free_port
 from servers.schema_registry import SchemaRegistryServer, running_registry
+from servers.with_clause import with_clause
 from table_store import jobs, open_table
 from tests.documents import examples
 from tests.integration.catalog_conf import OWN_NAME
@@ -65,7 +66,7 @@ class Topic:
             "format": "json",
             **{key.replace("__", ".").replace("_", "-"): value for key, value in more.items()},
         }
-        return "WITH (" + ", ".join(f"'{key}' = '{value}'" for key, value in given.items()) + ")"
+        return with_clause(given)
 
 
 BOUNDED = {"scan__bounded__mode": "latest-offset"}

@@ -19,6 +19,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
 from servers.kafka_broker import KafkaBroker
+from servers.with_clause import with_clause
 from table_store import open_table
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.job_script import JobScript
@@ -71,7 +72,7 @@ class KeyedTopic:
             "value.format": "json",
             **{key.replace("__", ".").replace("_", "-"): value for key, value in more.items()},
         }
-        return "WITH (" + ", ".join(f"'{key}' = '{value}'" for key, value in given.items()) + ")"
+        return with_clause(given)
 
     def table(self, **more: str) -> str:
         """The columns and the clause WITH of a table over it."""

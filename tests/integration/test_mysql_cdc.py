@@ -18,7 +18,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrameReader, Row, SparkSession
 
 from demo.followed_topic import FollowedTopic
 from demo.shop import Shop, opening
@@ -1030,6 +1031,57 @@ def test_what_cannot_be_read_is_refused(spark: SparkSession, server: MariadbServ
         assert "[TABLE_STORE_SOURCE_SERVER_UNSUITABLE]" in error
         assert "SET GLOBAL binlog_row_metadata = FULL" in error
     server.run("SET GLOBAL binlog_row_metadata = FULL")
+
+
+def test_the_connector_is_a_format_with_the_tables_columns(
+    spark: SparkSession, either: BinlogServer
+) -> None:
+    """Nothing is declared: each type has a place for what the database's column may hold."""
+    either.run(
+        "DROP TABLE IF EXISTS `as it is`, bag",
+        "CREATE TABLE `as it is` (id BIGINT UNSIGNED, day DATE, item VARCHAR(20), bits BIT(3), "
+        "price DECIMAL(65, 2), `at` TIMESTAMP NULL, twice INT AS (length(item) * 2) STORED, "
+        "PRIMARY KEY (day, id))",
+        "INSERT INTO `as it is` (id, day, item, bits, price, `at`) VALUES "
+        "(18446744073709551615, '2026-01-02', 'té', b'101', 1e60, '2026-01-02 03:04:05'), "
+        "(1, '2026-01-03', NULL, NULL, NULL, NULL)",
+        "CREATE TABLE bag (id BIGINT)",
+    )
+
+    def reader(table: str, **more: str) -> DataFrameReader:
+        return spark.read.format("mysql-cdc").options(**either.place(table, **more))
+
+    found = reader("as it is").load()
+    assert [(field.name, field.dataType.simpleString()) for field in found.schema] == [
+        ("id", "decimal(20,0)"),
+        ("day", "date"),
+        ("item", "string"),
+        ("bits", "tinyint"),
+        ("price", "string"),
+        ("at", "timestamp"),
+        ("twice", "int"),
+    ]
+    everything = "SELECT id, day, item, bits + 0, price + 0, twice FROM `as it is` ORDER BY day"
+    wanted = [tuple(map(str, row)) for row in either.run(everything)]
+    asked = ["id", "day", "item", "bits", "price", "twice"]
+    rows_then = [tuple(map(str, row)) for row in found.select(asked).orderBy("day").collect()]
+    assert rows_then == wanted
+    assert found.where("at = timestamp'2026-01-02 03:04:05Z'").count() == 1
+    either.run("DELETE FROM `as it is` WHERE id = 1")
+    assert found.count() == 1, "each query reads anew"
+    assert reader("as it is").schema("item STRING, id DECIMAL(20, 0)").load().count() == 1
+    plan = found._jdf.queryExecution().toString()
+    assert PASSWORD not in plan, plan
+    for table, more, text in (
+        ("absent", {}, "no table"),
+        ("bag", {}, "no primary key"),
+        ("(as it is|bag)", {}, "stands for 2 tables"),
+        ("bag", {"password": "x"}, "Check 'username' and 'password'"),
+        ("bag", {"passwort": "x"}, "Did you mean 'password'"),
+    ):
+        with unlogged_errors(), pytest.raises(PySparkException) as error:
+            reader(table, **more).load()
+        assert text in str(error.value), error.value
 
 
 def test_what_mysql_is_not_set_for_is_refused(spark: SparkSession, mysql: MysqlServer) -> None:

@@ -16,7 +16,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrameReader, Row, SparkSession
 
 from servers.postgres_server import PASSWORD, PostgresServer
 from table_store import jobs, open_table
@@ -453,6 +454,44 @@ def failing(spark: SparkSession, job: str, text: str, timeout_s: float = 60) -> 
         assert time.monotonic() < end, row
         time.sleep(0.2)
     return row
+
+
+def test_the_connector_is_a_format_with_the_tables_columns(
+    spark: SparkSession, server: PostgresServer
+) -> None:
+    """Nothing is declared, and nothing is made in the database: such a read has no slot."""
+    server.run(
+        'CREATE TABLE "As is" (item TEXT, id BIGINT, n NUMERIC, price NUMERIC(9, 2), tags TEXT[], '
+        "twice BIGINT GENERATED ALWAYS AS (id * 2) STORED, at TIMESTAMPTZ, PRIMARY KEY (id))",
+        """INSERT INTO "As is" VALUES ('é', 1, 1e50, 1.5, '{a}', DEFAULT, '2026-01-02Z'), """
+        "(NULL, 2, NULL, NULL, NULL, DEFAULT, NULL)",
+        "CREATE TABLE places (id BIGINT PRIMARY KEY, place POINT)",
+    )
+
+    def reader(table: str) -> DataFrameReader:
+        place = server.place(table, slot__name="no_slot")
+        return spark.read.format("postgres-cdc").options(**place)
+
+    found = reader("As is").load()
+    assert [(field.name, field.dataType.simpleString()) for field in found.schema] == [
+        ("item", "string"),
+        ("id", "bigint"),
+        ("n", "string"),
+        ("price", "decimal(9,2)"),
+        ("tags", "string"),
+        ("at", "timestamp"),
+    ]
+    asked = found.select("item", "id", "n", "price", "tags").orderBy("id").collect()
+    wanted = 'SELECT item, id, n::text, price, tags::text FROM "As is" ORDER BY id'
+    assert [tuple(row) for row in asked] == server.run(wanted)
+    assert found.where("at = timestamp'2026-01-02 00:00:00Z'").count() == 1
+    slots = server.run("SELECT slot_name FROM pg_replication_slots")
+    assert ("no_slot",) not in slots
+    assert PASSWORD not in found._jdf.queryExecution().toString()
+    for table, text in (("absent", "no table"), ("places", "columns of the type point are not")):
+        with unlogged_errors(), pytest.raises(PySparkException) as error:
+            reader(table).load()
+        assert text in str(error.value), error.value
 
 
 def test_what_the_database_has_lost_is_told(spark: SparkSession, server: PostgresServer) -> None:

@@ -126,10 +126,12 @@ class ForeignTables(catalogName: String) {
     if (catalogName == SESSION_CATALOG_NAME) StoredSessionCatalog.of(session) else None
 
   /** The definition in a CREATE TABLE; `folder` is used if the statement names no location. */
-  def defined(info: TableInfo, folder: String): ForeignDefinition =
-    if (inSession.nonEmpty && !info.properties.get(TableCatalog.PROP_PROVIDER).equalsIgnoreCase("delta"))
-      ForeignDefinition.ofSession(info, folder)
+  def defined(info: TableInfo, folder: String): ForeignDefinition = {
+    val provider = info.properties.get(TableCatalog.PROP_PROVIDER)
+    ConnectorFormat.refuse(provider)
+    if (inSession.nonEmpty && !provider.equalsIgnoreCase("delta")) ForeignDefinition.ofSession(info, folder)
     else ForeignDefinition(info, folder)
+  }
 
   /** Before a write without a session catalog, which tells none of its partitions: from now on they are those that
     * have folders. */

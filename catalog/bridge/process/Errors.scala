@@ -174,6 +174,28 @@ object Errors {
     "42601"
   )
 
+  def noCatalogFor(connector: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_NO_CATALOG] The format '$connector' is read with the help of a catalog of tables, and neither the " +
+      "current catalog nor spark_catalog of this session is one. USE such a catalog, or start Spark with " +
+      "spark.sql.catalog.spark_catalog=org.apache.spark.sql.tablestore.TableStoreCatalog. SQLSTATE: 42704",
+    "TABLE_STORE_NO_CATALOG",
+    "42704"
+  )
+
+  def onlyRead(connector: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_EXTERNAL_TABLE] The format '$connector' is only read. To write there, create a table WITH " +
+      s"('connector' = '$connector', …) if that connector has sinks, and INSERT INTO it. SQLSTATE: 0A000",
+    "TABLE_STORE_EXTERNAL_TABLE",
+    "0A000"
+  )
+
+  def connectorAsProvider(connector: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_INVALID_SCHEMA] The table definition is not valid: '$connector' is a connector, and USING names a " +
+      s"format of files. Leave USING out, and say WITH ('connector' = '$connector', …). SQLSTATE: 42611",
+    "TABLE_STORE_INVALID_SCHEMA",
+    "42611"
+  )
+
   def windowFunction(function: String, problem: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_WINDOW_FUNCTION] $function cannot make windows: $problem. SQLSTATE: 22023",
     "TABLE_STORE_WINDOW_FUNCTION",

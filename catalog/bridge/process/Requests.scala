@@ -137,6 +137,11 @@ object Requests {
   case class CreateTable(
       relation: RelationReference, definition: DeclaredTable, like: Option[LikeSource] = None)
       extends Change[Answers.CreatedTable]
+
+  /** Asks for a temporary table with a connector; without columns it has those that the connector finds. */
+  case class ReadConnector(
+      catalog: CatalogReference, connector: String, options: Map[String, String], columns: Option[String])
+      extends Change[Answers.DescribedTable]
   case class StageTable(relation: RelationReference, definition: DeclaredTable, mode: String)
       extends Change[Answers.CreatedTable]
   case class CommitStaged(table: TableReference) extends Change[Unit]

@@ -98,7 +98,7 @@ class DatabaseTable:
         """
         table = cls.seen(connection, place)
         if table is None:
-            raise _not_found(definition)
+            raise table_not_found(definition)
         reason = table.why_not(definition)
         if reason is not None:
             raise SourceTableError(table=".".join(place), reason=reason)
@@ -184,11 +184,12 @@ def table_places(connection: Connection, definition: MysqlDefinition) -> list[tu
         return [(names.database, names.table)]
     found = [(of, name) for of, name in connection.texts(_TABLES) if names.has(of, name)]
     if not found:
-        raise _not_found(definition)
+        raise table_not_found(definition)
     return sorted(found)
 
 
-def _not_found(definition: MysqlDefinition) -> SourceTableNotFoundError:
+def table_not_found(definition: MysqlDefinition) -> SourceTableNotFoundError:
+    """Return the error of a definition whose table is not there."""
     return SourceTableNotFoundError(
         table=definition.table,
         server=definition.database.name,

@@ -38,6 +38,7 @@ _TARGET_BITS: Final[Mapping[DataType, int]] = {SHORT: 16, INTEGER: 32, LONG: 64}
 _HEX: Final = np.zeros(256, np.uint8)
 _HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 _NUMERIC_HEADER: Final = 4
+_DECIMAL_DIGITS: Final = 38
 
 
 class Family(Enum):
@@ -185,6 +186,18 @@ class DatabaseColumn:
         if bits is None or family is Family.DECIMAL:
             return f"{self.full_type} is a number, and {shown} is no type for it"
         return None if _BITS[self.type] <= bits else f"{shown} has no place for {self.full_type}"
+
+    @property
+    def suggested(self) -> DataType | None:
+        """The type in which all its values have a place; None: there is none."""
+        family = self.family
+        if family is None or family in _TARGETS:
+            return None if family is None else _TARGETS[family][0]
+        if family is Family.WHOLE:
+            return next(kind for kind, bits in _TARGET_BITS.items() if bits == _BITS[self.type])
+        whole, fraction = self._digits or (_DECIMAL_DIGITS + 1, 0)
+        is_wide = whole + fraction > _DECIMAL_DIGITS
+        return STRING if is_wide else DecimalType(whole + fraction, fraction)
 
     @property
     def is_short(self) -> bool:

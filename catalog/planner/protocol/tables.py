@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from table_store.catalog.names.name_record import ForeignDefinition
 from table_store.catalog.planner.protocol.handles import Handle, TableReference
-from table_store.catalog.planner.protocol.relations import RelationReference
+from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
 from table_store.catalog.planner.protocol.spark_values import SparkChange, SparkColumns
 from table_store.catalog.tables.staged_table import StagingMode
 
@@ -188,6 +188,19 @@ class CreateTable:
     relation: RelationReference
     definition: DeclaredTable
     like: LikeSource | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadConnector:
+    """Asks for a temporary table with a connector, which the session need not define.
+
+    Without `columns` it has those that the connector finds.
+    """
+
+    catalog: CatalogReference
+    connector: str
+    options: Mapping[str, str] = field(repr=False)
+    columns: SparkColumns | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

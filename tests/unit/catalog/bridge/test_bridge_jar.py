@@ -27,6 +27,9 @@ def test_build_then_nothing_then_build(tmp_path: Path) -> None:
     resource = tmp_path / "resources" / "a.regex"
     resource.parent.mkdir()
     resource.write_text("x\n")
+    service = tmp_path / "resources" / "services" / "org.example.Source"
+    service.parent.mkdir()
+    service.write_text("org.example.One\n")
     jar = tmp_path / "bridge.jar"
     assert build("1.2.3", folder=tmp_path, jar=jar)
     manifest = read_manifest(jar)
@@ -35,9 +38,13 @@ def test_build_then_nothing_then_build(tmp_path: Path) -> None:
     assert manifest["Table-Store-Scala-Version"].startswith("2.13.")
     with zipfile.ZipFile(jar) as archive:
         assert archive.read("org/apache/spark/sql/tablestore/a.regex") == b"x\n"
+        assert archive.read("META-INF/services/org.example.Source") == b"org.example.One\n"
     assert not build("1.2.3", folder=tmp_path, jar=jar)
     assert not is_current(jar, source_files(tmp_path), "1.2.4")
     resource.write_text("y\n")
+    assert not is_current(jar, source_files(tmp_path), "1.2.3")
+    resource.write_text("x\n")
+    service.write_text("org.example.Two\n")
     assert not is_current(jar, source_files(tmp_path), "1.2.3")
     first = jar.read_bytes()
     source.write_text(SOURCE.replace("Int = 2", "Int = two3"))

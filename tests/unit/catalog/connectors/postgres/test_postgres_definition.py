@@ -139,6 +139,38 @@ def test_a_type_has_a_place_for_all_values_or_is_refused(
     assert [kind for kind in others if of_database.why_not(kind) is None] == []
 
 
+@pytest.mark.parametrize(
+    ("of_database", "wanted"),
+    [
+        (column("int2"), SHORT),
+        (column("int4"), INTEGER),
+        (column("int8"), LONG),
+        (numeric(9, 2), DecimalType(9, 2)),
+        (numeric(3, -2), DecimalType(5, 0)),
+        (numeric(2, 5), DecimalType(5, 5)),
+        (numeric(38, 0), DecimalType(38, 0)),
+        (numeric(39, 2), STRING),
+        (column("numeric"), STRING),
+        (column("float4"), FLOAT),
+        (column("float8"), DOUBLE),
+        (column("bool"), BOOLEAN),
+        (column("jsonb"), STRING),
+        (column("mood", is_enum=True), STRING),
+        (column("_int4", is_array=True), STRING),
+        (column("bytea"), BINARY),
+        (column("date"), DATE),
+        (column("timestamp"), TIMESTAMP_NTZ),
+        (column("timestamptz"), TIMESTAMP),
+        (column("point"), None),
+    ],
+)
+def test_a_suggested_type_has_a_place_for_all_values(
+    of_database: DatabaseColumn, wanted: DataType | None
+) -> None:
+    assert of_database.suggested == wanted
+    assert wanted is None or of_database.why_not(wanted) is None
+
+
 def test_a_column_was_another_one_when_the_log_was_written() -> None:
     now = DatabaseColumn(name="c", type="int8", full_type="bigint", oid=20, modifier=-1)
     then = now.as_logged(23, -1)
