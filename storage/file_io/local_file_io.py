@@ -252,8 +252,11 @@ def _is_below(real: str, root: str) -> bool:
 
 def _has_link(path: str, start: int) -> bool:
     """Whether a name behind offset `start` is a symbolic link; cheaper than resolving the path."""
-    ends = [place for place in range(start, len(path)) if path[place] == "/"]
-    return any(os.path.islink(path[:end]) for end in (*ends, len(path)))
+    while (end := path.find("/", start)) != -1:
+        if os.path.islink(path[:end]):
+            return True
+        start = end + 1
+    return os.path.islink(path)
 
 
 class _LocalOutput(CountedOutput):

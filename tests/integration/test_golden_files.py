@@ -316,13 +316,16 @@ _RAW: Final = re.compile(r"Python worker|Traceback|Py4J|\bjava\.|\bscala\.")
 
 _USING: Final = re.compile(r"\bUSING\s+(parquet|orc|json|csv)\b", re.IGNORECASE)
 _CREATES: Final = re.compile(r"(CREATE|REPLACE)\b.*\bTABLE\b", re.IGNORECASE)
+_COMMENTS: Final = re.compile(r"\A(\s*--[^\n]*(\n|\Z))+")
+"""Behind the semicolon of the statement before."""
 
 
 def statements(file: str) -> list[str]:
     """The statements of a golden file."""
     lines = [line for line in _texts()[file].splitlines() if not line.lstrip().startswith("--")]
     parts = re.split(r"(?<!\\);", "\n".join(lines))
-    return [" ".join(part.split()) for part in parts if part.strip()]
+    begun = [_COMMENTS.sub("", part).strip() for part in parts]
+    return [statement for statement in begun if statement]
 
 
 @cache
@@ -344,10 +347,10 @@ def results(
         for file in files:
             session = spark.newSession()
             for number, statement in enumerate(statements(file)):
-                run = statement
-                if are_managed and _CREATES.match(statement):
+                shown, run = " ".join(statement.split()), statement
+                if are_managed and _CREATES.match(shown):
                     run = _USING.sub("", statement)
-                yield (file, number), (statement, _result(session, run))
+                yield (file, number), (shown, _result(session, run))
 
 
 def _result(session: SparkSession, statement: str) -> Result:

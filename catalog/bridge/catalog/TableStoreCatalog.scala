@@ -4,7 +4,6 @@ import java.util
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.SparkEnv
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.analysis._
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
@@ -22,13 +21,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
 
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
     catalogName = name
-    catalog = Requests.CatalogReference(
-      name,
-      options.asCaseSensitiveMap.asScala.toMap + (SharedText.name("default-warehouse") -> SessionSettings.warehouse(
-        SQLConf.get)),
-      // From the application's configuration only, because a session can set any key of its own.
-      allowedRoots = SparkEnv.get.conf.get(s"spark.sql.catalog.$name.${SharedText.name("allowed-roots")}", "")
-    )
+    catalog = SessionSettings.reference(name, options.asCaseSensitiveMap.asScala.toMap, SQLConf.get)
     if (name == CatalogManager.SESSION_CATALOG_NAME) StoredSessionCatalog.install(classic.SparkSession.active)
   }
 

@@ -147,11 +147,13 @@ object JobPlan {
     case AggregateExpression(function, _, _, _, _) if !isExact(function) => function.prettyName
   })
   private def isExact(function: Expression): Boolean = function match {
-    case _: Count | _: Min | _: Max | _: ExactSum => true
-    case _: MaxMinBy | _: ApproximatePercentile | _: HistogramNumeric | _: HllSketchAgg => false
-    case sketch if sketch.prettyName.startsWith("kll_") => false
-    case _ => !function.children.exists(_.dataType.existsRecursively(isFloat))
+    case _: Count | _: Min | _: Max | _: ExactSum | _: HyperLogLogPlusPlus => true
+    case percentile: PercentileBase => !hasFloats(percentile.child)
+    // `First` is the optimiser's own here, over values that are all the same.
+    case _: Sum | _: Average | _: BitAggregate | _: PivotFirst | _: First => !function.children.exists(hasFloats)
+    case _ => false
   }
+  private def hasFloats(value: Expression): Boolean = value.dataType.existsRecursively(isFloat)
   private def isFloat(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
 
   /** Joins the one row of a scalar subquery in the subquery's place. */

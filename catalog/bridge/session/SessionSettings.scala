@@ -6,6 +6,7 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, DefaultCatalogManager}
 import org.apache.spark.sql.internal.SQLConf
@@ -19,11 +20,31 @@ object SessionSettings {
   /** A setting's value; null if it has none. */
   def value(session: classic.SparkSession, key: String): String = session.conf.getOption(key).orNull
 
-  /** Where tables are if no catalog says where. */
-  def warehouse(session: classic.SparkSession): String = warehouse(session.sessionState.conf)
+  /** A catalog of ours as requests name it, as JSON; null if the session has none of this name. */
+  def catalog(session: classic.SparkSession, name: String): String = {
+    val conf = session.sessionState.conf
+    val prefix = s"spark.sql.catalog.$name"
+    if (conf.getConfString(prefix, null) != classOf[TableStoreCatalog].getName) null
+    else {
+      val own = conf.getAllConfs.collect {
+        case (key, value) if key.startsWith(s"$prefix.") => key.substring(prefix.length + 1) -> value
+      }
+      compact(reference(name, own, conf).toJson)
+    }
+  }
 
-  /** Spark's own default is a URI, with a blank as `%20`, which Spark then takes for a folder's name. */
-  def warehouse(conf: SQLConf): String = {
+  /** A catalog with its own settings; those of the application alone allow folders besides the warehouse. */
+  def reference(name: String, own: Map[String, String], conf: SQLConf): Requests.CatalogReference =
+    Requests.CatalogReference(
+      name,
+      own + (SharedText.name("default-warehouse") -> warehouse(conf)),
+      SparkEnv.get.conf.get(s"spark.sql.catalog.$name.${SharedText.name("allowed-roots")}", "")
+    )
+
+  /** Where tables are if no catalog says where.
+    *
+    * Spark's own default is a URI, with a blank as `%20`, which Spark then takes for a folder's name. */
+  private def warehouse(conf: SQLConf): String = {
     val said = conf.warehousePath
     if (said == Utils.resolveURI("spark-warehouse").toString.stripSuffix("/")) new Path(new URI(said)).toString
     else said

@@ -40,6 +40,27 @@ _HELD_ROWS_MAX: Final = 100_000
 """More changes or keys than these stay in Spark."""
 
 
+@dataclass(slots=True)
+class _InJvm:
+    """A query in the JVM, brought to the snapshots of its tables when it is first asked for rows.
+
+    Attributes:
+        analysed: over the snapshots at which the tables were then.
+        snapshots: others, as JSON, by directory; None for those.
+    """
+
+    analysed: Any
+    snapshots: str | None = None
+    _query: Any = None
+
+    def query(self) -> Any:
+        """The query over the snapshots."""
+        if self._query is None:
+            is_moved = self.snapshots is not None
+            self._query = self.analysed.at(self.snapshots) if is_moved else self.analysed
+        return self._query
+
+
 @dataclass(frozen=True, slots=True)
 class JobQuery:
     """A query over the snapshots at which its tables were when it was analysed.
@@ -56,7 +77,7 @@ class JobQuery:
     facts: QueryFacts
     created: Mapping[str, int]
     meaning: str
-    _jvm_query: Any
+    _in_jvm: _InJvm
 
     @classmethod
     def analysed(
@@ -79,7 +100,7 @@ class JobQuery:
         check_meaning(facts)
         paths = {source.table_handle.path for source in facts.sources}
         created = {path: open_logged(path).created_ms for path in paths}
-        return cls(session, facts, created, _meaning(facts, created), analysed)
+        return cls(session, facts, created, _meaning(facts, created), _InJvm(analysed))
 
     def at(self, snapshots: Mapping[str, int]) -> JobQuery:
         """The same, if it is lasting, over other snapshots of all of its tables, by directory."""
@@ -92,12 +113,16 @@ class JobQuery:
             )
             for source in self.facts.sources
         )
-        facts, moved = replace(self.facts, sources=sources), self._jvm_query.at(_texts(snapshots))
-        return replace(self, facts=facts, _jvm_query=moved)
+        moved = _InJvm(self._in_jvm.analysed, _texts(snapshots))
+        return replace(self, facts=replace(self.facts, sources=sources), _in_jvm=moved)
 
     def in_session(self, session: PlannerSession) -> JobQuery:
         """The same for a request of another session."""
         return replace(self, session=session)
+
+    @property
+    def _jvm_query(self) -> Any:
+        return self._in_jvm.query()
 
     @property
     def sources(self) -> dict[str, int]:

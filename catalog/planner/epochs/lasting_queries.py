@@ -81,21 +81,27 @@ class _Kept:
 _KEPT: Final = _Kept(entries_max=64)
 
 
+def context_of(session: PlannerSession) -> str:
+    """What an analysis depends on in a session: the application, and what its catalogs are."""
+    return str(session.bridge.JobQuery.contextOf(session.spark._jsparkSession))
+
+
 def analysed(
     session: PlannerSession,
     query: StoredQuery,
     snapshots: Mapping[str, int] = AS_THEY_ARE,
     target: Target | None = None,
+    context: str | None = None,
 ) -> JobQuery:
     """A stored query as `JobQuery.analysed` gives it; an analysis that still holds is not repeated.
 
-    `target` is what the query writes if it is that of an INSERT. Without analysis it costs a look
-    at each table.
+    `target` is what the query writes if it is that of an INSERT, `context` the session's if it is
+    known. Without analysis it costs a look at each table.
 
     Raises:
         UnsupportedQueryError: see `JobQuery.analysed`.
     """
-    context = str(session.bridge.JobQuery.contextOf(session.spark._jsparkSession))
+    context = context_of(session) if context is None else context
     key = _Key(context, json.dumps(to_json(query), sort_keys=True), target)
     known = _KEPT.get(key)
     heads = None if known is None else _heads(session, known)

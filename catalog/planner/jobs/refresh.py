@@ -24,7 +24,7 @@ from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.epoch import advance, left_as_it_is
 from table_store.catalog.planner.epochs.epoch_record import recording
 from table_store.catalog.planner.epochs.job_query import AS_THEY_ARE, JobQuery
-from table_store.catalog.planner.epochs.lasting_queries import analysed, moved
+from table_store.catalog.planner.epochs.lasting_queries import analysed, context_of, moved
 from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.standing import Standing
@@ -70,7 +70,7 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
     at_once = _RootsAtOnce(session, view.access.warehouse, end)
     while True:
         last = ledger.latest()
-        jobs = list(_jobs(session, view, seen=set()))
+        jobs = list(_jobs(session, view, context_of(session), seen=set()))
         _refuse_revised(view, jobs)
         standings = [Standing.of(sink) for sink, _ in jobs]
         if last is not None and not is_full and _are_current(jobs, standings, last):
@@ -105,17 +105,21 @@ def _refuse_revised(view: Sink, jobs: Sequence[_Job]) -> None:
 
 
 def analysed_query(
-    session: PlannerSession, schema: TableSchema, snapshots: Mapping[str, int] = AS_THEY_ARE
+    session: PlannerSession,
+    schema: TableSchema,
+    snapshots: Mapping[str, int] = AS_THEY_ARE,
+    context: str | None = None,
 ) -> JobQuery:
     """The query of a materialized view, checked against the view's columns.
 
-    `snapshots` has those of tables, by directory, that are not read as they are now.
+    `snapshots` has those of tables, by directory, that are not read as they are now, `context` is
+    that of the session, if it is known.
 
     Raises:
         UnsupportedQueryError: the columns of its result are others by now.
     """
     assert schema.query is not None, "only materialized views are refreshed"
-    query = analysed(session, schema.query, snapshots)
+    query = analysed(session, schema.query, snapshots, context=context)
     check_no_external(query)
     now = columns_from_spark(query.facts.schema)
     if [to_arrow(field.type) for field in now] != [to_arrow(field.type) for field in schema.fields]:
@@ -146,13 +150,13 @@ def _listed(fields: Sequence[Field]) -> str:
     return ", ".join(f"{field.name} {field.type.sql_name()}" for field in fields)
 
 
-def _jobs(session: PlannerSession, view: Sink, *, seen: set[str]) -> Iterator[_Job]:
+def _jobs(session: PlannerSession, view: Sink, context: str, *, seen: set[str]) -> Iterator[_Job]:
     """The views to refresh that a view reads, before those that read them, and the view itself."""
     seen.add(view.table.path)
-    query = analysed_query(session, view.schema)
+    query = analysed_query(session, view.schema, context=context)
     for other in views_below(session, query):
         if other.table.path not in seen and not other.schema.upkeep.is_suspended:
-            yield from _jobs(session, other, seen=seen)
+            yield from _jobs(session, other, context, seen=seen)
     yield view, query
 
 

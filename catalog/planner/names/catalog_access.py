@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from table_store.catalog.bridge.shared_text import shared_name
 from table_store.catalog.errors import NamespaceNotFoundError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.process_identity import ProcessIdentity, identity_of
 from table_store.catalog.names.table_place import plain_path
 from table_store.catalog.names.warehouse import Warehouse
-from table_store.catalog.planner.names.catalog_of import DEFAULT_WAREHOUSE
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
 from table_store.catalog.tables.lifecycle import TableLifecycle
@@ -31,6 +31,7 @@ from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.ids import RandomIds
 
 WAREHOUSE = "warehouse"
+_DEFAULT_WAREHOUSE: Final = shared_name("default-warehouse")
 TEMPORARY_TABLES_OF: Final = "temporary-tables-of"
 """Names the session whose temporary tables another one sees: a job's, that of its statement."""
 
@@ -53,7 +54,7 @@ class CatalogAccess:
     @classmethod
     def of(cls, session: PlannerSession, catalog: CatalogReference) -> CatalogAccess:
         """Open the catalog that a request was sent for."""
-        root = catalog.options.get(WAREHOUSE) or catalog.options[DEFAULT_WAREHOUSE]
+        root = catalog.options.get(WAREHOUSE) or catalog.options[_DEFAULT_WAREHOUSE]
         warehouse = _warehouse(root, catalog.allowed_roots)
         listeners = all_listeners()
         return cls(

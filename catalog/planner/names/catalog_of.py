@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from table_store.catalog.bridge.shared_text import shared_name
 from table_store.catalog.names.identifier import DEFAULT_NAMESPACE
-from table_store.catalog.names.table_place import ALLOWED_ROOTS_SETTING
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.protocol.json_form import from_json
 from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
 from table_store.storage.kernel.errors import NotFoundError
 
-DEFAULT_WAREHOUSE: Final = shared_name("default-warehouse")
-CATALOG_CLASS = "org.apache.spark.sql.tablestore.TableStoreCatalog"
+CATALOG_CLASS: Final = "org.apache.spark.sql.tablestore.TableStoreCatalog"
 _PREFIX = "spark.sql.catalog."
 
 
@@ -31,10 +29,11 @@ def managed_relation(session: PlannerSession, parts: Sequence[str]) -> RelationR
         left = left[1:]
     if len(left) > 1:
         namespace = left[:-1]
-    if session.conf(_PREFIX + catalog) != CATALOG_CLASS:
+    reference = catalog_reference(session, catalog)
+    if reference is None:
         return None
     return RelationReference(
-        catalog=catalog_reference(session, catalog),
+        catalog=reference,
         namespace=tuple(namespace) or (DEFAULT_NAMESPACE,),
         name=left[-1],
     )
@@ -52,27 +51,23 @@ def require_managed(session: PlannerSession, parts: Sequence[str]) -> RelationRe
     return relation
 
 
-def catalog_reference(session: PlannerSession, catalog: str) -> CatalogReference:
-    """A catalog as the bridge's `initialize` describes it.
+def catalog_reference(session: PlannerSession, catalog: str) -> CatalogReference | None:
+    """A catalog as the bridge's `initialize` describes it; None if it is not ours.
 
     Only the application's configuration, never a session's, allows folders besides the warehouse.
     """
-    prefix = f"{_PREFIX}{catalog}."
-    options = {key[len(prefix) :]: value for key, value in session.confs(prefix).items()}
-    return CatalogReference(
-        name=catalog,
-        options={DEFAULT_WAREHOUSE: session.warehouse, **options},
-        allowed_roots=session.application_conf(prefix + ALLOWED_ROOTS_SETTING) or "",
-    )
+    found = session.catalog(catalog)
+    return None if found is None else from_json(CatalogReference, found)
 
 
 def managed_catalogs(session: PlannerSession) -> list[CatalogReference]:
     """All catalogs of a session that are ours."""
-    return [
+    named = (
         catalog_reference(session, key.removeprefix(_PREFIX))
         for key, value in session.confs(_PREFIX).items()
         if value == CATALOG_CLASS
-    ]
+    )
+    return [found for found in named if found is not None]
 
 
 def catalog_setting(catalog: str, key: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.names.catalog_mirror import CatalogMirror, entry_and_table
-from table_store.catalog.planner.names.catalog_of import CATALOG_CLASS, catalog_reference
+from table_store.catalog.planner.names.catalog_of import catalog_reference
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.mirror import (
     MirrorCatalog,
@@ -24,9 +24,10 @@ _SESSION_CATALOG: Final = "spark_catalog"
 def mirror_catalog(session: PlannerSession, request: MirrorCatalog) -> MirroredCatalog | None:
     """What has changed in the default catalog since this was asked; None if it is not ours."""
     catalog = session.conf(_DEFAULT_CATALOG) or _SESSION_CATALOG
-    if session.conf(f"spark.sql.catalog.{catalog}") != CATALOG_CLASS:
+    reference = catalog_reference(session, catalog)
+    if reference is None:
         return None
-    access = CatalogAccess.of(session, catalog_reference(session, catalog))
+    access = CatalogAccess.of(session, reference)
     mirror = _mirror(catalog, access.warehouse.root)
     return mirror.changes(access, is_shown=request.is_shown)
 

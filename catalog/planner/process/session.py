@@ -74,10 +74,10 @@ class PlannerSession:
         value = self.spark._jsparkSession.sparkContext().conf().getOption(key)
         return str(value.get()) if value.isDefined() else None
 
-    @property
-    def warehouse(self) -> str:
-        """Where tables are if no catalog says where."""
-        return str(self.bridge.SessionSettings.warehouse(self.spark._jsparkSession))
+    def catalog(self, name: str) -> dict[str, Any] | None:
+        """A catalog of ours as a `CatalogReference` in JSON; None if there is none of this name."""
+        found = self.bridge.SessionSettings.catalog(self.spark._jsparkSession, name)
+        return None if found is None else dict(json.loads(found))
 
     def confs(self, prefix: str) -> dict[str, str]:
         """Every key of the session that starts with `prefix`, with its value."""
