@@ -141,6 +141,34 @@ def test_second_attempts_of_slow_tasks(shell: StockShell, cluster: StandaloneClu
     assert shell.run("SELECT v, count(*) FROM slow GROUP BY v").sorted() == list(changed)
 
 
+def test_bad_lines_are_put_away_wherever_they_are_met(
+    shell: StockShell, cluster: StandaloneCluster, tmp_path: Path
+) -> None:
+    """Each is there once: tasks of two executors commit them, and of one that dies."""
+    for number in range(8):
+        good = [f'{{"id": {number * 10_000 + at}}}' for at in range(10_000)]
+        for line in (7, 5_000, 9_000):
+            good.insert(line, f"bad {number} {line}")
+        (tmp_path / f"{number}.json").write_text("\n".join(good) + "\n")
+    shell.ok(
+        f"CREATE TABLE lines (id INT) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', "
+        "'format' = 'json', 'dead-letter.table' = 'default.bad_lines')"
+    )
+    lost = _executors(cluster)
+    read = _dying(shell, "lines", "SELECT id, 0 AS v, '' AS pad FROM lines")
+    sums = _losing(shell, f"SELECT count(*), sum(id) FROM ({read})")
+    assert sums == (("80000", str(sum(range(80_000)))),)
+    assert _executors(cluster) != lost
+    put_away = shell.ok("SELECT string(value), line, split_part(path, '/', -1) FROM bad_lines")
+    wanted = {
+        (f"bad {number} {line}", str(line + 1), f"{number}.json")
+        for number in range(8)
+        for line in (7, 5_000, 9_000)
+    }
+    assert len(put_away) == len(wanted)
+    assert set(put_away) == wanted
+
+
 @contextmanager
 def _lost_midway(shell: StockShell, cluster: StandaloneCluster, table: str) -> Iterator[None]:
     """Kill an executor whose task has begun, once another task of the statement has written."""
