@@ -41,6 +41,15 @@ def _git(*arguments: str) -> str:
     return found.stdout.strip()
 
 
+def _comes_of_a_stop(error: BaseException) -> bool:
+    """Whether a case was stopped and then failed to clean up, as Spark does within a call."""
+    while not isinstance(error, KeyboardInterrupt):
+        if error.__context__ is None:
+            return False
+        error = error.__context__
+    return True
+
+
 @dataclass(slots=True, kw_only=True)
 class Campaign:
     """A run over techniques with one seed; after a failure a technique is not gone on with.
@@ -77,7 +86,9 @@ class Campaign:
         tried = self.totals.of(technique.name, self.seed)
         try:
             counts = run_case(technique, self.seed, tried.cases, self.folder)
-        except Exception:  # noqa: BLE001 - whatever a case raises is what it has found
+        except Exception as error:  # whatever a case raises is what it has found
+            if _comes_of_a_stop(error):
+                raise KeyboardInterrupt from error
             self._fail(technique, tried.cases, traceback.format_exc())
             return False
         tried.add(counts, self.commit)

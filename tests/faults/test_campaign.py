@@ -142,3 +142,25 @@ def test_no_case_begins_after_the_end(tmp_path: Path) -> None:
     late.stop_s = 0.0
     late.run()
     assert trial.tried == []
+
+
+class Stopped(Trials):
+    """A technique whose case is stopped, and then cannot clean up."""
+
+    def run_case(self, case: Case) -> Counts:
+        super().run_case(case)
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise ConnectionError("the answer to another call")
+
+
+def test_a_case_that_was_stopped_is_no_failure_and_ends_the_run(tmp_path: Path) -> None:
+    stopped, other = Stopped(), Trials()
+    run = campaign(tmp_path, stopped, other)
+    with pytest.raises(KeyboardInterrupt):
+        run.run()
+    assert (len(stopped.tried), other.tried, run.failures) == (1, [], [])
+    again = Trials()
+    campaign(tmp_path, again).run()
+    assert again.tried[0] == stopped.tried[0]
