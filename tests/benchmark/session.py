@@ -32,6 +32,7 @@ def open_session(formats: Sequence[TableFormat], warehouse: Path, memory: str) -
         # For this machine, and what all engines get: 200 tasks on two cores would only punish
         # those that shuffle.
         .config("spark.sql.shuffle.partitions", str(2 * _CORES))
+        .config("spark.sql.codegen.cache.maxEntries", "2000")  # as in conf/spark-defaults.conf
         .config("spark.sql.warehouse.dir", str(warehouse))
         .config("spark.sql.catalogImplementation", "in-memory")
         # Only what the formats say, whatever this Spark has in its own configuration.

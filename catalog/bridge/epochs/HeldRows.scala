@@ -47,8 +47,7 @@ object HeldRows {
     case Project(columns, HeldRows(output, block)) if isRenaming(columns, output) =>
       HeldRows(columns.map(_.toAttribute), block)
     case Project(columns, In(output, rows)) if columns.forall(isKnown) =>
-      // Not a list, whose length and elements Spark asks for with each row.
-      val projection = new InterpretedMutableProjection(columns.toIndexedSeq, output)
+      val projection = projectionOf(columns.toIndexedSeq, output, rows.size)
       projection.initialize(0)
       of(columns.map(_.toAttribute), rows.map(projection(_).copy()))
     case Filter(condition, In(output, rows)) if isKnown(condition) =>
@@ -58,6 +57,13 @@ object HeldRows {
     case Union(children, false, false) if children.forall(In.unapply(_).nonEmpty) =>
       of(children.head.output, children.flatMap(In.unapply(_).get._2))
   }
+
+  /** Columns of few rows are computed sooner than compiled. */
+  private def projectionOf(columns: IndexedSeq[Expression], input: Seq[Attribute], count: Int): MutableProjection =
+    if (count < CompiledFrom) new InterpretedMutableProjection(columns, input)
+    else MutableProjection.create(columns, input)
+
+  private val CompiledFrom = 1000
 
   /** Whether columns are those of rows in their order, under other names. */
   private def isRenaming(columns: Seq[NamedExpression], output: Seq[Attribute]): Boolean =
@@ -78,10 +84,10 @@ object HeldRows {
 case class HeldRowsExec(output: Seq[Attribute], block: RowBlock) extends LeafExecNode {
   override def outputPartitioning: Partitioning = SinglePartition
   override protected def stringArgs: Iterator[Any] = Iterator(output)
-  private def unsafe: Iterator[InternalRow] = block.rows.iterator.map(UnsafeProjection.create(output, output))
-  override def executeCollect(): Array[InternalRow] = unsafe.map(_.copy()).toArray
-  override protected def doExecute(): RDD[InternalRow] =
-    new HeldRowsRDD(sparkContext, () => unsafe.map(_.copy()).toArray)
+  override def executeCollect(): Array[InternalRow] =
+    if (block.rows.forall(_.isInstanceOf[UnsafeRow])) block.rows.toArray
+    else block.rows.iterator.map(UnsafeProjection.create(output, output)).map[InternalRow](_.copy()).toArray
+  override protected def doExecute(): RDD[InternalRow] = new HeldRowsRDD(sparkContext, () => executeCollect())
 }
 
 /** The rows go with the task that reads them; one in the driver's own thread gets them from `rows` as well. */
