@@ -120,7 +120,7 @@ object KeyedRows {
       case Some((output, data)) if data.size <= keysMax =>
         by.zipWithIndex.filter { case (key, _) => isListable(key.dataType) }.map { case (key, at) =>
           val values = data.map(_.get(at, output(at).dataType)).toSet
-          val known = InSet(key, values - null): Expression
+          val known = new AmongKeys(key, values - null): Expression
           if (values.contains(null)) Or(known, IsNull(key)) else known
         }
       case _ => Nil

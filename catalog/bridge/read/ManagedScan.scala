@@ -154,6 +154,7 @@ class ManagedScan(asked: Requests.AskedScan, table: String, override val readSch
   })
   private lazy val raw = plan.raw.map(ManagedScan.rawSplits).getOrElse(Array.empty)
   private lazy val splits = plan.splits.map(ManagedScan.workerSplit)
+  private lazy val shownFilters = predicates.map(ManagedScan.shown).mkString(", ")
   private var isStream = false
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
@@ -168,7 +169,7 @@ class ManagedScan(asked: Requests.AskedScan, table: String, override val readSch
     else
       s"TableStoreScan $table [${readSchema.fieldNames.mkString(", ")}] snapshot ${plan.snapshot.getOrElse("-")}, " +
         s"${raw.length} raw and ${splits.size} merge splits, ${plan.files} files, " +
-        s"filters [${predicates.map(one => StringUtils.abbreviate(one.toString, 200)).mkString(", ")}]"
+        s"filters [$shownFilters]"
   override def toBatch: Batch = this
   override def supportedCustomMetrics(): Array[CustomMetric] = ReadCounts.metrics
   override def estimateStatistics(): Statistics = new Statistics {
@@ -213,6 +214,14 @@ object ManagedScan {
 
   /** A setting of sessions whose queries over few rows should need no Spark job: how many are few. */
   val answeredRows = "spark.table-store.answered-rows"
+
+  /** A condition in the text of a plan, which Spark makes for each of its states. */
+  def shown(condition: Predicate): String =
+    if (condition.children.length > manyValues)
+      s"${condition.children.head} ${condition.name} (${condition.children.length - 1} values)"
+    else StringUtils.abbreviate(condition.toString, 200)
+  private val manyValues = 100
+
   def workerSplit(split: Answers.WorkerSplit): MergeSplit =
     MergeSplit(split.bucket, Base64.getDecoder.decode(split.payload), split.live)
 
