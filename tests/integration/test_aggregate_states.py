@@ -150,6 +150,36 @@ def test_plans_do_not_tell_all_keys_that_are_looked_up(spark: SparkSession, tabl
     assert rows(spark.table("v")) == rows(spark.sql(query))
 
 
+def test_keys_of_all_types_are_looked_up(spark: SparkSession, table: str) -> None:
+    columns = {
+        "y": "CAST(id % 100 AS TINYINT)",
+        "s": "CAST(id % 9000 AS SMALLINT)",
+        "i": "CAST(id AS INT)",
+        "l": "id * 10000000000",
+        "d": "date_add(DATE'2020-01-01', CAST(id % 5000 AS INT))",
+        "m": "timestamp_micros(id * 1000001)",
+        "p": "CAST(id / 8 AS DECIMAL(9, 3))",
+        "q": "CAST(id AS DECIMAL(30, 3)) / 8",
+        "c": "concat('k', id)",
+        "x": "CAST(concat('k', id) AS BINARY)",
+    }
+    made = ", ".join(f"{made} AS {name}" for name, made in columns.items())
+    spark.sql(f"CREATE TABLE large AS SELECT {made}, id AS v FROM range(60000)")
+    spark.sql(f"CREATE TABLE few AS SELECT {made} FROM range(50) WHERE id < 0")
+    queries = {
+        name: f"SELECT f.{name}, sum(v) AS v, count(*) AS n FROM few f JOIN large l "
+        f"ON f.{name} = l.{name} GROUP BY f.{name}"
+        for name in columns
+    }
+    for name, query in queries.items():
+        spark.sql(f"CREATE MATERIALIZED VIEW by_{name} REFRESH POLICY INCREMENTAL AS {query}")
+    spark.sql(f"INSERT INTO few SELECT {made} FROM range(0, 60000, 700)")
+    spark.sql(f"INSERT INTO few VALUES ({', '.join(['NULL'] * len(columns))})")
+    for name, query in queries.items():
+        assert refresh(spark, f"by_{name}") == "incremental"
+        assert rows(spark.table(f"by_{name}")) == rows(spark.sql(query)), name
+
+
 def test_few_changes_need_no_spark_job(spark: SparkSession, table: str) -> None:
     spark.sql("INSERT INTO t SELECT id, id % 9, 'x', id, id, id, id FROM range(100000)")
     spark.sql("CREATE MATERIALIZED VIEW v AS SELECT g, sum(i) AS s FROM t GROUP BY g")
