@@ -395,6 +395,38 @@ def test_a_revision_that_is_killed_is_run_again(spark: SparkSession, namespace: 
     assert spark.table("paid").count() == 2 + 3 + 1
 
 
+def test_a_statement_whose_planner_dies_does_not_go_on(spark: SparkSession, namespace: str) -> None:
+    """Another planner would commit it as one that nobody has asked for."""
+    spark.sql("CREATE TABLE paid (n INT)")
+    spark.sql("CREATE MATERIALIZED VIEW summed AS SELECT sum(n) AS n FROM paid")
+    requests = spark._jvm.org.apache.spark.sql.tablestore.PlannerProcess.requests()
+
+    def asked(*names: str) -> int:
+        return sum(requests.getOrDefault(name, 0) for name in names)
+
+    def kill_when_asked() -> None:
+        """While the statement is analysed, which asks again if it may."""
+        calls = asked("call_procedure")
+        ready.set()
+        while asked("call_procedure") == calls:
+            pass
+        loaded = asked("load_table", "load_relation")
+        while asked("load_table", "load_relation") == loaded:
+            pass
+        kill_planner()
+
+    ready = threading.Event()
+    killer = threading.Thread(target=kill_when_asked)
+    killer.start()
+    ready.wait()
+    call = {"table": "paid", "statement": "INSERT INTO paid VALUES (1)"}
+    with pytest.raises(PySparkException, match="PLANNER_LOST"):
+        revise(spark, **call)
+    killer.join()
+    revise(spark, **call)
+    assert spark.table("paid").count() == 1
+
+
 def test_an_epoch_under_way_does_not_come_behind_a_revision(
     spark: SparkSession, namespace: str
 ) -> None:

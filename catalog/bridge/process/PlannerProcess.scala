@@ -150,16 +150,22 @@ object PlannerProcess {
     }
   }
 
+  /** The planner whose request this thread is serving: what it calls back for is asked of it alone. If it dies, the
+    * statement that it runs must not go on with another one, which does not know for whom the statement commits. */
+  private val calling = new ThreadLocal[PlannerProcess]
+
   /** The planner's answer. If the planner dies, a repeatable request is sent once more. */
-  def ask[A](request: Requests.Request[A], data: AnyRef = null): A = ask(request, data, request.isRepeatable)
+  def ask[A](request: Requests.Request[A], data: AnyRef = null): A =
+    ask(request, data, request.isRepeatable && calling.get == null)
 
   private def ask[A](request: Requests.Request[A], data: AnyRef, mayRepeat: Boolean): A = {
     val session = SparkSession.active
-    val process = current(session)
+    val caller = calling.get
+    val process = if (caller == null) current(session) else caller
     val reply = new Reply
     requests.merge(request.name, 1, (a: Integer, b: Integer) => a + b)
     val answer =
-      try process.asked(_.handle(session, session.sessionUUID, request.name, compact(request.toJson), data, reply))
+      try asked(process)(_.handle(session, session.sessionUUID, request.name, compact(request.toJson), data, reply))
       catch {
         case lost: Py4JException if !waitAlive(process) =>
           if (mayRepeat) return ask(request, data, mayRepeat = false)
@@ -171,6 +177,13 @@ object PlannerProcess {
       case JNothing => request.answer.read(parsed \ "value")
       case error => throw Errors.fromPlanner(new Answers.Failure(error))
     }
+  }
+
+  private def asked[A](process: PlannerProcess)(request: Planner => A): A = {
+    val caller = calling.get
+    calling.set(process)
+    try process.asked(request)
+    finally calling.set(caller)
   }
 
   /** Whether the process still lives; a dying process gets a moment to end. */
