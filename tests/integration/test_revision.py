@@ -399,6 +399,7 @@ def test_a_statement_whose_planner_dies_does_not_go_on(spark: SparkSession, name
     """Another planner would commit it as one that nobody has asked for."""
     spark.sql("CREATE TABLE paid (n INT)")
     spark.sql("CREATE MATERIALIZED VIEW summed AS SELECT sum(n) AS n FROM paid")
+    assert spark._jvm is not None
     requests = spark._jvm.org.apache.spark.sql.tablestore.PlannerProcess.requests()
 
     def asked(*names: str) -> int:
