@@ -100,11 +100,15 @@ class JobStatus:
         """Whether a time that is a multiple of the interval has passed since the last barrier.
 
         So jobs whose intervals are multiples of one another are due together. The interval is
-        doubled so often before. After epochs that waited it is longer, up to a minute.
+        doubled so often before; a job that is busy when a doubled one begins waits for the next,
+        for if it came late each time, it would never be due together with others. After epochs
+        that waited the interval is longer, up to a minute.
         """
         rest_ms = min(interval_ms << min(self.waits, _PACE_MAX), _REST_MS_MAX)
         every_ms = max(interval_ms << doublings, rest_ms if self.waits else 0)
-        return now_ms // every_ms > self.taken_ms // every_ms
+        passed = now_ms // every_ms - self.taken_ms // every_ms
+        is_begin = not doublings or now_ms % every_ms < interval_ms
+        return passed > 1 or (passed == 1 and is_begin)
 
     def paced(self, took_ms: int, interval_ms: int) -> JobStatus:
         """Return the status after an epoch that took so long from its cut to its end.

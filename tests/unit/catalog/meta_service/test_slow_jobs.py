@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,11 @@ def common(found: dict[str, list[int]]) -> list[int]:
     return sorted(set(found[SINKS[0]]) & set(found[SINKS[1]]))
 
 
+def longest_gap(found: dict[str, list[int]]) -> int:
+    """The longest time without a common barrier, in looks."""
+    return max(later - at for at, later in pairwise([0, *common(found), 120]))
+
+
 @settings(max_examples=25)
 @given(data=st.data(), longest=st.tuples(st.integers(1, LONG), st.integers(1, LONG)))
 def test_common_barriers_come_as_often_as_the_slower_one(
@@ -68,14 +74,21 @@ def test_common_barriers_come_as_often_as_the_slower_one(
     bounds = dict(zip(SINKS, longest, strict=True))
 
     def lengths(sink: str) -> int:
-        return data.draw(st.integers(1, bounds[sink] * INTERVAL))
+        return data.draw(st.integers(bounds[sink] * INTERVAL // 2, bounds[sink] * INTERVAL))
 
     found = barriers(lengths, 120, is_aligned=True)
     gaps = [later - at for at, later in pairwise(found[SINKS[0]])]
     assert max(gaps) <= 2 * LONG
-    both = common(found)
     # Each may have to learn its pace first, and may become faster and slower again.
-    assert max(later - at for at, later in pairwise([0, *both, 120])) <= 6 * LONG
+    assert longest_gap(found) <= 6 * LONG
+
+
+@pytest.mark.parametrize("one", range(1, LONG + 1))
+@pytest.mark.parametrize("two", range(1, LONG + 1))
+def test_jobs_that_always_take_as_long_come_together(one: int, two: int) -> None:
+    """Though each is busy for all of its doubled interval, and begins at another time at first."""
+    every = dict(zip(SINKS, (one * INTERVAL, two * INTERVAL), strict=True))
+    assert longest_gap(barriers(lambda sink: every[sink], 120, is_aligned=True)) <= 2 * LONG
 
 
 def test_without_it_common_barriers_are_a_chance() -> None:
