@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,7 @@ from table_store.storage.file_store.model.errors import CommitStateUnknownError
 from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.model.schema_evolution import NewColumn, add_column
 from table_store.storage.file_store.model.scope import WHOLE_TABLE
-from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.table_writer import TableWriter
@@ -33,6 +34,7 @@ from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import LONG
 from table_store.storage.log_store.log_listener import LogListener
 from tests.campaign.history import History, Row, Rows, States, Step, WrongRowsError
+from tests.campaign.known_rows import KnownRows, Marks
 from tests.fakes.failing_file_io import Killed
 from tests.fakes.manual_clock import ManualClock
 
@@ -43,11 +45,16 @@ _names = count()
 
 @dataclass(frozen=True, slots=True)
 class LocalTable:
-    """The table at `path`, through whatever file system and clock a technique needs."""
+    """The table at `path`, through whatever file system and clock a technique needs.
+
+    With `known`, which needs files on this machine's disk, snapshots of unchanged files are read
+    once.
+    """
 
     path: Path
     file_io: FileIO = field(default_factory=LocalFileIO)
     clock: Clock = field(default_factory=ManualClock)
+    known: KnownRows | None = None
 
     @staticmethod
     def create(path: Path, *, has_key: bool, options: dict[str, str] | None = None) -> LocalTable:
@@ -67,7 +74,7 @@ class LocalTable:
         """Return the table as another process sees it, which has none of its files in a cache."""
         alias = self.path.with_name(f"{self.path.name}-{next(_names)}")
         alias.symlink_to(self.path, target_is_directory=True)
-        return LocalTable(alias)
+        return LocalTable(alias, known=self.known)
 
     def opened(self) -> FileStoreTable:
         """Return the table of the library, with its log if it has one."""
@@ -163,7 +170,15 @@ class LocalTable:
         wanted = set(range(earliest, latest + 1))
         if not wanted <= present:
             raise WrongRowsError(f"snapshots {sorted(wanted - present)} are lost")
-        return {i: self.rows(i) for i in sorted(wanted)}
+        if self.known is None:
+            return {i: self.rows(i) for i in sorted(wanted)}
+        marks = Marks.of(self.path)
+        return {i: self.known.get(marks, f"snapshot-{i}", partial(self._read, i)) for i in wanted}
+
+    def _read(self, snapshot_id: int) -> tuple[Rows, set[str]]:
+        table = self.opened()
+        names = _names_of(table, table.snapshot_store.get(snapshot_id))
+        return self.rows(snapshot_id), names
 
     def check(self, history: History) -> None:
         """Compare with a history what a new process sees."""
@@ -187,11 +202,18 @@ class LocalTable:
         table = self.opened()
         names = ChangeArchive(table.metadata).file_names(table.schema)
         for snapshot in table.snapshot_store.newest_first():
-            base, delta = manifests_of(table.metadata, snapshot)
-            names |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
-            names |= {manifest.name for manifest in (*base, *delta)}
-            names |= set(table.live_files(snapshot, table.schema).names())
+            names |= _names_of(table, snapshot)
         return names
+
+
+def _names_of(table: FileStoreTable, snapshot: Snapshot) -> set[str]:
+    base, delta = manifests_of(table.metadata, snapshot)
+    return {
+        snapshot.base_manifest_list,
+        snapshot.delta_manifest_list,
+        *(manifest.name for manifest in (*base, *delta)),
+        *table.live_files(snapshot, table.schema).names(),
+    }
 
 
 def make_old(path: Path, age_s: float = _HOUR_S) -> None:

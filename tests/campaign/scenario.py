@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from tests.campaign.history import History, Row, States, Step
+from tests.campaign.known_rows import KnownRows
 from tests.campaign.local_table import LocalTable, make_old
 
 KEPT_CHANGES: Final = {"log.retention": "7 d"}
@@ -48,6 +49,7 @@ class Scenario:
     template: Path
     states: States
     rng: random.Random
+    known: KnownRows
 
     @staticmethod
     def make(operation: Operation, folder: Path, rng: random.Random) -> Scenario:
@@ -66,12 +68,14 @@ class Scenario:
         for left_over in ("manifest/.tmp-left-over", "bucket-0/data-left-over.parquet"):
             (template / left_over).write_bytes(b"left over")
         make_old(template)
-        return Scenario(operation=operation, template=template, states=table.states(), rng=rng)
+        known = KnownRows()
+        states = replace(table, known=known).states()
+        return Scenario(operation=operation, template=template, states=states, rng=rng, known=known)
 
     def copy(self, path: Path) -> LocalTable:
         """Return a table of its own that is like the template."""
         shutil.copytree(self.template, path, symlinks=True)
-        return LocalTable(path)
+        return LocalTable(path, known=self.known)
 
     def history(self) -> History:
         """Return the history so far: what the template holds."""
