@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import TypeAlias
 
@@ -65,6 +65,10 @@ class History:
     beginning: States
     acknowledged: dict[int, Step] = field(default_factory=dict)
     doubtful: list[Step] = field(default_factory=list)
+
+    def copy(self) -> History:
+        """Return a history that goes on by itself."""
+        return replace(self, acknowledged=dict(self.acknowledged), doubtful=list(self.doubtful))
 
     def acknowledge(self, step: Step, snapshot_id: int | None) -> None:
         """Note a step that has succeeded, with its snapshot if it has published one."""

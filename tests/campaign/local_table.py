@@ -31,6 +31,7 @@ from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.table_writer import TableWriter
 from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.types import LONG
 from table_store.storage.log_store.log_listener import LogListener
 from tests.campaign.history import History, Row, Rows, States, Step, WrongRowsError
@@ -54,6 +55,7 @@ class LocalTable:
     path: Path
     file_io: FileIO = field(default_factory=LocalFileIO)
     clock: Clock = field(default_factory=ManualClock)
+    ids: IdSource = field(default_factory=RandomIds)
     known: KnownRows | None = None
 
     @staticmethod
@@ -79,7 +81,7 @@ class LocalTable:
     def opened(self) -> FileStoreTable:
         """Return the table of the library, with its log if it has one."""
         table = FileStoreTable.open(str(self.path), self.file_io)
-        table = replace(table, clock=self.clock)
+        table = replace(table, clock=self.clock, ids=self.ids)
         return replace(table, listener=LogListener(table))
 
     def do(self, step: Step, *, orphans_before_ms: int = FAR_FUTURE_MS) -> int | None:

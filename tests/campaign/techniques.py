@@ -9,10 +9,11 @@ from tests.campaign.damaged_metadata import DAMAGED_METADATA
 from tests.campaign.interleavings import INTERLEAVINGS
 from tests.campaign.lost_file import LOST_FILE
 from tests.campaign.mixed_reads import MIXED_READS
-from tests.campaign.nth_fault import NTH_FAULT, SECOND_FAULT
+from tests.campaign.nth_fault import NTH_FAULT
 from tests.campaign.one_pause import ONE_PAUSE
 from tests.campaign.power_cut import POWER_CUT
 from tests.campaign.rules_of_change import RULES_OF_CHANGE
+from tests.campaign.second_fault import SECOND_FAULT
 from tests.campaign.spark_techniques import SPARK_TECHNIQUES
 from tests.campaign.stops_and_kills import STOPS_AND_KILLS
 from tests.campaign.technique import Technique
