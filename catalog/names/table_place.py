@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from table_store.storage.file_io.file_io import FileIO
-from table_store.storage.file_io.path import check_segments, path_in_uri
+from table_store.storage.file_io.path import (
+    check_segments,
+    holds_control_character,
+    path_in_uri,
+)
 from table_store.storage.kernel.errors import PathNotAllowedError
 from table_store.storage.kernel.frozen_map import FrozenMap
 
@@ -110,7 +114,7 @@ def plain_path(path: str) -> str:
     """
     text = path_in_uri(path) if path.startswith(_FILE_SCHEME) else path
     check_segments(text)
-    if any(ord(character) < 0x20 or ord(character) == 0x7F for character in text):
+    if holds_control_character(text):
         raise PathNotAllowedError(path=path, reason="it holds control characters")
     if not text.startswith("/") and "://" not in text:
         raise PathNotAllowedError(path=path, reason="it is not absolute")

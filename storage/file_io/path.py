@@ -36,7 +36,7 @@ def check_name(name: str) -> None:
         raise PathNotAllowedError(path=name, reason="this is no file name")
     if "/" in name or "\\" in name:
         raise PathNotAllowedError(path=name, reason="a file name holds no slash")
-    if _CONTROL.search(name):
+    if holds_control_character(name):
         raise PathNotAllowedError(path=name, reason="a file name holds no control characters")
     try:
         size_bytes = len(name.encode("utf-8"))
@@ -48,6 +48,11 @@ def check_name(name: str) -> None:
         )
 
 
+def holds_control_character(text: str) -> bool:
+    """Whether a text has one of the characters that no name may have."""
+    return _CONTROL.search(text) is not None
+
+
 def check_segments(path: str) -> None:
     """Refuse a full path that climbs (`..`) or holds NUL.
 
@@ -56,7 +61,7 @@ def check_segments(path: str) -> None:
     """
     if "\0" in path:
         raise PathNotAllowedError(path=path, reason="it holds NUL")
-    if any(segment == ".." for segment in path.split("/")):
+    if ".." in path and ".." in path.split("/"):
         raise PathNotAllowedError(path=path, reason="it climbs with '..'")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from table_store.storage.file_io.file_io import FileIO
+from table_store.storage.file_io.resolve import file_io_for, named_path
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.log_store.log_listener import LogListener
 
@@ -17,4 +18,13 @@ def open_logged(path: str, file_io: FileIO | None = None) -> FileStoreTable:
         MissingFileError: its definition is lost.
     """
     table = FileStoreTable.open(path, file_io)
+    return replace(table, listener=LogListener(table))
+
+
+def known_table(path: str, file_io: FileIO | None = None) -> FileStoreTable:
+    """Return the table at a path as `open_logged` does, without a look whether there is one.
+
+    The first read of its schema tells.
+    """
+    table = FileStoreTable(file_io or file_io_for(path), named_path(path))
     return replace(table, listener=LogListener(table))

@@ -20,7 +20,7 @@ from table_store.storage.kernel.errors import (
     MissingFileError,
     NotFoundError,
 )
-from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.log_store.logged_table import known_table, open_logged
 
 _VIEW = "view:"
 _GONE: Final = (MissingFileError, NotFoundError)
@@ -60,7 +60,7 @@ def note_consumer(sink: Sink, sources: Mapping[str, int]) -> None:
     """
     for path, followed in sources.items():
         try:
-            consumers = open_logged(path).consumers
+            consumers = known_table(path).consumers
             consumers.note(consumer_id(sink), followed + 1, sink=sink.table.path)
         except _GONE:
             continue  # it was dropped meanwhile

@@ -25,7 +25,7 @@ from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import TableStoreError
-from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.log_store.logged_table import known_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +148,14 @@ def _head(session: PlannerSession, source: TableReference, created_ms: int) -> i
         managed = access.lifecycle.load(identifier)
     else:
         managed = own.load(temporary_identifier(identifier))
-    table = open_logged(managed.location, access.warehouse.places.file_io_of(managed.location))
+    table = known_table(managed.location, access.warehouse.places.file_io_of(managed.location))
     snapshot = table.latest_snapshot()
+    first = managed.schema
+    created = first.time_ms if first.id == 0 else table.created_ms
     if snapshot is None and connector_of(managed.schema) is not None:
-        is_same = (managed.location, table.created_ms) == (handle.path, created_ms)
+        is_same = (managed.location, created) == (handle.path, created_ms)
         return 0 if is_same and managed.schema.id == handle.schema_id else None
-    if snapshot is None or managed.location != handle.path or table.created_ms != created_ms:
+    if snapshot is None or managed.location != handle.path or created != created_ms:
         return None
     is_same = max(managed.schema.id, snapshot.schema_id) == handle.schema_id
     return snapshot.id if is_same else None

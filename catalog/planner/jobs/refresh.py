@@ -34,7 +34,7 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.types import to_arrow
-from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.log_store.logged_table import known_table
 
 _Job: TypeAlias = tuple[Sink, JobQuery]
 _ATTEMPTS_MAX: Final = 10
@@ -287,7 +287,7 @@ def _advanced(
 def views_below(session: PlannerSession, query: JobQuery) -> Iterator[Sink]:
     """The materialized views that a query reads."""
     for source in query.facts.sources:
-        table = open_logged(source.table_handle.path)
+        table = known_table(source.table_handle.path)
         schema = table.schema
         if schema.query is not None:
             access = CatalogAccess.of(session, source.relation.catalog)

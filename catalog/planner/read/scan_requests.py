@@ -139,7 +139,7 @@ def _table_rows(opened: OpenedTable, asked: AskedScan) -> PlannedScan | ArrowRow
 
 def _few_rows(scan: Scan, plan: ScanPlan, asked: AskedScan) -> pa.Table | None:
     """The rows of a scan, if few are wanted and they are found by reading few."""
-    if not asked.answered_rows or not asked.columns:
+    if not asked.answered_rows or not asked.columns or ROW_COLUMN in asked.columns:
         return None
     amounts = _amounts(plan)
     if scan.predicate is None and amounts["rows"] > asked.answered_rows:
