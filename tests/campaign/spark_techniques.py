@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.campaign.spark_devices import SPARK_DEVICES
+from tests.campaign.spark_every_bit import SPARK_EVERY_BIT
 from tests.campaign.spark_flipped_bits import SPARK_FLIPPED_BITS
 from tests.campaign.spark_killed_shells import SPARK_KILLED_SHELLS
 from tests.campaign.spark_missing_files import SPARK_MISSING_FILES
@@ -20,5 +21,6 @@ SPARK_TECHNIQUES: Final[tuple[Technique, ...]] = (
     SPARK_RANDOM_SQL,
     SPARK_VIEWS,
     SPARK_FLIPPED_BITS,
+    SPARK_EVERY_BIT,
     SPARK_KILLED_SHELLS,
 )

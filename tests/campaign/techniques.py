@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.campaign.clock_jumps import CLOCK_JUMPS
+from tests.campaign.damaged_data import DAMAGED_DATA
 from tests.campaign.damaged_metadata import DAMAGED_METADATA
 from tests.campaign.interleavings import INTERLEAVINGS
 from tests.campaign.lost_file import LOST_FILE
@@ -27,6 +28,7 @@ TECHNIQUES: Final[tuple[Technique, ...]] = (
     ONE_PAUSE,
     LOST_FILE,
     DAMAGED_METADATA,
+    DAMAGED_DATA,
     CLOCK_JUMPS,
     RULES_OF_CHANGE,
     MIXED_READS,

@@ -9,8 +9,9 @@ import random
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,12 @@ class Flip:
     byte: int
     bit: int
 
+    def happen(self) -> None:
+        """Turn the bit over."""
+        content = bytearray(self.file.read_bytes())
+        content[self.byte] ^= 1 << self.bit
+        self.file.write_bytes(content)
+
     def __str__(self) -> str:
         return f"bit {self.bit} of byte {self.byte} ({self.part}) of {self.file.name}"
 
@@ -69,18 +76,51 @@ def campaign(
     file. `parts` of files are hit, each as often as the others; none are all.
     """
     dice = random.Random(seed)
+
+    def choose(folder: Path) -> Flip:
+        return _random_flip(dice.choice(sorted(folder.rglob("data-*"))), parts, dice)
+
+    return _asked(spark, warehouse, table, queries, [choose] * count)
+
+
+def every_bit(
+    spark: SparkSession, warehouse: Path, table: str, queries: Sequence[str], *, byte: int
+) -> Outcome:
+    """Flip each bit of one byte of a table's only data file; see `campaign`.
+
+    Nothing is asked behind the end of the file.
+    """
+
+    def choose(bit: int, folder: Path) -> Flip:
+        (file,) = folder.rglob("data-*")
+        (part,) = {name for name, place in _parts(file) if byte in place} or {"begin"}
+        return Flip(file, part, byte, bit)
+
+    (file,) = (warehouse / "default.db" / table).rglob("data-*")
+    bits = range(8 if byte < file.stat().st_size else 0)
+    return _asked(spark, warehouse, table, queries, [partial(choose, bit) for bit in bits])
+
+
+def _asked(
+    spark: SparkSession,
+    warehouse: Path,
+    table: str,
+    queries: Sequence[str],
+    flips: Sequence[Callable[[Path], Flip]],
+) -> Outcome:
+    """Ask about one flip after the other; each is chosen in the folder of a copy of the table."""
     truth = [spark.sql(query.format(table)).collect() for query in queries]
     outcome = Outcome()
-    for number in range(count):
+    for number, choose in enumerate(flips):
         copy = f"{table}_{uuid.uuid4().hex}"
-        files = sorted(_copied(warehouse, table, copy).rglob("data-*"))
-        flip = _flipped(dice.choice(files), parts, dice)
+        flip = choose(_copied(warehouse, table, copy))
+        flip.happen()
         for query, right in zip(queries, truth, strict=True):
             said = _answer(spark, query.format(copy), right, flip)
             kind = said.partition(":")[0]
             outcome.counts[flip.part, kind] += 1
             if kind in ("wrong rows", "other error"):
-                outcome.wrong.append(f"seed {seed}, flip {number}, {flip}: {query}: {said}")
+                outcome.wrong.append(f"flip {number}, {flip}: {query}: {said}")
         _remove(warehouse, copy)
     return outcome
 
@@ -99,18 +139,14 @@ def _answer(spark: SparkSession, query: str, right: object, flip: Flip) -> str:
     return "right" if rows == right else f"wrong rows: {rows} and not {right}"
 
 
-def _flipped(file: Path, wanted: frozenset[str], dice: random.Random) -> Flip:
-    """Change one bit; each kind of part is as likely as the others, however small it is."""
-    content = bytearray(file.read_bytes())
+def _random_flip(file: Path, wanted: frozenset[str], dice: random.Random) -> Flip:
+    """Choose one bit; each kind of part is as likely as the others, however small it is."""
     places: dict[str, list[range]] = {}
     for part, place in _parts(file):
         if place and (part in wanted or not wanted):
             places.setdefault(part, []).append(place)
     part = dice.choice(sorted(places))
-    flip = Flip(file, part, dice.choice(dice.choice(places[part])), dice.randrange(8))
-    content[flip.byte] ^= 1 << flip.bit
-    file.write_bytes(content)
-    return flip
+    return Flip(file, part, dice.choice(dice.choice(places[part])), dice.randrange(8))
 
 
 def _parts(file: Path) -> Iterator[tuple[str, range]]:
