@@ -1,8 +1,8 @@
-"""Every single bit of a data file that Spark reads itself, turned over: each answer is right or none.
+"""Every bit of a data file that Spark reads itself, turned over: answers are right, or errors.
 
 The file is small, and has all that large ones have: pages with and without dictionary, NULLs,
 statistics, the guard of its footer. Files that are merged, and those of other formats, are read
-by the library's own reader, whose bits `every-bit` turns over without Spark.
+by the library's own reader, for which `damaged-data` turns over all bits without Spark.
 """
 
 from __future__ import annotations
