@@ -88,8 +88,13 @@ class StagingArea:
 
         return self._locked(stage)
 
-    def publish(self, identifier: Identifier, staged: StagedDirectory) -> NameRecord:
+    def publish(
+        self, identifier: Identifier, staged: StagedDirectory, *, is_of_another: bool = False
+    ) -> NameRecord:
         """Give a staged directory its name; from then on the table exists.
+
+        If the directory was staged to replace that of another table (`is_of_another`), which may
+        go on under another name, the table gets an id of its own.
 
         Raises:
             AlreadyExistsError: the name is taken by now.
@@ -100,10 +105,14 @@ class StagingArea:
         def change() -> NameRecord:
             self.directories.require_claim(identifier, staged)
             target = TableTarget(location=self.places.stored(staged.location))
+            table_id = staged.table_id
+            if is_of_another and self.names.find(identifier) is None:
+                table_id = self.ids.unique()
+                self.directories.hand_over(staged, table_id)
             return self.names.add(
                 self.namespaces.qualified(identifier),
                 target,
-                record_id=staged.table_id,
+                record_id=table_id,
                 created_ms=self.clock.now_ms(),
             )
 

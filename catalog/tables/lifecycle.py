@@ -19,6 +19,8 @@ from table_store.catalog.tables.staged_table import StagingMode
 from table_store.catalog.tables.succession import settle_succession
 from table_store.catalog.tables.table_staging import NO_SETTINGS, TableStaging
 from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.snapshot import Snapshot
+from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import (
     CorruptFileError,
     MissingFileError,
@@ -78,6 +80,25 @@ class TableLifecycle:
         settle_succession(self.warehouse, record, table.location)
         record = self.warehouse.require(record.identifier, RelationKind.TABLE)
         return managed_table_at(self.warehouse, record, self.warehouse.location(record))
+
+    def moment_of(
+        self, table: ManagedTable, opened: FileStoreTable
+    ) -> tuple[TableSchema, Snapshot | None]:
+        """Return the newest snapshot of a table that was just loaded, and the schema with it.
+
+        A later schema does not go with the snapshot: between them rows may have been written.
+
+        Raises:
+            NotFoundError: it was dropped meanwhile, so that no snapshot does not mean no rows.
+        """
+        snapshot = opened.latest_snapshot()
+        if snapshot is None:
+            record = self.warehouse.require(table.identifier, RelationKind.TABLE)
+            if record.id != table.record.id:
+                raise NotFoundError(kind="table", name=str(table.identifier))
+        if snapshot is None or snapshot.schema_id <= table.schema.id:
+            return table.schema, snapshot
+        return opened.schema_store.get(snapshot.schema_id), snapshot
 
     def create(
         self,

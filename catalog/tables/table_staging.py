@@ -13,6 +13,7 @@ new table is to have the old one's rows, it cannot any more (`succession`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,6 +42,8 @@ from table_store.storage.kernel.errors import (
 )
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.options.table_option_rules import check_together
+
+_ATTEMPTS_MAX: Final = 10
 
 NO_SETTINGS: Final[Mapping[str, str]] = FrozenMap()
 
@@ -226,11 +229,20 @@ class TableStaging:
         return found
 
     def _published(self, staged: StagedTable) -> NameRecord:
-        if staged.replaced_id is None and staged.mode is StagingMode.CREATE:
+        if staged.mode is StagingMode.CREATE:
             return self.warehouse.staging.publish(staged.identifier, staged.directory)
+        for _ in range(_ATTEMPTS_MAX - 1):
+            # CREATE OR REPLACE goes on whether others create or drop the table meanwhile.
+            with suppress(AlreadyExistsError, NotFoundError):
+                return self._published_over(staged)
+        return self._published_over(staged)
+
+    def _published_over(self, staged: StagedTable) -> NameRecord:
         found = self._replaced(staged.identifier, staged.mode)
         if found is None:
-            return self.warehouse.staging.publish(staged.identifier, staged.directory)
+            return self.warehouse.staging.publish(
+                staged.identifier, staged.directory, is_of_another=staged.replaced_id is not None
+            )
         return self.warehouse.staging.publish_replacement(found, staged.directory)
 
     def _given_up(self, staged: StagedTable, context: TableContext) -> bool:

@@ -21,8 +21,9 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from tests.campaign.sessions.database import Database
+from tests.campaign.sessions.ended import Ended, Outcome, check
 from tests.campaign.sessions.random_statements import Names, read_all, statement
-from tests.campaign.sessions.runner import Ended, Outcome, check, run
+from tests.campaign.sessions.runner import run
 from tests.campaign.sessions.statement import Statement
 from tests.campaign.spark_program import session_with_warehouse
 from tests.campaign.technique import Case, Counts, Technique

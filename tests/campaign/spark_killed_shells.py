@@ -24,15 +24,9 @@ from pathlib import Path
 from typing import Final
 
 from tests.campaign.sessions.database import Database, Row
+from tests.campaign.sessions.ended import Ended, Outcome, check, timed
 from tests.campaign.sessions.random_statements import Names, read_all, statement
-from tests.campaign.sessions.runner import (
-    OTHERS_IN_THE_WAY,
-    Ended,
-    Outcome,
-    check,
-    outcome_of,
-    timed,
-)
+from tests.campaign.sessions.runner import OTHERS_IN_THE_WAY, outcome_of
 from tests.campaign.sessions.statement import Answer, Statement
 from tests.campaign.technique import Case, Counts, Technique
 from tests.integration.stock_shell import StockShell

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Final
 
 from tests.campaign.sessions.database import Database
+from tests.campaign.sessions.ended import check
 from tests.campaign.sessions.random_statements import Names, read_all, statement
-from tests.campaign.sessions.runner import check, run, run_at_once
+from tests.campaign.sessions.runner import run, run_at_once
 from tests.campaign.spark_program import spark_program
 from tests.campaign.technique import Case, Counts, Technique
 

@@ -17,6 +17,7 @@ from tests.campaign.rules_of_change import RULES_OF_CHANGE
 from tests.campaign.second_fault import SECOND_FAULT
 from tests.campaign.spark_techniques import SPARK_TECHNIQUES
 from tests.campaign.stops_and_kills import STOPS_AND_KILLS
+from tests.campaign.store_sessions import STORE_SESSIONS
 from tests.campaign.technique import Technique
 
 TECHNIQUES: Final[tuple[Technique, ...]] = (
@@ -32,5 +33,6 @@ TECHNIQUES: Final[tuple[Technique, ...]] = (
     CLOCK_JUMPS,
     RULES_OF_CHANGE,
     MIXED_READS,
+    STORE_SESSIONS,
     *SPARK_TECHNIQUES,
 )

@@ -342,20 +342,21 @@ def _described(
     file_io = lifecycle.warehouse.places.file_io_of(managed.location)
     table = open_logged(managed.location, file_io)
     is_external = connector_of(managed.schema) is not None
-    number, snapshot = None, None
+    schema, number, snapshot = managed.schema, None, None
+    travels = timestamp_us is not None or version is not None
     if is_external:
         # Of rows that come from elsewhere it says how many are out.
         number = None if version is None else version_number(version)
-    elif version is None:
+    elif version is not None:
+        snapshot = table.tags.version(version.strip())
+    elif timestamp_ms is not None:
         snapshot = table.snapshot(timestamp_ms=timestamp_ms)
     else:
-        snapshot = table.tags.version(version.strip())
-    travels = timestamp_us is not None or version is not None
-    schema = supposed_schema(managed.location) or managed.schema
+        schema, snapshot = lifecycle.moment_of(managed, table)
     if snapshot is not None and travels:
         schema = table.schema_store.get(snapshot.schema_id)
-    elif snapshot is not None and snapshot.schema_id > schema.id:
-        schema = table.schema_store.latest(at_least=snapshot.schema_id)
+    else:
+        schema = supposed_schema(managed.location) or schema
     if request.privileges:
         refuse_derived(schema, name, "/".join(sorted(request.privileges)))
         check_written(table, schema, name, has_changes=change_type is not None)

@@ -4,18 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 Row: TypeAlias = tuple[int | None, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """Columns and rows of a table, the rows sorted; the first column is the key if it has one."""
+    """Columns and rows of a table, the rows sorted; the first column is the key if it has one.
+
+    A column keeps its number in `numbers` through a change of its name, and no other gets it;
+    there have been `used` of them.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     has_key: bool
+    numbers: tuple[int, ...]
+    used: int
+
+    @staticmethod
+    def empty(columns: tuple[str, ...], *, has_key: bool) -> Content:
+        """Return a new table."""
+        numbers = tuple(range(len(columns)))
+        return Content(
+            columns=columns, rows=(), has_key=has_key, numbers=numbers, used=len(columns)
+        )
+
+    def with_column(self, column: str) -> Content:
+        """Return the table with one more column, which is NULL."""
+        added = replace(
+            self,
+            columns=(*self.columns, column),
+            numbers=(*self.numbers, self.used),
+            used=self.used + 1,
+        )
+        return added.holding((*row, None) for row in self.rows)
+
+    def without_column(self, column: str) -> Content:
+        """Return the table without a column."""
+        at = self.columns.index(column)
+        rest = replace(self, columns=_without(self.columns, at), numbers=_without(self.numbers, at))
+        return rest.holding(_without(row, at) for row in self.rows)
+
+    def like(self, other: Content) -> Content:
+        """Return the same rows with the columns of another moment; what is not here is NULL."""
+        at = [self.numbers.index(n) if n in self.numbers else None for n in other.numbers]
+        rows = ([None if i is None else row[i] for i in at] for row in self.rows)
+        return other.holding(map(tuple, rows))
 
     def holding(self, rows: Iterable[Row]) -> Content:
         """Return the table with these rows in place of its own."""
@@ -34,6 +71,10 @@ class Content:
     def row_of(self, **values: int | None) -> Row:
         """Return a row with these values, and NULL in all other columns."""
         return tuple(values.get(column) for column in self.columns)
+
+
+def _without(values: tuple[T, ...], at: int) -> tuple[T, ...]:
+    return (*values[:at], *values[at + 1 :])
 
 
 def _order(row: Row) -> list[tuple[bool, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.campaign.sessions.database import Content, Database, Row
 from tests.campaign.sessions.statement import Answer, Change, Statement
@@ -59,7 +59,7 @@ class Names:
 
     def created(self) -> Content:
         """Return what CREATE TABLE makes."""
-        return Content(columns=("id", "v"), rows=(), has_key=self.has_key)
+        return Content.empty(("id", "v"), has_key=self.has_key)
 
 
 def statement(dice: random.Random, names: Names, subjects: tuple[str, ...]) -> Statement:
@@ -85,6 +85,10 @@ def read_all(name: str) -> Statement:
 
 def _change(sql: str, name: str, change: Change) -> Statement:
     return Statement(sql=sql, name=name, changes=(change,))
+
+
+def _alter(sql: str, name: str, change: Change) -> Statement:
+    return Statement(sql=sql, name=name, changes=(change,), is_of_columns=True)
 
 
 def _insert(dice: random.Random, names: Names, name: str) -> Statement:
@@ -234,32 +238,24 @@ def _column(dice: random.Random, names: Names, name: str) -> Statement:
     column = dice.choice(["v", "v", "w"])
     kind = dice.choice(["ADD", "ADD", "DROP", "RENAME"])
     if kind == "ADD":
-        return _change(f"ALTER TABLE {name} ADD COLUMN {column} INT", name, _adding(column))
+        return _alter(f"ALTER TABLE {name} ADD COLUMN {column} INT", name, _adding(column))
     if kind == "DROP":
-        return _change(f"ALTER TABLE {name} DROP COLUMN {column}", name, _dropping(column))
+        return _alter(f"ALTER TABLE {name} DROP COLUMN {column}", name, _dropping(column))
     target = "w" if column == "v" else "v"
     sql = f"ALTER TABLE {name} RENAME COLUMN {column} TO {target}"
-    return _change(sql, name, _renaming(column, target))
+    return _alter(sql, name, _renaming(column, target))
 
 
 def _adding(column: str) -> Change:
     def change(table: Content) -> Content | None:
-        if column in table.columns:
-            return None
-        added = Content(columns=(*table.columns, column), rows=table.rows, has_key=table.has_key)
-        return added.holding((*row, None) for row in table.rows)
+        return None if column in table.columns else table.with_column(column)
 
     return change
 
 
 def _dropping(column: str) -> Change:
     def change(table: Content) -> Content | None:
-        if column not in table.columns:
-            return None
-        at = table.columns.index(column)
-        rest = (*table.columns[:at], *table.columns[at + 1 :])
-        dropped = Content(columns=rest, rows=(), has_key=table.has_key)
-        return dropped.holding((*row[:at], *row[at + 1 :]) for row in table.rows)
+        return table.without_column(column) if column in table.columns else None
 
     return change
 
@@ -269,7 +265,7 @@ def _renaming(column: str, target: str) -> Change:
         if column not in table.columns or target in table.columns:
             return None
         columns = tuple(target if name == column else name for name in table.columns)
-        return Content(columns=columns, rows=table.rows, has_key=table.has_key)
+        return replace(table, columns=columns)
 
     return change
 

@@ -10,6 +10,8 @@ What is promised, and what the steps therefore are:
   write is one step, with nothing between (no lost update). So are INSERT of values and TRUNCATE,
   which read nothing.
 - INSERT ... SELECT reads a snapshot, and later adds what it found: two steps.
+- The columns that a statement names are those of the moment at which it found its table; one that
+  has another name since then is still the same.
 - COMPACT and the expiry of snapshots change nothing; a stream is as many steps as it has batches.
 - A statement that fails with an error which says so has done nothing.
 """
@@ -40,7 +42,8 @@ class Statement:
     """A statement's text and meaning; exactly one of the last four says what it does.
 
     `changes` are several for the batches of a stream. `reads` tells what a query returns.
-    `copies` are the rows that an INSERT ... SELECT finds. `defines` changes names.
+    `copies` are the rows that an INSERT ... SELECT finds. `defines` changes names. One that
+    `is_of_columns` changes what the table's columns are.
     """
 
     sql: str
@@ -50,6 +53,7 @@ class Statement:
     copies: Callable[[Content], tuple[dict[str, int | None], ...] | None] | None = None
     defines: Callable[[Database], Database | None] | None = None
     rows_of_stream: tuple[Row, ...] = ()
+    is_of_columns: bool = False
 
     def steps(self, answer: Answer | None) -> Sequence[Step]:
         """Return the steps of the statement, which succeeded; `answer` is what it returned."""
@@ -59,7 +63,8 @@ class Statement:
             return [_naming(self.name), _reading(self.reads, answer)]
         if self.copies is not None:
             return [_naming(self.name), _finding(self.copies), _adding]
-        return [_naming(self.name), *map(_changing, self.changes)]
+        changing = _altering if self.is_of_columns else _changing
+        return [_naming(self.name), *map(changing, self.changes)]
 
     def steps_without_table(self) -> Sequence[Step]:
         """Return the steps where it failed because there is no table of the name, or one."""
@@ -78,7 +83,9 @@ class Statement:
 def _naming(name: str) -> Step:
     def step(database: Database, memory: Memory) -> tuple[Database, Memory] | None:
         number = database.table_of(name)
-        return None if number is None else (database, (number,))
+        if number is None:
+            return None
+        return database, (number, database.tables[number].holding(()))
 
     return step
 
@@ -103,7 +110,17 @@ def _table(database: Database, memory: Memory) -> tuple[int, Content]:
 
 def _reading(reads: Callable[[Content], Answer | None], answer: Answer | None) -> Step:
     def step(database: Database, memory: Memory) -> tuple[Database, Memory] | None:
-        return (database, memory) if reads(_table(database, memory)[1]) == answer else None
+        content = _table(database, memory)[1].like(_begun(memory))
+        return (database, memory) if reads(content) == answer else None
+
+    return step
+
+
+def _altering(change: Change) -> Step:
+    def step(database: Database, memory: Memory) -> tuple[Database, Memory] | None:
+        number, content = _table(database, memory)
+        after = change(content)
+        return None if after is None else (database.with_table(number, after), memory)
 
     return step
 
@@ -111,10 +128,19 @@ def _reading(reads: Callable[[Content], Answer | None], answer: Answer | None) -
 def _changing(change: Change) -> Step:
     def step(database: Database, memory: Memory) -> tuple[Database, Memory] | None:
         number, content = _table(database, memory)
-        after = change(content)
-        return None if after is None else (database.with_table(number, after), memory)
+        after = change(content.like(_begun(memory)))
+        if after is None:
+            return None
+        return database.with_table(number, after.like(content)), memory
 
     return step
+
+
+def _begun(memory: Memory) -> Content:
+    """The table as the statement found it, without its rows."""
+    content = memory[1]
+    assert isinstance(content, Content), "the first step has found the table"
+    return content
 
 
 def _not_fitting(fits: Callable[[Content], object] | None) -> Step:
@@ -127,7 +153,7 @@ def _not_fitting(fits: Callable[[Content], object] | None) -> Step:
 
 def _finding(copies: Callable[[Content], tuple[dict[str, int | None], ...] | None]) -> Step:
     def step(database: Database, memory: Memory) -> tuple[Database, Memory] | None:
-        found = copies(_table(database, memory)[1])
+        found = copies(_table(database, memory)[1].like(_begun(memory)))
         if found is None:
             return None
         return database, (*memory, tuple(tuple(row.items()) for row in found))
@@ -137,9 +163,10 @@ def _finding(copies: Callable[[Content], tuple[dict[str, int | None], ...] | Non
 
 def _adding(database: Database, memory: Memory) -> tuple[Database, Memory] | None:
     number, content = _table(database, memory)
-    found = memory[1]
+    found, begun = memory[2], _begun(memory)
     assert isinstance(found, tuple), "the step before has found the rows"
-    if any(column not in content.columns for row in found for column, _ in row):
+    if any(column not in begun.columns for row in found for column, _ in row):
         return None
-    rows = [content.row_of(**dict(row)) for row in found]
-    return database.with_table(number, content.adding(rows)), memory
+    seen = content.like(begun)
+    after = seen.adding([begun.row_of(**dict(row)) for row in found])
+    return database.with_table(number, after.like(content)), memory

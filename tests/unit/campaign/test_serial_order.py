@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.campaign.sessions.random_statements import read_all
 from tests.campaign.sessions.serial_order import Observed, serial_order
 from tests.campaign.sessions.statement import Answer, Statement, Step
 
-START = Database().creating("t", Content(columns=("id", "v"), rows=((1, 10),), has_key=True))
+START = Database().creating("t", Content.empty(("id", "v"), has_key=True).holding([(1, 10)]))
 
 
 def plus_one(table: Content) -> Content | None:
@@ -92,5 +93,19 @@ def test_names() -> None:
 
 def test_a_statement_that_did_not_fit() -> None:
     assert serial_order(START, [seen(ADD.steps_not_fitting(), 0, 1)]) is None
-    other = Database().creating("t", Content(columns=("id", "w"), rows=(), has_key=True))
+    other = Database().creating("t", Content.empty(("id", "w"), has_key=True))
     assert serial_order(other, [seen(ADD.steps_not_fitting(), 0, 1)]) is not None
+
+
+def test_a_statement_names_the_columns_of_its_beginning() -> None:
+    """It may write behind a RENAME COLUMN that came while it ran, but not begin behind it."""
+    rename = Statement(
+        sql="ALTER TABLE t RENAME COLUMN v TO w",
+        name="t",
+        changes=(lambda t: None if "w" in t.columns else replace(t, columns=("id", "w")),),
+        is_of_columns=True,
+    )
+    answers = [(("id", "w"), ((1, value),)) for value in (10, 11)]
+    reads = [done(read_all("t"), at, at + 1, answers[i]) for i, at in enumerate((3, 10))]
+    assert serial_order(START, [done(rename, 1, 2), done(ADD, 0, 9), *reads]) is not None
+    assert serial_order(START, [done(rename, 1, 2), done(ADD, 3, 9), *reads]) is None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from table_store.catalog.definition.table_change import (
@@ -46,6 +47,7 @@ from table_store.storage.kernel.errors import (
     UnknownOptionError,
 )
 from table_store.storage.kernel.types import INTEGER, STRING
+from table_store.storage.log_store.logged_table import known_table
 from tests.fakes.view_definitions import plain_view
 
 T = Identifier("default", "t")
@@ -310,6 +312,64 @@ def test_create_or_replace_meets_a_table_that_came_or_went(lifecycle: TableLifec
     assert lifecycle.staging.commit(went) == lifecycle.load(T)
     lifecycle.drop(T)
     assert folders(lifecycle) == []
+
+
+def test_create_or_replace_meets_a_table_that_comes_just_then(
+    lifecycle: TableLifecycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    staged = lifecycle.staging.stage(T, OTHER, StagingMode.CREATE_OR_REPLACE)
+    publish = StagingArea.publish
+
+    def slow(area: StagingArea, *where: Any, **how: Any) -> NameRecord:
+        monkeypatch.undo()
+        lifecycle.create(T, KEYED)
+        return publish(area, *where, **how)
+
+    monkeypatch.setattr(StagingArea, "publish", slow)
+    assert lifecycle.staging.commit(staged) == lifecycle.load(T)
+    assert lifecycle.load(T).schema.column_names == ("z",)
+
+
+def test_a_replacement_of_a_table_that_got_another_name_is_another_table(
+    lifecycle: TableLifecycle,
+) -> None:
+    old = lifecycle.create(T, KEYED)
+    staged = lifecycle.staging.stage(T, OTHER, StagingMode.CREATE_OR_REPLACE)
+    lifecycle.rename(T, U)
+    new = lifecycle.staging.commit(staged)
+    assert new.record.id != old.record.id
+    with pytest.raises(AlreadyExistsError):
+        lifecycle.rename(U, T)
+    assert (lifecycle.load(T), lifecycle.load(U).location) == (new, old.location)
+    lifecycle.drop(T)
+    assert lifecycle.load(U).schema == old.schema
+
+
+def test_a_table_that_is_dropped_while_it_is_looked_up_is_not_empty(
+    lifecycle: TableLifecycle,
+) -> None:
+    table = lifecycle.create(T, KEYED)
+    opened = known_table(table.location)
+    assert lifecycle.moment_of(table, opened) == (table.schema, None)
+    opened.append(pa.table({"a": pa.array([1], pa.int32()), "b": pa.array([1], pa.int32())}))
+    lifecycle.drop(T)
+    with pytest.raises(NotFoundError):
+        lifecycle.moment_of(table, opened)
+    lifecycle.create(T, KEYED)
+    with pytest.raises(NotFoundError):
+        lifecycle.moment_of(table, opened)
+
+
+def test_a_schema_that_came_behind_the_snapshot_does_not_go_with_it(
+    lifecycle: TableLifecycle,
+) -> None:
+    before = lifecycle.create(T, KEYED)
+    lifecycle.alter(T, [RenameColumn(path=("b",), name="c")])
+    opened = known_table(before.location)
+    assert lifecycle.moment_of(before, opened)[0].column_names == ("a", "b")
+    opened.append(pa.table({"a": pa.array([1], pa.int32()), "c": pa.array([1], pa.int32())}))
+    lifecycle.alter(T, [RenameColumn(path=("c",), name="d")])
+    assert lifecycle.moment_of(before, opened)[0].column_names == ("a", "c")
 
 
 def test_two_staged_creations_one_wins(lifecycle: TableLifecycle) -> None:
