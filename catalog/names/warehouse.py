@@ -162,6 +162,13 @@ class Warehouse:
         """Return the record of a name; None if there is none. It reads one file."""
         return self._names.find(identifier)
 
+    def is_named(self, record: NameRecord) -> bool:
+        """Whether a record's table has a name; it costs a read of every name if it is another."""
+        found = self.find(record.identifier)
+        if found is not None and found.id == record.id:
+            return True
+        return any(other.id == record.id for other in self._names.all_records())
+
     def records(
         self, namespace: str, kinds: Collection[RelationKind] = tuple(RelationKind)
     ) -> tuple[NameRecord, ...]:

@@ -92,10 +92,8 @@ class TableLifecycle:
             NotFoundError: it was dropped meanwhile, so that no snapshot does not mean no rows.
         """
         snapshot = opened.latest_snapshot()
-        if snapshot is None:
-            record = self.warehouse.require(table.identifier, RelationKind.TABLE)
-            if record.id != table.record.id:
-                raise NotFoundError(kind="table", name=str(table.identifier))
+        if snapshot is None and not self.warehouse.is_named(table.record):
+            raise NotFoundError(kind="table", name=str(table.identifier))
         if snapshot is None or snapshot.schema_id <= table.schema.id:
             return table.schema, snapshot
         return opened.schema_store.get(snapshot.schema_id), snapshot

@@ -351,6 +351,9 @@ def test_a_table_that_is_dropped_while_it_is_looked_up_is_not_empty(
     table = lifecycle.create(T, KEYED)
     opened = known_table(table.location)
     assert lifecycle.moment_of(table, opened) == (table.schema, None)
+    lifecycle.rename(T, U)
+    assert lifecycle.moment_of(table, opened) == (table.schema, None)
+    lifecycle.rename(U, T)
     opened.append(pa.table({"a": pa.array([1], pa.int32()), "b": pa.array([1], pa.int32())}))
     lifecycle.drop(T)
     with pytest.raises(NotFoundError):
