@@ -7,7 +7,6 @@ depends on a moment between two of them is met far more often than by the clock.
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -30,11 +29,10 @@ from tests.campaign.sessions.store_session import StoreSession
 from tests.campaign.technique import Case, Counts, Technique
 from tests.fakes.failing_file_io import FailingFileIO
 from tests.fakes.manual_clock import ManualClock
-from tests.fakes.stepped_files import Steps
+from tests.fakes.turns import Turns
 
 Result = TypeVar("Result")
 
-_TURNS: Final = 300
 _TURN_MAX: Final = 12
 """Inputs and outputs that a session does before the next one has its turn."""
 
@@ -42,9 +40,9 @@ _TURN_MAX: Final = 12
 class _TakingTurns(FailingFileIO):
     """The files of a session, which waits for its turn before each input and output."""
 
-    def __init__(self, root: str, steps: Steps, taker: int) -> None:
-        super().__init__(LocalFileIO(root))
-        self._steps = steps
+    def __init__(self, turns: Turns, taker: int) -> None:
+        super().__init__(LocalFileIO())
+        self._turns = turns
         self._taker = taker
         self._one = threading.Lock()  # some are done by threads of the library
 
@@ -55,7 +53,7 @@ class _TakingTurns(FailingFileIO):
         torn: Callable[[], object] | None = None,
     ) -> Result:
         with self._one:
-            self._steps.wait(self._taker)
+            self._turns.step(self._taker)
         return super().run(path, action, torn)
 
 
@@ -71,23 +69,23 @@ def run_case(case: Case) -> Counts:
     ]
     compacts = "compaction-trigger" in names.definition
     clock = ManualClock()
-    plain = _session(FailingFileIO(LocalFileIO(root)), root, clock, names, compacts=compacts)
+    plain = _session(FailingFileIO(LocalFileIO()), root, clock, names, compacts=compacts)
     rows = names.first_rows(dice)
     start = Database().creating(names.table, names.created().adding(rows))
     _begin(plain, names, rows)
     ended: list[Ended] = []
     wrong: list[BaseException] = []
-    steps = Steps(len(plans))
+    turns = Turns(len(plans), dice, steps_max=_TURN_MAX)
 
     def work(plan: list[Statement], taker: int) -> None:
-        files = _TakingTurns(root, steps, taker)
+        files = _TakingTurns(turns, taker)
         session = _session(files, root, clock, names, compacts=compacts, number=taker + 1)
         try:
             ended.extend(session.run(one) for one in plan)
         except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
             wrong.append(error)
 
-    steps.run([partial(work, plan) for plan in plans], _turns(dice, len(plans)))
+    turns.run([partial(work, plan) for plan in plans])
     for error in wrong:
         raise error
     ended += [plain.run(read_all(each)) for each in (names.table, names.other)]
@@ -127,13 +125,6 @@ def _session(
     return StoreSession(
         number=number, lifecycle=lifecycle, definition=definition, compacts=compacts
     )
-
-
-def _turns(dice: random.Random, sessions: int) -> list[int]:
-    order: list[int] = []
-    for _ in range(_TURNS):
-        order += [dice.randrange(sessions)] * dice.randint(1, _TURN_MAX)
-    return order
 
 
 STORE_SESSIONS: Final = Technique(
