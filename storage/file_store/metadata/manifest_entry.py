@@ -133,6 +133,8 @@ def align_entries(entries: pa.Table, types: Mapping[str, pa.DataType]) -> pa.Tab
     Columns that it does not have are dropped. Bounds whose type cannot be converted, because
     the column's type changed by more than widening, become unknown, which only costs pruning.
     """
+    if all(types.get(field.name) == field.type for field in entries.schema):
+        return entries
     names: list[str] = []
     columns: list[pa.ChunkedArray] = []
     for name, column in zip(entries.column_names, entries.columns, strict=True):

@@ -51,7 +51,7 @@ class ManifestCache:
 
 def held_bytes(table: pa.Table) -> int:
     """Return about how much memory a table takes: of a small one most is not its values."""
-    return int(table.nbytes + _COLUMN_BYTES * table.num_columns)
+    return int(table.get_total_buffer_size() + _COLUMN_BYTES * table.num_columns)
 
 
 PROCESS_CACHE: Final = ManifestCache()

@@ -38,6 +38,7 @@ from table_store.storage.kernel.errors import (
     InvalidSchemaError,
     MissingFileError,
     NotFoundError,
+    TableStoreError,
 )
 from table_store.storage.kernel.types import INTEGER
 from table_store.storage.log_store.logged_table import known_table
@@ -234,7 +235,7 @@ class StoreSession:
         )
         commit_or_delete(table.writer_context(seen.schema), messages, publish)
         if self.compacts:
-            with suppress(CommitConflictError):  # it gives way
+            with suppress(TableStoreError):  # the rows are committed
                 table.compact()
 
 
