@@ -39,7 +39,11 @@ def run_case(case: Case) -> Counts:
             print(*twins.said, sep=";\n")
             raise
     session.sql(f"DROP TABLE {name}")
-    return {"statements": len(twins.said), "snapshots": len(twins.versions)}
+    return {
+        "statements": len(twins.said),
+        "queries": twins.asked,
+        "snapshots": len(twins.versions),
+    }
 
 
 SPARK_RANDOM_SQL: Final = Technique(

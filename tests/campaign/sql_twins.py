@@ -27,6 +27,7 @@ class Twins:
     key: tuple[str, ...]
     columns: list[str] = field(default_factory=lambda: ["id", "p", "v"])
     said: list[str] = field(default_factory=list)
+    asked: int = 0
     versions: dict[int, Counter[Row]] = field(default_factory=dict)
     shapes: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
@@ -178,6 +179,7 @@ class Twins:
     def compare(self) -> Counter[Row]:
         """Both engines' rows are the same bag."""
         text = f"SELECT {', '.join(self.columns)} FROM {self.name}"
+        self.asked += 1
         ours = Counter(tuple(row) for row in self.spark.sql(text).collect())
         theirs = Counter(self.duck.execute(text).fetchall())
         assert ours == theirs, f"only ours {ours - theirs}, only theirs {theirs - ours}"
@@ -186,6 +188,7 @@ class Twins:
 
     def ask(self, text: str) -> None:
         """Both engines answer a query with the same bag of rows."""
+        self.asked += 1
         ours = Counter(tuple(row) for row in self.spark.sql(text).collect())
         theirs = Counter(self.duck.execute(text).fetchall())
         assert ours == theirs, f"{text}: only ours {ours - theirs}, only theirs {theirs - ours}"

@@ -11,11 +11,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.flip_campaign import Outcome, campaign
+from tests.integration.flip_campaign import Outcome, campaign, every_bit
 from tests.integration.spark_session import spark_session, unlogged_errors
 
 pytestmark = [
@@ -97,3 +98,20 @@ def test_dictionaries(spark: SparkSession, warehouse: Path) -> None:
     parts = frozenset({"dictionary", "header"})
     query = "SELECT count(*), sum(k) FROM {} WHERE s = 'x42'"
     checked(campaign(spark, warehouse, "words", [query], count=2 * FLIPS, seed=SEED, parts=parts))
+
+
+@pytest.mark.parametrize("by_column", ["true", "false"])
+def test_page_headers(spark: SparkSession, warehouse: Path, by_column: str) -> None:
+    """A header has no checksum: one of its sizes, if it is believed, makes all values the first."""
+    table = f"headers_{by_column}"
+    spark.sql(f"CREATE TABLE {table} (k BIGINT, s STRING)")
+    spark.sql(f"INSERT INTO {table} SELECT id, 'x' || id % 5 FROM range(0, 40, 1, 1)")
+    (file,) = (warehouse / "default.db" / table).rglob("data-*")
+    group = pq.read_metadata(file).row_group(0)
+    columns = [group.column(i) for i in range(group.num_columns)]
+    (start,) = (c.data_page_offset for c in columns if c.path_in_schema == "k")
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", by_column)
+    query = "SELECT * FROM {} ORDER BY k"
+    for byte in range(start, start + 8):
+        checked(every_bit(spark, warehouse, table, [query], byte=byte))
+    spark.conf.unset("spark.sql.parquet.enableVectorizedReader")

@@ -36,11 +36,13 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
   private val rebase = RebaseSpec(LegacyBehaviorPolicy.CORRECTED)
 
   /** The rows of the row groups whose middle lies in the range. */
-  def batches(file: FileRange): PartitionReader[ColumnarBatch] = opened(file.path,
-    _.filter { group =>
-      val middle = group.getStartingPos + group.getCompressedSize / 2
-      middle >= file.start && middle < file.start + file.length
-    })((batches, _) => batches)
+  def batches(file: FileRange): PartitionReader[ColumnarBatch] =
+    opened(file.path, _.filter(isIn(file, _)))((batches, _) => batches)
+
+  private def isIn(file: FileRange, group: BlockMetaData): Boolean = {
+    val middle = group.getStartingPos + group.getCompressedSize / 2
+    middle >= file.start && middle < file.start + file.length
+  }
 
   /** The live rows of a file. */
   def batches(file: LiveFile): PartitionReader[ColumnarBatch] = {
@@ -61,8 +63,15 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
   def rows(file: FileRange): PartitionReader[InternalRow] =
     if (ParquetUtils.isBatchReadSupportedForSchema(settings, parquet.readDataSchema)) new RowReader(batches(file))
     else {
-      // The footer is only checked here; Parquet's own reader reads it again.
-      withStream(file.path) { (input, stream) => Footers.of(file.path, input, stream); stream.close() }
+      // Footer and headers are only checked here; Parquet's own reader reads them again.
+      withStream(file.path) { (input, stream) =>
+        val groups = Footers.of(file.path, input, stream).getBlocks.asScala.filter(isIn(file, _))
+        val asked = parquet.readDataSchema.fieldNames.toSet
+        PageHeaders.check(
+          stream,
+          groups.flatMap(_.getColumns.asScala).filter(column => asked(column.getPath.toArray.head)))
+        stream.close()
+      }
       parquet.buildReader(file.toSpark)
     }
 
@@ -133,8 +142,13 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
     )
     val batches = new BatchReader(reader)
     try {
-      reader.initialize(new FileSplit(input.getPath, 0, input.getLength, Array.empty[String]), context, Some(input),
-        Some(stream), Some(footer))
+      reader.initialize(
+        new FileSplit(input.getPath, 0, input.getLength, Array.empty[String]),
+        context,
+        Some(input),
+        Some(new PageHeaders(stream, footer.getBlocks.asScala.toSeq)),
+        Some(footer)
+      )
       reader.initBatch(StructType(Nil), InternalRow.empty)
       reader.enableReturningBatches()
       batches

@@ -1,0 +1,129 @@
+package org.apache.spark.sql.tablestore
+
+import java.io.{ByteArrayInputStream, IOException}
+import java.nio.ByteBuffer
+import java.util.{List => JavaList, TreeMap}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.parquet.bytes.ByteBufferAllocator
+import org.apache.parquet.column.Encoding
+import org.apache.parquet.format.{PageHeader, PageType, Util}
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
+import org.apache.parquet.io.{ParquetFileRange, SeekableInputStream}
+
+/** A stream that compares the headers of pages with the footer while whole columns are read. Headers have no checksum,
+  * and parquet-java believes them: with another size a page is cut off, or another encoding is tried. The footer, which
+  * has one, knows the sums of a column's sizes and values, and how many of its pages have which encoding. A column is
+  * read as a whole before its first row is returned, so damage is seen in time.
+  */
+class PageHeaders(stream: SeekableInputStream, groups: Seq[BlockMetaData]) extends SeekableInputStream {
+  private val columns = new TreeMap[Long, ColumnPages]
+  for (group <- groups; column <- group.getColumns.asScala) columns.put(column.getStartingPos, new ColumnPages(column))
+
+  override def getPos: Long = stream.getPos
+  override def seek(position: Long): Unit = stream.seek(position)
+  override def read(): Int = stream.read()
+  override def read(bytes: Array[Byte], offset: Int, length: Int): Int = stream.read(bytes, offset, length)
+  override def read(buffer: ByteBuffer): Int = stream.read(buffer)
+  override def readFully(bytes: Array[Byte]): Unit = stream.readFully(bytes)
+  override def readFully(bytes: Array[Byte], start: Int, length: Int): Unit = stream.readFully(bytes, start, length)
+  override def readFully(buffer: ByteBuffer): Unit = {
+    val position = stream.getPos
+    val seen = buffer.duplicate()
+    stream.readFully(buffer)
+    look(position, seen)
+  }
+  override def readVectoredAvailable(allocator: ByteBufferAllocator): Boolean = stream.readVectoredAvailable(allocator)
+  override def readVectored(ranges: JavaList[ParquetFileRange], allocator: ByteBufferAllocator): Unit = {
+    stream.readVectored(ranges, allocator)
+    for (range <- ranges.asScala)
+      range.setDataReadFuture(range.getDataReadFuture.thenApply { (bytes: ByteBuffer) =>
+        look(range.getOffset, bytes.duplicate()); bytes
+      })
+  }
+  override def close(): Unit = stream.close()
+
+  /** Shows the bytes at a position to the columns that they belong to. */
+  private def look(position: Long, bytes: ByteBuffer): Unit = synchronized {
+    val end = position + bytes.remaining
+    val first = Option(columns.floorKey(position)).getOrElse(position)
+    columns.subMap(first, end).values.forEach(_.look(position, bytes.duplicate()))
+  }
+}
+
+object PageHeaders {
+
+  /** Compares the headers of some columns' pages with the footer, for a reader that opens the file itself. */
+  def check(stream: SeekableInputStream, columns: Iterable[ColumnChunkMetaData]): Unit =
+    columns.foreach(new ColumnPages(_).walk(stream))
+}
+
+/** The pages of a column in a row group, as far as they have been read. */
+private class ColumnPages(column: ColumnChunkMetaData) {
+  private val end = column.getStartingPos + column.getTotalSize
+  private var header = column.getStartingPos // where the next one begins
+  private var begun = Array.empty[Byte] // of a header that goes on in the next bytes
+  private var sizeBytes = 0L
+  private var values = 0L
+  private val encodings = mutable.Map.empty[Encoding, Int].withDefaultValue(0)
+
+  /** Looks at the next bytes of the file; those of other places are passed over. */
+  def look(position: Long, bytes: ByteBuffer): Unit = {
+    val until = math.min(position + bytes.remaining, end)
+    while (header < until && header + begun.length >= position) {
+      val from = header + begun.length
+      val there = new Array[Byte](math.min(ColumnPages.headerBytes, until - from).toInt)
+      bytes.duplicate().position(bytes.position() + (from - position).toInt).get(there)
+      val known = begun ++ there
+      if (known.length < math.min(ColumnPages.headerBytes, end - header)) { begun = known; return }
+      val in = new ByteArrayInputStream(known)
+      val page = Util.readPageHeader(in)
+      val length = known.length - in.available
+      if (page.getCompressed_page_size < 0 || page.getUncompressed_page_size < 0 || !page.isSetCrc) wrong()
+      count(page)
+      sizeBytes += length + page.getUncompressed_page_size
+      header += length + page.getCompressed_page_size
+      begun = Array.empty
+      if (header >= end) checkSums()
+    }
+  }
+
+  /** Reads the headers alone. */
+  def walk(stream: SeekableInputStream): Unit = while (header < end) {
+    val from = header + begun.length
+    val bytes = new Array[Byte](math.min(ColumnPages.headerBytes, end - from).toInt)
+    stream.seek(from)
+    stream.readFully(bytes)
+    look(from, ByteBuffer.wrap(bytes))
+  }
+
+  private def count(page: PageHeader): Unit = page.getType match {
+    case PageType.DATA_PAGE if page.isSetData_page_header =>
+      val data = page.getData_page_header
+      values += data.getNum_values
+      encodings(Encoding.valueOf(data.getEncoding.name)) += 1
+    case PageType.DATA_PAGE_V2 if page.isSetData_page_header_v2 =>
+      val data = page.getData_page_header_v2
+      values += data.getNum_values
+      encodings(Encoding.valueOf(data.getEncoding.name)) += 1
+    case PageType.DICTIONARY_PAGE => if (!column.hasDictionaryPage || header != column.getStartingPos) wrong()
+    case _ => wrong()
+  }
+
+  private def checkSums(): Unit = {
+    val stats = Option(column.getEncodingStats)
+    val are = header == end && sizeBytes == column.getTotalUncompressedSize && values == column.getValueCount &&
+      stats.forall { known => encodings.forall { case (kind, n) => known.getNumDataPagesEncodedAs(kind) == n } }
+    if (!are) wrong()
+  }
+
+  private def wrong(): Unit = throw new IOException("its pages are others than its footer says")
+}
+
+private object ColumnPages {
+
+  /** No header is longer: the bounds in it are short. */
+  val headerBytes = 512
+}
