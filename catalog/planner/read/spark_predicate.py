@@ -6,6 +6,7 @@ import datetime
 import decimal
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from table_store.catalog.planner.protocol.spark_values import SparkExpression
@@ -126,11 +127,16 @@ def _literal(expression: SparkExpression) -> tuple[bool, Any]:
     """(whether the expression is a literal that storage can compare, its value)."""
     if "literal" not in expression:
         return False, None
-    text, kind = expression["literal"], json.loads(expression["type"])
+    text, value_of = expression["literal"], _reader(expression["type"])
     if text is None:
         return True, None
-    if isinstance(kind, str) and kind.startswith("decimal"):
-        return True, decimal.Decimal(text)
-    if isinstance(kind, str) and kind in _VALUES:
-        return True, _VALUES[kind](text)
-    return False, None
+    return (False, None) if value_of is None else (True, value_of(text))
+
+
+@lru_cache(maxsize=64)
+def _reader(type_json: str) -> Callable[[str], Any] | None:
+    """What reads literals of a type, given in JSON; None if storage cannot compare them."""
+    kind = json.loads(type_json)
+    if not isinstance(kind, str):
+        return None
+    return decimal.Decimal if kind.startswith("decimal") else _VALUES.get(kind)
