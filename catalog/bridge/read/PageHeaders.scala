@@ -12,6 +12,7 @@ import org.apache.parquet.column.Encoding
 import org.apache.parquet.format.{PageHeader, PageType, Util}
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
 import org.apache.parquet.io.{ParquetFileRange, SeekableInputStream}
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 /** A stream that compares the headers of pages with the footer while whole columns are read. Headers have no checksum,
   * and parquet-java believes them: with another size a page is cut off, or another encoding is tried. The footer, which
@@ -108,8 +109,18 @@ private class ColumnPages(column: ColumnChunkMetaData) {
       val data = page.getData_page_header_v2
       values += data.getNum_values
       encodings(Encoding.valueOf(data.getEncoding.name)) += 1
-    case PageType.DICTIONARY_PAGE => if (!column.hasDictionaryPage || header != column.getStartingPos) wrong()
+    case PageType.DICTIONARY_PAGE if page.isSetDictionary_page_header =>
+      val isFirst = column.hasDictionaryPage && header == column.getStartingPos
+      if (!isFirst || !fits(page.getDictionary_page_header.getNum_values, page.getUncompressed_page_size)) wrong()
     case _ => wrong()
+  }
+
+  /** Whether a dictionary of this size has so many values; of texts it is only known how many there are at most. */
+  private def fits(values: Long, sizeBytes: Long): Boolean = column.getPrimitiveType.getPrimitiveTypeName match {
+    case INT32 | FLOAT => values * 4 == sizeBytes
+    case INT64 | DOUBLE => values * 8 == sizeBytes
+    case FIXED_LEN_BYTE_ARRAY => values * column.getPrimitiveType.getTypeLength == sizeBytes
+    case _ => values >= 0 && values * 4 <= sizeBytes
   }
 
   private def checkSums(): Unit = {
