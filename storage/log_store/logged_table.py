@@ -17,8 +17,9 @@ def open_logged(path: str, file_io: FileIO | None = None) -> FileStoreTable:
         NotFoundError: there is none.
         MissingFileError: its definition is lost.
     """
-    table = FileStoreTable.open(path, file_io)
-    return replace(table, listener=LogListener(table))
+    table = known_table(path, file_io)
+    table.schema_store.latest_id()
+    return table
 
 
 def known_table(path: str, file_io: FileIO | None = None) -> FileStoreTable:

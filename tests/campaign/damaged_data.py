@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 from unittest.mock import patch
@@ -16,7 +16,7 @@ from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import INTEGER, LONG, STRING, DecimalType
 from tests.campaign.technique import Case, Counts, Technique
-from tests.fakes.bit_flips import Damage, DamagedFile, survey
+from tests.fakes.bit_flips import DamagedFile, flipped_bits, survey
 
 _FORMATS: Final = ("parquet", "orc", "avro")
 _BYTES: Final = 100
@@ -30,6 +30,7 @@ def run_case(case: Case) -> Counts:
     folder = case.folder / "table"
     file = _made(folder, form)
     content = file.read_bytes()
+    bits = islice(flipped_bits(content), 8 * piece * _BYTES, 8 * (piece + 1) * _BYTES)
     aliases = iter(range(8 * _BYTES + 1))
 
     def read(damaged: bytes) -> pa.Table:
@@ -42,18 +43,10 @@ def run_case(case: Case) -> Counts:
 
     # As for large files: without the checksum of the whole file, where the format has its own.
     with patch.object(data_file_reader, "WHOLE_FILE_BYTES_MAX", 0):
-        outcome = survey(content, _bits(content, piece * _BYTES), read, name=file.name)
+        outcome = survey(content, bits, read, name=file.name)
     if outcome.silent or outcome.unnamed:
         raise AssertionError(f"{form}: {[*outcome.silent, *outcome.unnamed][:20]}")
     return Counter({"bits refused": outcome.refused, "bits without effect": outcome.harmless})
-
-
-def _bits(content: bytes, begin: int) -> Iterator[Damage]:
-    for byte in range(begin, min(begin + _BYTES, len(content))):
-        for bit in range(8):
-            damaged = bytearray(content)
-            damaged[byte] ^= 1 << bit
-            yield Damage(f"bit {bit} of byte {byte}", bytes(damaged))
 
 
 def _made(folder: Path, form: str) -> Path:

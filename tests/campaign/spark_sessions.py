@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.campaign.sessions.database import Database
 from tests.campaign.sessions.ended import check
-from tests.campaign.sessions.random_statements import Names, read_all, statement
+from tests.campaign.sessions.random_statements import Names, random_plans, read_all
 from tests.campaign.sessions.runner import run, run_at_once
 from tests.campaign.spark_program import spark_program
 from tests.campaign.technique import Case, Counts, Technique
@@ -23,12 +23,7 @@ def run_case(case: Case) -> Counts:
     """Run the statements of a case and look for their serial order."""
     dice, spark = case.random(), spark_program()
     names = Names.drawn(dice, f"s{case.campaign_seed}_{case.number}")
-    subjects = tuple(subject for subject in ("columns", "names") if dice.random() < 0.3)
-    subjects += ("streams",) if dice.random() < 0.1 else ()
-    plans = [
-        [statement(dice, names, subjects) for _ in range(dice.randrange(2, 5))]
-        for _ in range(dice.choice([2, 2, 3]))
-    ]
+    plans = random_plans(dice, names, streams=0.1)
     rows = names.first_rows(dice)
     for sql in names.beginning(rows):
         spark.sql(sql)

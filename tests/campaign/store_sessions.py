@@ -23,7 +23,7 @@ from table_store.storage.kernel.ids import RandomIds
 from table_store.storage.kernel.types import INTEGER
 from tests.campaign.sessions.database import Database
 from tests.campaign.sessions.ended import Ended, check
-from tests.campaign.sessions.random_statements import Names, read_all, statement
+from tests.campaign.sessions.random_statements import Names, random_plans, read_all
 from tests.campaign.sessions.statement import Statement
 from tests.campaign.sessions.store_session import StoreSession
 from tests.campaign.technique import Case, Counts, Technique
@@ -61,12 +61,7 @@ def run_case(case: Case) -> Counts:
     """Run the statements of a case and look for their serial order."""
     dice, root = case.random(), str(case.folder)
     names = Names.drawn(dice, "t")
-    subjects = tuple(subject for subject in ("columns", "names") if dice.random() < 0.3)
-    subjects += ("streams",) if dice.random() < 0.3 else ()
-    plans = [
-        [statement(dice, names, subjects) for _ in range(dice.randrange(2, 5))]
-        for _ in range(dice.choice([2, 2, 3]))
-    ]
+    plans = random_plans(dice, names, streams=0.3)
     compacts = "compaction-trigger" in names.definition
     clock = ManualClock()
     plain = _session(FailingFileIO(LocalFileIO()), root, clock, names, compacts=compacts)

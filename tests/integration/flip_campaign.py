@@ -80,7 +80,9 @@ def campaign(
     def choose(folder: Path) -> Flip:
         return _random_flip(dice.choice(sorted(folder.rglob("data-*"))), parts, dice)
 
-    return _asked(spark, warehouse, table, queries, [choose] * count)
+    outcome = _asked(spark, warehouse, table, queries, [choose] * count)
+    outcome.wrong = [f"seed {seed}, {wrong}" for wrong in outcome.wrong]
+    return outcome
 
 
 def every_bit(

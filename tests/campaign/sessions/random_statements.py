@@ -78,6 +78,16 @@ def statement(dice: random.Random, names: Names, subjects: tuple[str, ...]) -> S
     return dice.choice(choices)(dice, names, name)
 
 
+def random_plans(dice: random.Random, names: Names, *, streams: float) -> list[list[Statement]]:
+    """Return what two or three sessions do; `streams` is the share of cases that have some."""
+    subjects = tuple(subject for subject in ("columns", "names") if dice.random() < 0.3)
+    subjects += ("streams",) if dice.random() < streams else ()
+    return [
+        [statement(dice, names, subjects) for _ in range(dice.randrange(2, 5))]
+        for _ in range(dice.choice([2, 2, 3]))
+    ]
+
+
 def read_all(name: str) -> Statement:
     """Return `SELECT *`."""
     return Statement(sql=f"SELECT * FROM {name}", name=name, reads=lambda t: (t.columns, t.rows))

@@ -112,7 +112,7 @@ class StoreSession:
             return answer
         elif one.copies is not None:
             self._copy(one)
-        elif _COLUMN.fullmatch(one.sql.removesuffix(" INT")):
+        elif one.is_of_columns:
             self._alter(one)
         elif one.sql.startswith("ALTER"):
             self._seen(one.name).table.compact()
