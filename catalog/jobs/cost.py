@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Final, Protocol
 
 from table_store.catalog.jobs.delta import Delta, delta
@@ -92,6 +92,9 @@ class _CostEvaluator:
     def changes(self, node: int) -> Delta[float]:
         self.cost += self._changed[node]
         return [(float(self._changed[node]), 1)]
+
+    def each(self, steps: Sequence[Callable[[], Delta[float]]]) -> list[Delta[float]]:
+        return [step() for step in steps]
 
     def evaluated(self, node: int, old: Set[int], cut: int, keys: float | None) -> float:
         del old

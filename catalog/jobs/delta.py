@@ -24,8 +24,9 @@ Queries", SIGMOD Record 27(3), 1998, for joins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from enum import Enum
+from functools import partial
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from table_store.catalog.jobs.query_plan import QueryNode, QueryPlan
@@ -66,6 +67,9 @@ class Evaluator(Protocol[Rows, Keys]):
 
     def changes(self, node: int) -> Delta[Rows]:
         """Return how the table of a node has changed."""
+
+    def each(self, steps: Sequence[Callable[[], Delta[Rows]]]) -> list[Delta[Rows]]:
+        """Return what each of some steps returns; none of them needs another one."""
 
     def evaluated(self, node: int, old: Set[int], cut: int, keys: Keys | None) -> Rows:
         """Return a node's rows, cut to the keys of the node `cut` if there are any.
@@ -181,19 +185,20 @@ def _delta(
     if plan.nodes[node].source is not None:
         return evaluator.changes(node) if node in changed else []
     children = plan.children(node)
-    changes = {}
-    for place, child in enumerate(children):
-        found = _delta(plan, evaluator, changed, child)
-        if found:
-            changes[place] = found
+    touched = [place for place, child in enumerate(children) if plan.sources(child) & changed]
+    below = evaluator.each(
+        [partial(_delta, plan, evaluator, changed, children[place]) for place in touched]
+    )
+    changes = {place: rows for place, rows in zip(touched, below, strict=True) if rows}
     if changes and evaluator.holds(node):
         return _net(plan, evaluator, node, evaluator.accumulated(node, changes[0]))
-    parts: Delta[Rows] = []
     old: frozenset[int] = frozenset()
     ways = {place: way_of(plan.nodes[node], place) for place in changes}
+    linear = []
     for place in [place for place, way in ways.items() if way is Way.LINEAR]:
-        parts += evaluator.replaced(node, place, changes[place], old)
+        linear.append(partial(evaluator.replaced, node, place, changes[place], old))
         old |= plan.sources(children[place]) & changed
+    parts = [part for found in evaluator.each(linear) for part in found]
     rest = {place: changes[place] for place, way in ways.items() if way is not Way.LINEAR}
     if rest:
         is_keyed = Way.KEYED in ways.values()

@@ -7,7 +7,7 @@ with NULLs and duplicates; an evaluator of bags stands for Spark.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, TypeAlias
 
 import pytest
@@ -201,6 +201,10 @@ class BagEvaluator:
                 for place, bag in enumerate(inputs)
             ]
         return positive(operator(kind, number_of_keys, inputs))
+
+    def each(self, steps: Sequence[Callable[[], Delta[Bag]]]) -> list[Delta[Bag]]:
+        """From the last to the first: no step needs another one."""
+        return [step() for step in reversed(steps)][::-1]
 
     def holds(self, node: int) -> bool:
         return self.holds_groups and self.trees[node][0] == "Aggregate"

@@ -163,10 +163,14 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
       keyedRows.keysOf(node, place, rows)
     })
 
+  /** Columns, each as SQL, in a JSON array. */
+  def selected(rows: classic.DataFrame, columns: String): classic.DataFrame =
+    rows.selectExpr(JobQuery.list(columns): _*)
+
   /** See [[SettledRows.sum]]; null for None. */
   def changes(
       frames: java.util.List[classic.DataFrame], signs: String, names: String, kind: String): classic.DataFrame =
-    settledRows.sum(frames.asScala.toSeq.zip(JobQuery.numbers(signs)), Form.seq[String].read(Json.parse(names)), kind)
+    settledRows.sum(frames.asScala.toSeq.zip(JobQuery.numbers(signs)), JobQuery.list(names), kind)
       .orNull
 
   /** The changed groups of an aggregate with state by the changes of its child, settled: see [[AggregateState.merged]].
@@ -293,6 +297,7 @@ object JobQuery {
   def recache(session: classic.SparkSession, name: java.util.List[String]): Unit =
     session.sharedState.cacheManager.recacheTableOrView(session, name.asScala.toSeq, includeTimeTravel = false)
 
+  private def list(json: String): Seq[String] = Form.seq[String].read(Json.parse(json))
   private def texts(json: String): Map[String, String] = Form.map[String].read(Json.parse(json))
   private def numbers(json: String): Seq[Int] = Form.seq[Int].read(Json.parse(json))
   private def byNumber(json: String): Map[Int, String] = texts(json).map { case (node, text) => node.toInt -> text }

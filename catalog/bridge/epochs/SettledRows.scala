@@ -23,7 +23,7 @@ class SettledRows(session: classic.SparkSession, heldMax: Int) {
   /** The same rows, held in the driver if they are few, else kept by Spark until [[release]]. */
   def of(frame: classic.DataFrame): classic.DataFrame = inDriver(frame).getOrElse {
     val kept = frameOf(WriteQuery.withKnownRows(frame.queryExecution.optimizedPlan))
-    persisted += kept.persist()
+    persisted.synchronized(persisted += kept.persist())
     kept
   }
 
@@ -93,7 +93,7 @@ class SettledRows(session: classic.SparkSession, heldMax: Int) {
   }
 
   /** Gives up what Spark has kept. */
-  def release(): Unit = persisted.foreach(_.unpersist())
+  def release(): Unit = persisted.synchronized(persisted.foreach(_.unpersist()))
 }
 
 object SettledRows {

@@ -30,7 +30,7 @@ class Reply {
 }
 
 /** One running planner: the process, and the py4j connection in both directions. */
-private class PlannerProcess(session: SparkSession) {
+private[tablestore] class PlannerProcess(session: SparkSession) {
   private val context = session.sparkContext
   private val token = {
     val bytes = new Array[Byte](32)
@@ -154,13 +154,16 @@ object PlannerProcess {
     * statement that it runs must not go on with another one, which does not know for whom the statement commits. */
   private val calling = new ThreadLocal[PlannerProcess]
 
+  /** Null if this thread serves none. */
+  private[tablestore] def caller: PlannerProcess = calling.get
+  private[tablestore] def callFor(process: PlannerProcess): Unit = calling.set(process)
+
   /** The planner's answer. If the planner dies, a repeatable request is sent once more. */
   def ask[A](request: Requests.Request[A], data: AnyRef = null): A =
-    ask(request, data, request.isRepeatable && calling.get == null)
+    ask(request, data, request.isRepeatable && caller == null)
 
   private def ask[A](request: Requests.Request[A], data: AnyRef, mayRepeat: Boolean): A = {
     val session = SparkSession.active
-    val caller = calling.get
     val process = if (caller == null) current(session) else caller
     val reply = new Reply
     requests.merge(request.name, 1, (a: Integer, b: Integer) => a + b)
@@ -180,10 +183,10 @@ object PlannerProcess {
   }
 
   private def asked[A](process: PlannerProcess)(request: Planner => A): A = {
-    val caller = calling.get
-    calling.set(process)
+    val before = caller
+    callFor(process)
     try process.asked(request)
-    finally calling.set(caller)
+    finally callFor(before)
   }
 
   /** Whether the process still lives; a dying process gets a moment to end. */

@@ -66,6 +66,7 @@ class AggregateStates:
     now: dict[int, int] = field(init=False)
     are_dear: bool = False
     emitted_ms: int | None = None
+    _read: dict[tuple[int, int], DataFrame] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.now = dict(self.before)
@@ -229,6 +230,11 @@ class AggregateStates:
         return latest
 
     def _rows(self, node: int, snapshot_id: int) -> DataFrame:
+        if (node, snapshot_id) not in self._read:
+            self._read[node, snapshot_id] = self._read_rows(node, snapshot_id)
+        return self._read[node, snapshot_id]
+
+    def _read_rows(self, node: int, snapshot_id: int) -> DataFrame:
         table = self._table(node)
         schema = table.schema
         described = describe_table(

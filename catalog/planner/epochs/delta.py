@@ -11,9 +11,10 @@ from pyspark.sql import DataFrame
 from table_store.catalog.jobs.delta import Delta, Evaluator, delta
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
-from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, WEIGHT, with_weights
+from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, WEIGHT
 from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.source_changes import Change
+from table_store.catalog.planner.process.parallel_steps import at_once
 
 _FEW_ROWS: Final = 20_000
 """Of a join's other side, which is then read whole."""
@@ -77,6 +78,9 @@ class _SparkEvaluator:
     def changes(self, node: int) -> Delta[DataFrame]:
         return self.changed[node].changed(self.query)
 
+    def each(self, steps: Sequence[Callable[[], Delta[DataFrame]]]) -> list[Delta[DataFrame]]:
+        return at_once(self.query.session, steps)
+
     def evaluated(self, node: int, old: Set[int], cut: int, keys: DataFrame | None) -> DataFrame:
         return self.query.evaluated(node, self._versions(old), cut, keys, self._states(old))
 
@@ -124,7 +128,7 @@ class _SparkEvaluator:
     def net(self, delta: Delta[DataFrame]) -> Delta[DataFrame]:
         names = [name for name in delta[0][0].columns if name != WEIGHT]
         found = self.query.changes(delta, names)
-        return [] if found is None else with_weights(found, map(quoted, names), CHANGE_TYPE)
+        return [] if found is None else self.query.weighted(found, map(quoted, names), CHANGE_TYPE)
 
     def _versions(self, old: Set[int]) -> dict[int, int]:
         return {node: self.changed[node].old for node in old}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
@@ -68,17 +68,6 @@ def weighted(parts: Sequence[tuple[DataFrame, int]], names: Sequence[str]) -> Da
         return frame.toDF(*names, WEIGHT).withColumn(WEIGHT, F.col(WEIGHT) * sign)
 
     return reduce(DataFrame.unionAll, [signed(frame, sign) for frame, sign in parts])
-
-
-def with_weights(
-    changes: DataFrame, columns: Iterable[str], change_type: str
-) -> list[tuple[DataFrame, int]]:
-    """Columns, each as SQL, of rows of which the column `change_type` says whether they come.
-
-    They are one bag, whose last column has the weights of its rows.
-    """
-    weight = f"IF({quoted(change_type)} = 'insert', 1, -1) AS {WEIGHT}"
-    return [(changes.selectExpr(*columns, weight), 1)]
 
 
 def form_of(value: str, data_type: DataType, depth: int = 0) -> str:

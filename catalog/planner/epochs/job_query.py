@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -16,7 +16,8 @@ from table_store.catalog.connectors.source import gives_changes
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.jobs.query_plan import QueryPlan
-from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, changes
+from table_store.catalog.names.identifier import quoted
+from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, WEIGHT, changes
 from table_store.catalog.planner.epochs.lasting_meaning import check_meaning, function_of_time
 from table_store.catalog.planner.names.supposed_schema import supposed_schema
 from table_store.catalog.planner.process.session import PlannerSession
@@ -344,6 +345,17 @@ class JobQuery:
         signs = json.dumps([sign for _, sign in parts])
         known = self._jvm_query.changes(frames, signs, json.dumps(list(names)), CHANGE_TYPE)
         return self.settled(changes(parts, names)) if known is None else self._some(known)
+
+    def weighted(
+        self, changes: DataFrame, columns: Iterable[str], change_type: str
+    ) -> Delta[DataFrame]:
+        """Columns, each as SQL, of rows of which the column `change_type` says whether they come.
+
+        They are one bag, whose last column has the weights of its rows.
+        """
+        weight = f"IF({quoted(change_type)} = 'insert', 1, -1) AS {WEIGHT}"
+        found = self._jvm_query.selected(changes._jdf, json.dumps([*columns, weight]))
+        return [(self._frame(found), 1)]
 
     def with_keys(self, rows: DataFrame, keys: DataFrame) -> DataFrame:
         """The rows of the result among `rows` whose keys, of the plan's top, are among `keys`."""

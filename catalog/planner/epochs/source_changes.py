@@ -20,7 +20,7 @@ from table_store.catalog.connectors.source import (
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted
-from table_store.catalog.planner.epochs.difference import WEIGHT, with_weights
+from table_store.catalog.planner.epochs.difference import WEIGHT
 from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
 from table_store.catalog.planner.names.changelog import describe_changes
 from table_store.catalog.planner.names.dead_letter_table import dead_letters
@@ -112,7 +112,7 @@ class SourceChange:
             if rows is None:
                 return []
             query.share(key, rows)
-        return with_weights(rows, self.columns, CHANGE_TYPE)
+        return query.weighted(rows, self.columns, CHANGE_TYPE)
 
     def _changes(self, query: JobQuery, names: Set[str]) -> DataFrame:
         in_order = [name for name in self.scan.schema.column_names if name in names]

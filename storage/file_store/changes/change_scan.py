@@ -77,6 +77,10 @@ class ChangeScan:
             UntrackedChangesError: a commit was made without change tracking.
             SnapshotNotFoundError: a snapshot of the range has expired meanwhile.
         """
+        return self._splits
+
+    @cached_property
+    def _splits(self) -> tuple[ChangeSplit, ...]:
         return plan_changes(
             self._histories(),
             self.schema,
