@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from typing import Any, Final, TypeVar
 
 from table_store.catalog.planner.process.session import PlannerSession
@@ -26,7 +27,7 @@ def at_once(session: PlannerSession, steps: Sequence[Callable[[], Found]]) -> li
         return [step() for step in steps]
     own, *others = steps
     shared = session.bridge.SharedRequest.current(session.spark._jsparkSession)
-    begun = [_HELPERS.submit(_run, shared, step) for step in others]
+    begun = [_HELPERS.submit(copy_context().run, _run, shared, step) for step in others]
     ended = [_ended(own)]
     for helper, step in zip(begun, others, strict=True):
         ended.append(_ended(step) if helper.cancel() else helper)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from types import SimpleNamespace
@@ -63,12 +64,15 @@ def test_a_single_step_needs_no_other_thread() -> None:
 
 def test_a_helper_works_for_the_request() -> None:
     requests, both = Requests(), threading.Barrier(2, timeout=30)
+    said: ContextVar[str] = ContextVar("said", default="nothing")
+    said.set("by the request")
 
-    def is_at_work() -> bool:
+    def known() -> tuple[bool, str]:
         both.wait()
-        return threading.get_ident() in requests.at_work
+        return threading.get_ident() in requests.at_work, said.get()
 
-    assert at_once(requests.session, [is_at_work, is_at_work]) == [False, True]
+    found = at_once(requests.session, [known, known])
+    assert found == [(False, "by the request"), (True, "by the request")]
 
 
 def test_steps_of_steps_end_though_all_helpers_are_busy() -> None:
