@@ -202,3 +202,10 @@ def test_a_view_has_the_columns_that_its_mode_allows(
     while plan.getClass().getSimpleName() != "View":
         plan = plan.children().head()
     assert plan.desc().schema().simpleString() == columns
+
+
+def test_a_join_broadcasts_the_rows_that_were_looked_up(spark: SparkSession) -> None:
+    sql = "SELECT a.v FROM keyed a JOIN keyed b ON a.v = b.v WHERE b.id IN (3, 4)"
+    plan = execution(spark, sql)
+    assert "BuildRight" in plan.executedPlan().toString()
+    assert sorted(row[0] for row in spark.sql(sql).collect()) == [3, 4]

@@ -61,10 +61,10 @@ class SettledRows(session: classic.SparkSession, heldMax: Int) {
         }.distinct)
   }
 
-  /** The sum of bags, each of which adds its rows (1) or takes them away (-1), as [[difference.py]] describes it; None
-    * if it takes Spark to add them up. A frame with one more column than `names` has the weights of its rows there. */
+  /** The sum of settled bags, each of which adds its rows (1) or takes them away (-1), as [[difference.py]] describes it;
+    * None if it takes Spark to add them up. A frame with one more column than `names` has the weights of its rows there. */
   def sum(parts: Seq[(classic.DataFrame, Int)], names: Seq[String], kind: String): Option[classic.DataFrame] = {
-    val found = parts.map { case (frame, sign) => SettledRows.held(of(frame)) -> sign }
+    val found = parts.map { case (frame, sign) => SettledRows.held(frame) -> sign }
     val known = found.collect { case (Some((output, rows)), sign) => (output, rows, sign) }
     val isBinary = known.forall(_._1.take(names.size).forall(column => SettledRows.isBinary(column.dataType)))
     if (known.size < found.size || !isBinary) None

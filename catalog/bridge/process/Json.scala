@@ -77,14 +77,28 @@ object Json {
       .enforced(false).build()
 
   def expression(expression: Expression): JValue = expression match {
+    case OneOf(column, values) => ("name" -> "IN") ~ ("children" -> List(Json.expression(column))) ~
+        ("values" -> values.map(text)) ~ ("type" -> values.head.dataType.json)
     // The conditions TRUE and FALSE are literals, too.
     case predicate: Predicate => ("name" -> predicate.name) ~
         ("children" -> predicate.children.toList.map(Json.expression))
     case literal: Literal[_] =>
-      ("literal" -> Option(literal.value).map(_.toString).map(JString(_)).getOrElse(JNull)) ~
-        ("type" -> literal.dataType.json)
+      ("literal" -> text(literal)) ~ ("type" -> literal.dataType.json)
     case reference: NamedReference => "column" -> reference.fieldNames.toList
     case other => "opaque" -> other.describe
+  }
+  private def text(literal: Literal[_]): JValue =
+    Option(literal.value).map(_.toString).map(JString(_)).getOrElse(JNull)
+
+  /** A condition that something is one of values of one type, which may be thousands. */
+  private object OneOf {
+    def unapply(expression: Expression): Option[(Expression, List[Literal[_]])] = expression match {
+      case in: Predicate if in.name == "IN" =>
+        val values = in.children.toList.tail.collect { case literal: Literal[_] => literal }
+        val isOfOneType = values.map(_.dataType).distinct.size == 1
+        if (isOfOneType && values.size == in.children.length - 1) Some(in.children.head -> values) else None
+      case _ => None
+    }
   }
 
   def change(change: TableChange): JObject = change match {

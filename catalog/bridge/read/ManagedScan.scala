@@ -9,7 +9,7 @@ import org.apache.commons.lang3.StringUtils
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.scheduler.ExecutorCacheTaskLocation
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression => CatalystExpression, UserDefinedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Expression => CatalystExpression, UnsafeRow, UserDefinedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.classic.{SparkSession, Strategy}
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions, Literal, NamedReference}
@@ -108,10 +108,18 @@ class ManagedScanBuilder(
 }
 
 /** Rows that the planner has answered itself: of system tables, lookups by key and aggregates. */
-class RowsScan(table: String, override val readSchema: StructType, answer: Answers.ArrowRows) extends LocalScan {
+class RowsScan(table: String, override val readSchema: StructType, answer: Answers.ArrowRows) extends LocalScan
+    with SupportsReportStatistics {
   private lazy val answered = Json.rows(answer)
   override def description(): String = s"TableStoreRows $table"
   override def rows(): Array[InternalRow] = answered
+
+  /** Known exactly: a join broadcasts the rows that were looked up, and not the other side. */
+  override def estimateStatistics(): Statistics = new Statistics {
+    override def sizeInBytes(): OptionalLong =
+      OptionalLong.of(answered.collect { case row: UnsafeRow => row.getSizeInBytes.toLong }.sum)
+    override def numRows(): OptionalLong = OptionalLong.of(answered.length)
+  }
 }
 
 /** Plans projections and filters of few such rows as what they make of them, which takes no Spark job. */

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
@@ -20,6 +20,7 @@ from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, WEIGHT, changes
 from table_store.catalog.planner.epochs.lasting_meaning import check_meaning, function_of_time
 from table_store.catalog.planner.names.supposed_schema import supposed_schema
+from table_store.catalog.planner.process.parallel_steps import at_once
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.json_form import from_json, to_json
@@ -341,10 +342,13 @@ class JobQuery:
 
     def changes(self, parts: Delta[DataFrame], names: Sequence[str]) -> DataFrame | None:
         """The sum of bags as `difference.changes` gives it, settled."""
-        frames = [rows._jdf for rows, _ in parts]
+        bags = at_once(self.session, [partial(self._settled, rows) for rows, _ in parts])
         signs = json.dumps([sign for _, sign in parts])
-        known = self._jvm_query.changes(frames, signs, json.dumps(list(names)), CHANGE_TYPE)
-        return self.settled(changes(parts, names)) if known is None else self._some(known)
+        known = self._jvm_query.changes(bags, signs, json.dumps(list(names)), CHANGE_TYPE)
+        if known is not None:
+            return self._some(known)
+        settled = [(self._frame(bag), sign) for bag, (_, sign) in zip(bags, parts, strict=True)]
+        return self.settled(changes(settled, names))
 
     def weighted(
         self, changes: DataFrame, columns: Iterable[str], change_type: str
@@ -363,7 +367,10 @@ class JobQuery:
 
     def settled(self, frame: DataFrame) -> DataFrame | None:
         """The same rows, which are not computed again until `release`; None if there are none."""
-        return self._some(self._jvm_query.settled(frame._jdf))
+        return self._some(self._settled(frame))
+
+    def _settled(self, frame: DataFrame) -> Any:
+        return self._jvm_query.settled(frame._jdf)
 
     def release(self) -> None:
         """Give up what `settled` has kept."""

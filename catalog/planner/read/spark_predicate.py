@@ -89,6 +89,8 @@ def _exact(expression: SparkExpression) -> Predicate | None:
         return _comparison(_COMPARISONS[name], children[0], children[1])
     if not children or _column(children[0]) is None:
         return None
+    if "values" in expression:
+        return _one_of(str(_column(children[0])), expression["values"], expression["type"])
     return _unary(str(name), str(_column(children[0])), children[1:])
 
 
@@ -111,11 +113,17 @@ def _unary(name: str, column: str, arguments: list[SparkExpression]) -> Predicat
     values = [_literal(argument) for argument in arguments]
     if not all(known and value is not None for known, value in values):
         return None
-    if name == "IN":
-        return In(column, tuple(value for _, value in values))
     if name == "STARTS_WITH":
         return StartsWith(column, values[0][1])
     return None
+
+
+def _one_of(column: str, values: Sequence[str | None], type_json: str) -> Predicate | None:
+    value_of = _reader(type_json)
+    texts = [text for text in values if text is not None]
+    if value_of is None or len(texts) < len(values):
+        return None
+    return In(column, tuple(map(value_of, texts)))
 
 
 def _column(expression: SparkExpression) -> str | None:
