@@ -113,12 +113,14 @@ class JobStatus:
     def paced(self, took_ms: int, interval_ms: int) -> JobStatus:
         """Return the status after an epoch that took so long from its cut to its end.
 
-        It becomes faster only with epochs that fit twice into half of the time, one step at once.
+        It becomes faster only with epochs that fit twice into half of the time, one step at once:
+        lengths that vary by a factor of two do not make it faster and slower in turn.
         """
         intervals = max(1, -(-took_ms // interval_ms))
         if intervals > 1 << self.pace:
             return replace(self, pace=min((intervals - 1).bit_length(), _PACE_MAX))
-        return replace(self, pace=self.pace - 1) if intervals * 4 <= 1 << self.pace else self
+        is_quick = self.pace > 0 and took_ms * 4 <= interval_ms << self.pace
+        return replace(self, pace=self.pace - 1) if is_quick else self
 
     def followed(self, cut_ms: int) -> JobStatus:
         """Return the status of a sink that has what its sources had at a time."""

@@ -27,9 +27,11 @@ from table_store.catalog.planner.epochs.source_changes import (
 )
 from table_store.storage.file_store.model.upkeep import RefreshPolicy
 
+_SMALL_ROWS: Final = 100_000
+"""With so few changes of tables, those of the result are worth holding in the driver."""
+
 _FEW_ROWS: Final = 20_000
-"""With so few changes of tables, those of the result are worth holding in the driver; tables of so
-few rows cost about the same one way or the other."""
+"""Tables of so few rows cost about the same one way or the other."""
 
 UNCHANGED: Final = "nothing that it reads has changed"
 
@@ -78,7 +80,7 @@ class Step:
     @property
     def is_small(self) -> bool:
         """Whether the changes are worth holding in the driver."""
-        return self.row_count <= _FEW_ROWS
+        return self.row_count <= _SMALL_ROWS
 
     @property
     def is_partial(self) -> bool:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, TypeAlias
 
 from table_store.catalog.definition.table_definition import columns_from_spark
@@ -30,6 +31,7 @@ from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.standing import Standing
 from table_store.catalog.planner.jobs.shared_barrier import Moment, shared_barrier
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
+from table_store.catalog.planner.process.parallel_steps import at_once
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.schema import Field, TableSchema
@@ -67,7 +69,7 @@ def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refre
 def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refreshed]:
     ledger = Ledger.of(view.access.warehouse)
     end = time.monotonic() + _PATIENCE_S
-    at_once = _RootsAtOnce(session, view.access.warehouse, end)
+    roots = _RootsAtOnce(session, view.access.warehouse, end)
     while True:
         last = ledger.latest()
         jobs = list(_jobs(session, view, context_of(session), seen=set()))
@@ -80,7 +82,7 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
         moment = _shared(view, jobs, standings, is_full=is_full)
         if moment is None:
             now_ms = max(view.table.clock.now_ms(), _reached(standings) + 1)
-            heads = at_once.heads(jobs, last)
+            heads = roots.heads(jobs, last)
             barrier = None if heads is None else ledger.extended(last, now_ms, heads)
             if barrier is None:
                 continue
@@ -270,18 +272,32 @@ def _advanced(
     sinks = {sink.table.path for sink, _ in jobs}
     # What a view has at the barrier is read, also if another refresh has gone on since.
     pins = {path: at for path, at in moment.snapshots.items() if path not in sinks}
-    done: list[Refreshed] = []
-    for sink, known in jobs:
-        with recording(session, sink, moment.number) as record:
-            query = known
-            if any(at != pins.get(path, at) for path, at in query.sources.items()):
-                query = moved(known, pins) or analysed_query(session, sink.schema, pins)
-            is_asked = is_full and sink is view
-            done.append(advance(session, sink, query, is_full=is_asked, barrier=moment.number))
-            record(done[-1])
-        pins[sink.table.path] = done[-1].snapshot
+    done: dict[str, Refreshed] = {}
+    while len(done) < len(jobs):
+        left = {sink.table.path for sink, _ in jobs} - done.keys()
+        ready = [(s, q) for s, q in jobs if s.table.path in left and left.isdisjoint(q.sources)]
+        epochs = [
+            partial(_epoch, session, job, pins, moment.number, is_full=is_full and job[0] is view)
+            for job in ready
+        ]
+        for (sink, _), refreshed in zip(ready, at_once(session, epochs), strict=True):
+            done[sink.table.path] = refreshed
+            pins[sink.table.path] = refreshed.snapshot
     _hold_barriers(view, jobs)
-    return done
+    return [done[sink.table.path] for sink, _ in jobs]
+
+
+def _epoch(
+    session: PlannerSession, job: _Job, pins: Mapping[str, int], barrier: int, *, is_full: bool
+) -> Refreshed:
+    """Bring a view to a barrier, over snapshots of its tables by directory."""
+    sink, query = job
+    with recording(session, sink, barrier) as record:
+        if any(at != pins.get(path, at) for path, at in query.sources.items()):
+            query = moved(query, pins) or analysed_query(session, sink.schema, pins)
+        refreshed = advance(session, sink, query, is_full=is_full, barrier=barrier)
+        record(refreshed)
+    return refreshed
 
 
 def views_below(session: PlannerSession, query: JobQuery) -> Iterator[Sink]:

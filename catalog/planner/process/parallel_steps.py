@@ -12,8 +12,11 @@ from table_store.catalog.planner.process.session import PlannerSession
 
 Found = TypeVar("Found")
 
-_HELPERS: Final = ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="step")
-"""Of all requests. Each has a thread of its own in the JVM for as long as it lives."""
+_HELPERS: Final = ThreadPoolExecutor(
+    max_workers=min(4, os.cpu_count() or 1), thread_name_prefix="step"
+)
+"""Of all requests; not so many that whole results that are computed at once fill the memory. Each
+has a thread of its own in the JVM for as long as it lives."""
 
 
 def at_once(session: PlannerSession, steps: Sequence[Callable[[], Found]]) -> list[Found]:

@@ -25,7 +25,8 @@ from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.log_options import UNTRACKED_CHANGES
 from table_store.storage.options.table_options import SOURCE_SPLIT_TARGET_SIZE
 
-_ROWS_MAX: Final = 20_000
+_ROWS_MAX: Final = 100_000
+_BYTES_MAX: Final = 64 << 20
 """More changes are not worth sending to the driver."""
 
 
@@ -59,7 +60,7 @@ def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan | Arr
         and is_found_at_once(len(files), row_count, size_bytes, partial(scan.possible_rows, splits))
     ):
         rows = scan.few_rows(splits, _ROWS_MAX)
-        if rows is not None:
+        if rows is not None and rows.nbytes <= _BYTES_MAX:
             return arrow_answer(jvm_rows(rows, columns_from_spark(asked.schema)))
     return PlannedScan(
         snapshot=handle.range.last_id,

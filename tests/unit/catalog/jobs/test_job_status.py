@@ -43,3 +43,12 @@ def test_who_waits_tries_less_and_less_often_up_to_a_minute() -> None:
     assert status.is_due(660_000, 1000)
     slow = status.is_due(600_000 + 299_999, 300_000), status.is_due(900_000, 300_000)
     assert slow == (False, True)
+
+
+def test_a_job_that_was_slow_at_first_comes_back_to_its_own_interval() -> None:
+    """Its first epochs wait until their code is compiled."""
+    status = JobStatus(started_ms=1).paced(3500, 1000)
+    assert status.pace == 2
+    for took, pace in ((1001, 2), (1000, 1), (501, 1), (500, 0), (0, 0)):
+        status = status.paced(took, 1000)
+        assert status.pace == pace
