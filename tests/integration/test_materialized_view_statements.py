@@ -195,7 +195,7 @@ def test_all_of_a_definition_is_shown_and_taken_back(spark: SparkSession) -> Non
 
 def test_policies(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE t (id BIGINT, v INT, PRIMARY KEY (id))")
-    spark.sql("INSERT INTO t SELECT id, 1 FROM range(15000)")
+    spark.sql("INSERT INTO t SELECT id, 1 FROM range(60000)")
     for view, policy in (
         ("auto", "AUTO"),
         ("either", "INCREMENTAL"),
@@ -209,7 +209,7 @@ def test_policies(spark: SparkSession) -> None:
     expected = {"auto": "full", "either": "incremental", "strict": "incremental", "whole": "full"}
     spark.sql("UPDATE t SET v = v + 1")
     for view, rule in expected.items():
-        assert refreshed(spark, view) == [(view, rule, 30000)]
+        assert refreshed(spark, view) == [(view, rule, 120_000)]
         assert refreshed(spark, view) == [(view, "none", 0)]
     spark.sql("INSERT INTO t WITH ('change-tracking' = 'false') VALUES (-1, 2)")
     assert refreshed(spark, "either") == [("either", "full", 1)]
