@@ -171,10 +171,10 @@ class StagingArea:
         def detach() -> tuple[DirectoryNote, ...] | None:
             if staged.location in self._locations_in_use():
                 return None
-            return self.directories.detach((staged.note,))
+            return self.directories.detach((staged.note,), was_table=False)
 
         if not may_have_name:
-            self.directories.remove((staged.note,))
+            self.directories.remove((staged.note,), was_table=False)
             return True
         detached = self._locked(detach)
         if detached is None:

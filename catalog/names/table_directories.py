@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from table_store.catalog.errors import StagedTableGoneError
 from table_store.catalog.names.directory_journal import (
@@ -15,12 +17,16 @@ from table_store.catalog.names.directory_journal import (
     claimed_by,
 )
 from table_store.catalog.names.identifier import Identifier, file_name_of
+from table_store.catalog.names.retired_folders import RetiredFolders
 from table_store.catalog.names.table_place import AllowedPlaces
 from table_store.storage.file_io.path import join_path, parent_path
 from table_store.storage.kernel.errors import PathNotAllowedError, TableStoreError
 from table_store.storage.kernel.ids import IdSource
 
-_PLAIN_NAME_LENGTH_MAX = 180
+_PLAIN_NAME_LENGTH_MAX: Final = 180
+_SUFFIX_DIGITS: Final = 12
+_SUFFIXED: Final = re.compile(rf"~[^/~]{{1,{_SUFFIX_DIGITS}}}$")
+"""No plain name ends like this; one that was cut has more digits behind it (`file_name_of`)."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,20 +46,18 @@ class TableDirectories:
 
     places: AllowedPlaces
     journal: DirectoryJournal
+    retired: RetiredFolders
     ids: IdSource
 
     def stage(self, name: str, folder: str, table_id: str) -> StagedDirectory:
-        """Claim a new directory in `folder`, with the table's name if that is free."""
-        file_io = self.places.file_io_of(folder)
+        """Claim a new directory in `folder`, with the table's name if no other table had that."""
         plain = file_name_of(name)
-        location = join_path(folder, plain)
-        while True:
-            note = self.journal.announce(table_id, location)
-            if claim_directory(file_io, location, table_id):
-                return StagedDirectory(table_id=table_id, location=location, note=note)
-            self.journal.forget(note)
-            suffix = self.ids.unique().replace("-", "")[:12]
-            location = join_path(folder, f"{plain[:_PLAIN_NAME_LENGTH_MAX]}-{suffix}")
+        staged = self._stage_plain(join_path(folder, plain), table_id)
+        while staged is None:
+            suffix = self.ids.unique().replace("-", "")[:_SUFFIX_DIGITS]
+            location = join_path(folder, f"{plain[:_PLAIN_NAME_LENGTH_MAX]}~{suffix}")
+            staged = self._claimed(location, table_id)
+        return staged
 
     def stage_at(self, location: str, table_id: str) -> StagedDirectory:
         """Claim exactly this directory; the caller has the lock under which folders are named.
@@ -62,14 +66,13 @@ class TableDirectories:
             PathNotAllowedError: something is in it, or it lies within a table's directory.
         """
         self.require_outside(location)
-        note = self.journal.announce(table_id, location)
-        if claim_directory(self.places.file_io_of(location), location, table_id):
-            return StagedDirectory(table_id=table_id, location=location, note=note)
-        self.journal.forget(note)
-        raise PathNotAllowedError(
-            path=location,
-            reason="something is in it; a new table takes a folder that is empty or does not exist",
-        )
+        staged = self._claimed(location, table_id)
+        if staged is None:
+            reason = (
+                "something is in it; a new table takes a folder that is empty or does not exist"
+            )
+            raise PathNotAllowedError(path=location, reason=reason)
+        return staged
 
     def require_outside(self, folder: str) -> None:
         """Check that no table's directory is above a folder, or is the folder itself.
@@ -124,14 +127,22 @@ class TableDirectories:
         """Return the notes that dead processes left; it costs one listing if there are none."""
         return self.journal.abandoned()
 
-    def detach(self, notes: Iterable[DirectoryNote]) -> tuple[DirectoryNote, ...]:
+    def detach(
+        self, notes: Iterable[DirectoryNote], *, was_table: bool = True
+    ) -> tuple[DirectoryNote, ...]:
         """Move away directories that no name points to; return the notes of those that were moved.
 
         A directory that cannot be moved keeps its note, and the next start tries again.
+
+        Args:
+            notes: of the directories.
+            was_table: whether others may have opened them, so that no new table gets their places.
         """
         detached: list[DirectoryNote] = []
         for note in notes:
             try:
+                if was_table and not _SUFFIXED.search(note.location):
+                    self.retired.add(note.location)
                 self.journal.detach(note, self.places.file_io_of(note.location))
             except TableStoreError as error:
                 _not_removed(note, error)
@@ -147,9 +158,29 @@ class TableDirectories:
             except TableStoreError as error:
                 _not_removed(note, error)
 
-    def remove(self, notes: Iterable[DirectoryNote]) -> None:
-        """Remove directories which no name points to any more."""
-        self.discard(self.detach(notes))
+    def remove(self, notes: Iterable[DirectoryNote], *, was_table: bool = True) -> None:
+        """Remove directories which no name points to any more; see `detach`."""
+        self.discard(self.detach(notes, was_table=was_table))
+
+    # -- details -----------------------------------------------------------------------------------
+
+    def _stage_plain(self, location: str, table_id: str) -> StagedDirectory | None:
+        """Claim a directory with a plain name, unless it has or had a table."""
+        if self.retired.holds(location):
+            return None
+        staged = self._claimed(location, table_id)
+        if staged is not None and self.retired.holds(location):  # since a moment ago
+            self.remove((staged.note,), was_table=False)
+            return None
+        return staged
+
+    def _claimed(self, location: str, table_id: str) -> StagedDirectory | None:
+        """Claim a directory; None if something is in it."""
+        note = self.journal.announce(table_id, location)
+        if claim_directory(self.places.file_io_of(location), location, table_id):
+            return StagedDirectory(table_id=table_id, location=location, note=note)
+        self.journal.forget(note)
+        return None
 
 
 def _not_removed(note: DirectoryNote, error: TableStoreError) -> None:

@@ -6,6 +6,7 @@ Layout below the root:
     <namespace>.db/_names/<name>.json       the record of a name (see `name_record`)
     <namespace>.db/<table>/                 a managed table, claimed by its `_table.json`
     _trash/, _locks/                        directories that are made or removed; who changes names
+    _dropped/                               folders that no table gets again (`retired_folders`)
     _barriers/                              which snapshots belong together (`catalog.jobs`)
     _jobs/, _runner/, _revision/            see `catalog.meta_service`
     _external/                              the temporary sources of jobs (`catalog.connectors`)
@@ -36,6 +37,7 @@ from table_store.catalog.names.name_record import (
 )
 from table_store.catalog.names.name_registry import NameRegistry
 from table_store.catalog.names.namespace_store import Namespace, NamespaceStore
+from table_store.catalog.names.retired_folders import RetiredFolders
 from table_store.catalog.names.staging_area import StagingArea
 from table_store.catalog.names.table_directories import TableDirectories
 from table_store.catalog.names.table_place import AllowedPlaces, plain_path
@@ -94,7 +96,8 @@ class Warehouse:
         self._namespaces = NamespaceStore(self.places)
         self._names = NameRegistry(file_io, self.root)
         journal = DirectoryJournal(file_io, self.root, clock, ids)
-        self._directories = TableDirectories(self.places, journal, ids)
+        retired = RetiredFolders(self.places)
+        self._directories = TableDirectories(self.places, journal, retired, ids)
         self.staging: Final = StagingArea(
             places=self.places,
             names=self._names,

@@ -92,6 +92,10 @@ def rows(frame: DataFrame) -> Counter[str]:
     return Counter(map(str, frame.collect()))
 
 
+def warehouse_of(spark: SparkSession) -> str:
+    return str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")
+
+
 def path_of(spark: SparkSession, table: str) -> str:
     found = {row[0]: row[1] for row in spark.sql(f"DESCRIBE EXTENDED {table}").collect()}
     return str(found["Location"])
@@ -287,13 +291,14 @@ def test_when_changes_cannot_be_used(spark: SparkSession) -> None:
 
 def test_a_table_that_is_made_again_in_its_directory(spark: SparkSession) -> None:
     """It has as many snapshots as the one before, and other rows."""
-    spark.sql("CREATE TABLE made (v INT)")
+    create = f"CREATE TABLE made (v INT) LOCATION '{warehouse_of(spark)}/own_folder'"
+    spark.sql(create)
     spark.sql("INSERT INTO made VALUES (1), (2)")
     spark.sql("CREATE MATERIALIZED VIEW view_of_made AS SELECT v FROM made")
     spark.sql("CREATE MATERIALIZED VIEW above_made AS SELECT count(*) AS n FROM view_of_made")
     before = path_of(spark, "made")
     spark.sql("DROP TABLE made")
-    spark.sql("CREATE TABLE made (v INT)")
+    spark.sql(create)
     spark.sql("INSERT INTO made VALUES (2), (3), (3)")
     assert path_of(spark, "made") == before
     plan = str(spark.sql("EXPLAIN REFRESH MATERIALIZED VIEW view_of_made").collect()[0][0])

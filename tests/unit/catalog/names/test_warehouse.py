@@ -28,6 +28,7 @@ from table_store.catalog.names.name_record import (
 )
 from table_store.catalog.names.name_registry import NameRegistry
 from table_store.catalog.names.process_identity import identity_of
+from table_store.catalog.names.retired_folders import RetiredFolders
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
 from table_store.storage.file_io.local_file_io import LocalFileIO
 from table_store.storage.kernel.clock import SystemClock
@@ -195,7 +196,7 @@ def test_a_taken_place_gets_a_suffix(warehouse: Warehouse) -> None:
     Path(warehouse.root, "default.db", "t").mkdir(parents=True)
     Path(warehouse.root, "default.db", "t", "mine").touch()
     record = create_table(warehouse)
-    assert warehouse.location(record).startswith(f"{warehouse.root}/default.db/t-")
+    assert warehouse.location(record).startswith(f"{warehouse.root}/default.db/t~")
     warehouse.drop(record)
     assert Path(warehouse.root, "default.db", "t", "mine").exists()
 
@@ -208,6 +209,48 @@ def test_drop_removes_name_and_directory(warehouse: Warehouse) -> None:
     assert leftovers(warehouse) == []
     with pytest.raises(NotFoundError):
         warehouse.drop(record)
+
+
+def test_a_folder_is_taken_once(warehouse: Warehouse) -> None:
+    """Also in a namespace that was dropped; of names made again and again one note is kept."""
+    warehouse.create_namespace("n", {})
+    table = Identifier("n", "t")
+    seen = set()
+    for _ in range(3):
+        record = create_table(warehouse, table)
+        seen.add(warehouse.location(record))
+        warehouse.drop(record)
+    warehouse.drop_namespace("n")
+    assert not Path(warehouse.root, "n.db").exists()
+    warehouse.create_namespace("n", {})
+    seen.add(warehouse.location(create_table(warehouse, table)))
+    assert len(seen) == 4
+    assert [path.name for path in Path(warehouse.root, "_dropped").iterdir()] == ["n.db%2Ft"]
+    assert leftovers(warehouse) == []
+
+
+def test_a_folder_that_is_retired_while_it_is_claimed_is_given_back(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = create_table(warehouse)
+    holds = RetiredFolders.holds
+
+    def late(folders: RetiredFolders, location: str) -> bool:
+        monkeypatch.undo()
+        found = holds(folders, location)
+        warehouse.drop(first)
+        return found
+
+    monkeypatch.setattr(RetiredFolders, "holds", late)
+    again = create_table(warehouse)
+    assert warehouse.location(again).startswith(f"{warehouse.location(first)}~")
+    assert not Path(warehouse.location(first)).exists()
+    assert leftovers(warehouse) == []
+
+
+def test_a_table_that_was_never_there_retires_no_folder(warehouse: Warehouse) -> None:
+    warehouse.staging.abandon(warehouse.staging.stage(T))
+    assert warehouse.staging.stage(T).location == f"{warehouse.root}/default.db/t"
 
 
 def test_drop_does_not_take_a_newer_table_of_the_name(warehouse: Warehouse) -> None:

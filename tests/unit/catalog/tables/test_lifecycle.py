@@ -35,6 +35,7 @@ from table_store.catalog.tables.listeners import TableContext
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
 from table_store.catalog.tables.succession import settle_succession
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
+from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
@@ -488,6 +489,41 @@ def test_concurrent_alters_both_count(lifecycle: TableLifecycle) -> None:
     altered = lifecycle.alter(T, [AddColumn(column=column("d"))])
     assert altered.schema.column_names == ("a", "b", "c", "d")
     assert len({f.id for f in altered.schema.fields}) == 4
+
+
+def test_an_alter_that_stands_still_does_not_reach_a_table_made_meanwhile(
+    lifecycle: TableLifecycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lifecycle.create(T, KEYED)
+    publish = SchemaStore.publish
+
+    def slow(schemas: SchemaStore, schema: TableSchema) -> bool:
+        monkeypatch.undo()
+        lifecycle.drop(T)
+        lifecycle.create(T, OTHER)
+        return publish(schemas, schema)
+
+    monkeypatch.setattr(SchemaStore, "publish", slow)
+    lifecycle.alter(T, [AddColumn(column=column("c"))])
+    assert lifecycle.load(T).schema.column_names == ("z",)
+
+
+def test_a_commit_that_stands_still_does_not_reach_a_table_made_meanwhile(
+    lifecycle: TableLifecycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = known_table(lifecycle.create(T, OTHER).location)
+    publish = SnapshotStore.publish
+
+    def slow(*where: Any, **how: Any) -> Any:
+        monkeypatch.undo()
+        lifecycle.drop(T)
+        lifecycle.create(T, OTHER)
+        return publish(*where, **how)
+
+    monkeypatch.setattr(SnapshotStore, "publish", slow)
+    storage.append(pa.table({"z": ["of the old table"]}))
+    made = lifecycle.load(T)
+    assert known_table(made.location).scan().to_arrow().num_rows == 0
 
 
 # -- listeners -------------------------------------------------------------------------------------
