@@ -9,6 +9,7 @@ from table_store.catalog.planner.names.catalog_access import end_sessions
 from table_store.catalog.planner.process.endpoint import PlannerEndpoint
 from table_store.catalog.planner.process.process import serve
 from table_store.catalog.planner.requests import REQUESTS
+from table_store.catalog.planner.write.background_compaction import COMPACTION
 from table_store.catalog.planner.write.background_expiry import EXPIRY
 from table_store.sql_ext.statement_requests import STATEMENT_REQUESTS
 
@@ -23,6 +24,7 @@ def main() -> int:
 
 
 def _end() -> None:
+    COMPACTION.finish()
     EXPIRY.finish()
     end_sessions()
 

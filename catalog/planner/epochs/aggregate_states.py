@@ -271,7 +271,8 @@ class AggregateStates:
             command="REFRESH",
         )
         session = self.query.session
-        done = write_with(session, request, session.bridge.JobQuery.written(rows._jdf), {})
+        data = session.bridge.JobQuery.written(rows._jdf)
+        done = write_with(session, request, data, {}, waits=self.sink.is_view)
         new = latest if done.snapshot is None else done.snapshot
         self.now[node] = 0 if new is None else new.id
 

@@ -303,6 +303,7 @@ def _written(
         session.bridge.JobQuery.written(rows._jdf),
         properties,
         previous_identifier=SinkState.of(snapshot, sink.job).commit,
+        waits=sink.is_view,  # a job's next epoch is not to be late
     )
     if done.snapshot is not None and sink.staged is None:
         recache(session, sink)

@@ -16,6 +16,7 @@ from table_store.catalog.planner.names.catalog_access import CatalogAccess, jvm_
 from table_store.catalog.planner.names.table_requests import managed_table
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import Job
+from table_store.catalog.planner.write.background_compaction import COMPACTION
 from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
 from table_store.storage.kernel.errors import TableStoreError
@@ -66,10 +67,11 @@ def take_over(job: Job, sink: Sink, deposed: ProcessIdentity) -> None:
 
 
 def give_back(session: PlannerSession, job: Job) -> None:
-    """Let others write the table."""
+    """Let others write the table, when no compaction of it runs any more."""
     try:
         sink = opened_sink(session, job)
         if sink is not None:
+            COMPACTION.settle(sink.table.path)
             _claim(job, sink).give_back(_writer(job))
     except TableStoreError as error:
         _log.warning("job %s does not give back its table: %s", job.name, error)

@@ -1,4 +1,4 @@
-"""Compaction, as Spark jobs if it is large: on demand, and by the writer after its commit."""
+"""Compaction, as Spark jobs if it is large: on demand, and behind the commits of writers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import logging
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from table_store.catalog.planner.names.opened_table import OpenedTable
 from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.json_form import to_json
+from table_store.catalog.planner.write.background_compaction import COMPACTION
 from table_store.catalog.planner.write.write_task import (
     ANSWER,
     WrittenFiles,
@@ -48,6 +50,9 @@ _log = logging.getLogger(__name__)
 
 # The planner itself runs compactions up to this size: a Spark job would cost more.
 _LOCAL_BYTES_MAX = 32 << 20
+
+# The same where nobody waits for it; more than this is shared among the cores of the cluster.
+_BACKGROUND_BYTES_MAX = 256 << 20
 
 
 def compact_table(
@@ -81,6 +86,7 @@ def compact_after_write(
     written: Sequence[CommitMessage],
     *,
     is_stream: bool,
+    waits: bool = True,
 ) -> None:
     """Compact the buckets just written where one of the three triggers asks for it.
 
@@ -88,24 +94,50 @@ def compact_after_write(
     small files, and after deletes, whose rows each read has to find. The rows are committed
     already, so an error here must not fail the statement, which the user would run again. The next
     write tries to compact again.
+
+    Args:
+        session: whose workers compact what is large.
+        opened: the table.
+        written: what was committed.
+        is_stream: whether small commits follow each other.
+        waits: whether all is done at the end. If not, the table is compacted in the background; and
+            not at all if that still compacts what was written before.
     """
     settings = StorageSettings.of(opened.schema)
     has_key = bool(opened.schema.primary_key)
     deletes = any(file.delete_count for message in written for file in message.added)
     if settings.is_write_only or not written or not (has_key or is_stream or deletes):
         return
+    table = opened.table
+    if not waits and not COMPACTION.is_free(table.path):
+        return
     scope = Scope(
         partitions=tuple(dict.fromkeys(message.partition for message in written)),
         buckets=tuple({message.bucket for message in written}),
     )
-    table = opened.table
     pick = pick_compaction if has_key else pick_small_files
-    try:
+    with _warned(table):
         live = table.live_files(table.latest_snapshot(), opened.schema).in_scope(scope)
         tasks = table.compaction_tasks(live, opened.schema, pick)
-        _run_and_commit(session, table, opened.schema, tasks, opened.name)
+        if tasks and not waits and _size_of(tasks) <= _BACKGROUND_BYTES_MAX:
+            COMPACTION.start(table.path, partial(_compact_alone, table, opened.schema, tasks))
+        else:
+            _run_and_commit(session, table, opened.schema, tasks, opened.name)
+
+
+@contextmanager
+def _warned(table: FileStoreTable) -> Iterator[None]:
+    try:
+        yield
     except (TableStoreError, PySparkException, Py4JJavaError, OSError) as error:
         _log.warning("the compaction of %s after a write failed: %s", table.path, error)
+
+
+def _compact_alone(
+    table: FileStoreTable, schema: TableSchema, tasks: Sequence[CompactionTask]
+) -> None:
+    with _warned(table):
+        _commit(table, schema, tasks, _run_here(tasks))
 
 
 def _run_and_commit(
@@ -117,15 +149,32 @@ def _run_and_commit(
 ) -> None:
     if not tasks:
         return
-    size = sum(file.size_bytes for task in tasks for file in task.unit.files)
+    size = _size_of(tasks)
     if size <= _LOCAL_BYTES_MAX:
-        messages = all_written(tasks[0].context, (task.run for task in tasks))
+        messages = _run_here(tasks)
     else:
         share = share_bytes(size, session.spark.sparkContext.defaultParallelism, size)
         target = max(_LOCAL_BYTES_MAX, share)
         parts = [part for task in tasks for part in task.split(target)]
         messages = _run_in_spark(session, parts, name)
+    _commit(table, schema, tasks, messages)
+
+
+def _size_of(tasks: Sequence[CompactionTask]) -> int:
+    return sum(file.size_bytes for task in tasks for file in task.unit.files)
+
+
+def _commit(
+    table: FileStoreTable,
+    schema: TableSchema,
+    tasks: Sequence[CompactionTask],
+    messages: tuple[CommitMessage, ...],
+) -> None:
     commit_or_delete(tasks[0].context, messages, lambda: table.commit_compaction(messages, schema))
+
+
+def _run_here(tasks: Sequence[CompactionTask]) -> tuple[CommitMessage, ...]:
+    return all_written(tasks[0].context, (task.run for task in tasks))
 
 
 def _run_in_spark(

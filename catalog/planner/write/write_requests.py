@@ -127,14 +127,21 @@ def write_with(
     properties: Mapping[str, str],
     *,
     previous_identifier: int | None = None,
+    waits: bool = True,
 ) -> WriteResult:
     """Commit the same with `properties` of the snapshot; a sink's rows are not out yet.
 
-    For `previous_identifier` see `TableCommit`.
+    For `previous_identifier` see `TableCommit`, for `waits` see `compact_after_write`.
     """
     opened = opened_table(request.table)
     return _write(
-        session, opened, request, data, properties, previous_identifier=previous_identifier
+        session,
+        opened,
+        request,
+        data,
+        properties,
+        previous_identifier=previous_identifier,
+        waits=waits,
     )
 
 
@@ -146,6 +153,7 @@ def _write(
     properties: Mapping[str, str],
     *,
     previous_identifier: int | None = None,
+    waits: bool = True,
 ) -> WriteResult:
     options = stream_write_options(request.options, request.stream)
     named = options.commit
@@ -163,7 +171,9 @@ def _write(
     with committing:
         outcome = _commit(opened, context, request, written.messages, options, commit)
     with compacting:
-        compact_after_write(session, opened, written.messages, is_stream=named is not None)
+        compact_after_write(
+            session, opened, written.messages, is_stream=named is not None, waits=waits
+        )
     EXPIRY.after_commit(opened.table, opened.schema)
     is_new = isinstance(outcome, Committed) and not outcome.repeated
     return WriteResult(_told(written, committing, compacting), outcome.snapshot if is_new else None)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from table_store import TableDescriptor, connect
 from table_store.catalog.planner.names.opened_table import OpenedTable
+from table_store.catalog.planner.write.background_compaction import (
+    COMPACTION,
+    BackgroundCompaction,
+)
 from table_store.catalog.planner.write.maintenance import compact_after_write
 from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from tests.fakes.failing_file_io import FailingFileIO, Fault
 from tests.fakes.manual_clock import ManualClock
@@ -62,3 +69,49 @@ def test_a_table_without_key_is_compacted_after_deletes(tmp_path: Path, *, delet
     assert live.file_count == (1 if deletes else 7)
     left = [0, 1, 2, 4, 5] if deletes else [0, 1, 2, 3, 3, 4, 5]
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == left
+
+
+def test_a_commit_that_does_not_wait_is_compacted_behind_it(
+    table: FileStoreTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile further commits count, and none of them starts a second compaction."""
+    gate, compact = threading.Event(), FileStoreTable.commit_compaction
+
+    def slow(*of: Any) -> Any:
+        assert gate.wait(60)
+        return compact(*of)
+
+    monkeypatch.setattr(FileStoreTable, "commit_compaction", slow)
+    opened = OpenedTable(table=table, schema=table.schema, snapshot_id=None, name="t")
+    for number in (8, 9):
+        with table.writer() as writer:
+            writer.write(pa.table({"id": [number]}))
+            written = writer.prepare_commit()
+        table.commit(written)
+        compact_after_write(SESSION, opened, written, is_stream=True, waits=False)
+    kinds = [snapshot.commit_kind for snapshot in table.snapshot_store.newest_first()]
+    assert set(kinds) == {CommitKind.APPEND}
+    rows = sorted(table.scan().to_arrow()["id"].to_pylist())
+    gate.set()
+    COMPACTION.settle(table.path)
+    newest, *older = [snapshot.commit_kind for snapshot in table.snapshot_store.newest_first()]
+    assert (newest, set(older)) == (CommitKind.COMPACT, {CommitKind.APPEND})
+    assert sorted(table.scan().to_arrow()["id"].to_pylist()) == rows
+
+
+def test_commits_that_are_too_fast_wait_for_the_compaction() -> None:
+    gate, begun = threading.Event(), BackgroundCompaction()
+
+    def held() -> None:
+        gate.wait(60)
+
+    assert begun.is_free("t")
+    begun.start("t", held)
+    assert begun.is_free("u")
+    asked = 0
+    threading.Timer(0.3, gate.set).start()
+    while not begun.is_free("t"):
+        asked += 1
+    assert asked == 19
+    assert gate.is_set()
+    begun.finish()
