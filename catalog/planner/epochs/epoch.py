@@ -19,7 +19,7 @@ from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
 from table_store.catalog.planner.epochs.consumers import note_consumer
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE
 from table_store.catalog.planner.epochs.emission import emission_step, late_rows
-from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
+from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.keyed_difference import (
     BAD_KEY,
     key_problem,
@@ -28,6 +28,7 @@ from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.registration import register_view
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.sink_changes import SinkChanges, changed_rows
+from table_store.catalog.planner.epochs.source_changes import changes_key
 from table_store.catalog.planner.epochs.standing import Standing
 from table_store.catalog.planner.epochs.step import (
     UNCHANGED,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
@@ -18,14 +17,18 @@ from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.jobs.query_plan import QueryPlan
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, WEIGHT, changes
-from table_store.catalog.planner.epochs.lasting_meaning import check_meaning, function_of_time
-from table_store.catalog.planner.names.supposed_schema import supposed_schema
+from table_store.catalog.planner.epochs.lasting_meaning import (
+    check_meaning,
+    function_of_time,
+    meaning_of,
+    seen_schema,
+    used_fields,
+)
 from table_store.catalog.planner.process.parallel_steps import at_once
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.json_form import from_json, to_json
 from table_store.catalog.planner.protocol.materialized_views import QueryFacts
-from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.log_store.logged_table import open_logged
@@ -102,7 +105,7 @@ class JobQuery:
         check_meaning(facts)
         paths = {source.table_handle.path for source in facts.sources}
         created = {path: open_logged(path).created_ms for path in paths}
-        return cls(session, facts, created, _meaning(facts, created), _InJvm(analysed))
+        return cls(session, facts, created, meaning_of(facts, created), _InJvm(analysed))
 
     def at(self, snapshots: Mapping[str, int]) -> JobQuery:
         """The same, if it is lasting, over other snapshots of all of its tables, by directory."""
@@ -154,11 +157,10 @@ class JobQuery:
     @property
     def external(self) -> frozenset[str]:
         """The directories of those of its sources whose rows a connector makes."""
-        handles = [source.table_handle for source in self.facts.sources]
         return frozenset(
             handle.path
-            for handle in handles
-            if connector_of(_seen_schema(handle, self.created)) is not None
+            for handle in (source.table_handle for source in self.facts.sources)
+            if connector_of(seen_schema(handle, self.created)) is not None
         )
 
     @property
@@ -168,7 +170,7 @@ class JobQuery:
         Then no two of them cancel out, and the last one of a key counts.
         """
         handles = [source.table_handle for source in self.facts.sources]
-        return any(gives_changes(_seen_schema(handle, self.created)) for handle in handles)
+        return any(gives_changes(seen_schema(handle, self.created)) for handle in handles)
 
     @property
     def stateful(self) -> str | None:
@@ -192,7 +194,7 @@ class JobQuery:
 
     def used_fields(self, number: int) -> list[Field]:
         """The columns that the query uses of the source of a number."""
-        return _used_fields(self.facts, number, self.created)
+        return used_fields(self.facts, number, self.created)
 
     @property
     def followed(self) -> Followed:
@@ -390,41 +392,9 @@ class JobQuery:
         return self._frame(self._jvm_query.sqlAt(text, _texts(snapshots)))
 
 
-def changes_key(path: str, created_ms: int, old: int, new: int, *, is_partial: bool) -> str:
-    """What names the changes of a table, by its directory, from a snapshot to another one."""
-    return f"{path} {created_ms} {old} {new}{' tracked' if is_partial else ''}"
-
-
 def _frames(states: Mapping[int, DataFrame]) -> dict[int, Any]:
     return {node: rows._jdf for node, rows in states.items()}
 
 
 def _texts(numbers: Mapping[int, int] | Mapping[str, int]) -> str:
     return json.dumps({key: str(number) for key, number in numbers.items()})
-
-
-def _meaning(facts: QueryFacts, created: Mapping[str, int]) -> str:
-    used = []
-    for number, source in enumerate(facts.sources):
-        if isinstance(source.handle, TableHandle):
-            fields = _used_fields(facts, number, created)
-            used.append([source.handle.path, *((f.id, f.type.sql_name()) for f in fields)])
-    return hashlib.sha256(json.dumps([facts.plan, used]).encode()).hexdigest()[:32]
-
-
-def _used_fields(facts: QueryFacts, number: int, created: Mapping[str, int]) -> list[Field]:
-    schema = _seen_schema(facts.sources[number].table_handle, created)
-    names = schema.column_names
-    return [schema.field_named(name) for name in facts.columns[number] if name in names]
-
-
-def _seen_schema(handle: TableHandle, created: Mapping[str, int]) -> TableSchema:
-    return supposed_schema(handle.path) or _schema(
-        handle.path, created[handle.path], handle.schema_id
-    )
-
-
-@lru_cache(maxsize=1000)
-def _schema(path: str, _: int, schema_id: int) -> TableSchema:
-    """A schema of a table that was created at a time, which never changes."""
-    return open_logged(path).schema_store.get(schema_id)

@@ -21,7 +21,7 @@ from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.epochs.difference import WEIGHT
-from table_store.catalog.planner.epochs.job_query import JobQuery, changes_key
+from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.names.changelog import describe_changes
 from table_store.catalog.planner.names.dead_letter_table import dead_letters
 from table_store.catalog.planner.names.managed_table import describe_table
@@ -184,6 +184,11 @@ Change: TypeAlias = SourceChange | NewRows
 
 
 @lru_cache(maxsize=1000)
+def changes_key(path: str, created_ms: int, old: int, new: int, *, is_partial: bool) -> str:
+    """What names the changes of a table, by its directory, from a snapshot to another one."""
+    return f"{path} {created_ms} {old} {new}{' tracked' if is_partial else ''}"
+
+
 def _columns_read(path: str, created_ms: int) -> set[str]:
     """What jobs of this process have read of the changes of a table, to be added to."""
     del path, created_ms
