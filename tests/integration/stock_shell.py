@@ -110,6 +110,11 @@ class StockShell(ClosedAtExit):
         """The rows of a statement that must succeed."""
         return self.run(sql).ok()
 
+    def location(self, table: str) -> Path:
+        """The folder of a table, which has a suffix if the name is not the first table's."""
+        (place,) = (row[1] for row in self.ok(f"DESCRIBE EXTENDED {table}") if row[0] == "Location")
+        return Path(place)
+
     def start(self, sql: str) -> None:
         """Type one statement and wait for nothing."""
         self._type(sql)

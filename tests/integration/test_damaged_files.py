@@ -117,17 +117,17 @@ def test_metadata_files(shell: StockShell, tables: dict[str, Path], pattern: str
         ("snapshot/snapshot-*", b""),
     ],
 )
-def test_the_way_out(
-    shell: StockShell, tables: dict[str, Path], pattern: str, damaged: bytes | None
-) -> None:
+def test_the_way_out(shell: StockShell, pattern: str, damaged: bytes | None) -> None:
     """Whatever the newest commit wrote is lost: time travel and rollback bring back the rest."""
     shell.ok("DROP TABLE IF EXISTS way_out")
     shell.ok("CREATE TABLE way_out (a INT, PRIMARY KEY (a) NOT ENFORCED)")
     shell.ok("INSERT INTO way_out VALUES (1)")
-    folder = tables["raw"].parent / "way_out"
+    folder = shell.location("way_out")
     before = set(folder.glob(pattern))
     shell.ok("INSERT INTO way_out VALUES (2)")
-    for file in set(folder.glob(pattern)) - before:
+    newest = set(folder.glob(pattern)) - before
+    assert newest
+    for file in newest:
         file.unlink()
         if damaged is not None:
             file.write_bytes(damaged)
@@ -138,12 +138,12 @@ def test_the_way_out(
     assert shell.run("SELECT * FROM way_out").sorted() == [("1",), ("3",)]
 
 
-def test_a_lost_snapshot_is_named_and_repaired(shell: StockShell, tables: dict[str, Path]) -> None:
+def test_a_lost_snapshot_is_named_and_repaired(shell: StockShell) -> None:
     """LATEST points in front of the gap: the commits behind it are neither hidden nor replaced."""
     shell.ok("CREATE TABLE gap (a INT, PRIMARY KEY (a) NOT ENFORCED)")
     for i in range(1, 5):
         shell.ok(f"INSERT INTO gap VALUES ({i})")
-    folder = tables["raw"].parent / "gap" / "snapshot"
+    folder = shell.location("gap") / "snapshot"
     (folder / "snapshot-2").unlink()
     (folder / "LATEST").write_bytes(b"1")
     named = f"[TABLE_STORE_MISSING_FILE] File '{folder}/snapshot-2'"
@@ -162,12 +162,10 @@ def test_a_lost_snapshot_is_named_and_repaired(shell: StockShell, tables: dict[s
 
 
 @pytest.mark.parametrize("name", ["schema/schema-0", "snapshot/snapshot-1"])
-def test_what_is_damaged_can_be_dropped(
-    shell: StockShell, tables: dict[str, Path], name: str
-) -> None:
+def test_what_is_damaged_can_be_dropped(shell: StockShell, name: str) -> None:
     shell.ok("CREATE TABLE beyond_help (a INT)")
     shell.ok("INSERT INTO beyond_help VALUES (1)")
-    folder = tables["raw"].parent / "beyond_help"
+    folder = shell.location("beyond_help")
     (folder / name).write_bytes(b"")
     assert "TABLE_STORE_CORRUPT_FILE" in shell.run("SELECT * FROM beyond_help").error
     shell.ok("DROP TABLE beyond_help")
@@ -175,12 +173,12 @@ def test_what_is_damaged_can_be_dropped(
 
 
 @pytest.mark.parametrize("lost", [0, 1])
-def test_a_lost_definition(shell: StockShell, tables: dict[str, Path], lost: int) -> None:
+def test_a_lost_definition(shell: StockShell, lost: int) -> None:
     """Named, rather than a table that is not there or an older one; the table can be dropped."""
     shell.ok("CREATE TABLE no_schema (a INT)")
     shell.ok("ALTER TABLE no_schema ADD COLUMN b STRING")
     shell.ok("INSERT INTO no_schema VALUES (1, 'x')")
-    (tables["raw"].parent / "no_schema" / "schema" / f"schema-{lost}").unlink()
+    (shell.location("no_schema") / "schema" / f"schema-{lost}").unlink()
     for statement in ("SELECT * FROM no_schema", "INSERT INTO no_schema VALUES (2, 'y')"):
         said = shell.run(statement).error
         assert said.startswith("[TABLE_STORE_MISSING_FILE] File '"), said

@@ -146,7 +146,7 @@ def test_tables_have_what_they_were_given(said: Said) -> None:
     """Also by ALTER and LIKE; what was refused is nowhere."""
     held: dict[str, set[str]] = {}
     for path in (said.folder / "spark-warehouse").rglob("schema-*"):
-        table = path.relative_to(said.folder / "spark-warehouse").parts[1].partition("-")[0]
+        table = path.relative_to(said.folder / "spark-warehouse").parts[1].partition("~")[0]
         held.setdefault(table, set()).update(s.removeprefix(_MARK) for s in found(path.read_text()))
     assert held == {
         "a": {"1"},
