@@ -210,6 +210,21 @@ def test_a_source_is_rolled_back_and_truncated(spark: SparkSession) -> None:
     follows(spark, "m", "incremental", "SELECT * FROM s")
 
 
+def test_a_job_whose_table_is_gone_holds_up_no_flush(spark: SparkSession) -> None:
+    for table in ("s", "sink", "other"):
+        spark.sql(f"CREATE TABLE {table} (k INT)")
+    insert(spark, "INSERT INTO sink SELECT k FROM s")
+    flush(spark)
+    spark.sql("DROP TABLE s")
+    assert "SUSPENDED" in str(refused(spark, "CALL sys.flush()"))
+    spark.sql("DROP TABLE sink")
+    spark.sql("CREATE TABLE sink (k INT)")
+    insert(spark, "INSERT INTO sink SELECT k + 1 FROM other")
+    spark.sql("INSERT INTO other VALUES (1)")
+    flush(spark)
+    assert rows(spark, "SELECT * FROM sink") == Counter({"(2,)": 1})
+
+
 def test_views_keep_what_they_go_on_from(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE s (k INT) WITH ('snapshot.num-retained.min' = '1')")
     spark.sql("INSERT INTO s VALUES (1)")
@@ -218,9 +233,10 @@ def test_views_keep_what_they_go_on_from(spark: SparkSession) -> None:
         spark.sql(f"INSERT INTO s VALUES ({key})")
     spark.sql("CALL sys.expire_snapshots(table => 's', retain_max => 1)")
     follows(spark, "m", "incremental", "SELECT * FROM s")
-    (consumer,) = spark.sql("SELECT consumer_id FROM `s$consumers`").collect()
-    assert consumer.consumer_id == "view:table_store.made.m"
-    spark.sql("CALL sys.reset_consumer(table => 's', consumer_id => 'view:table_store.made.m')")
+    consumers = [row[0] for row in spark.sql("SELECT consumer_id FROM `s$consumers`").collect()]
+    assert "view:table_store.made.m" in consumers
+    for consumer in consumers:  # a barrier may be held, too
+        spark.sql(f"CALL sys.reset_consumer(table => 's', consumer_id => '{consumer}')")
     spark.sql("DELETE FROM s WHERE k = 0")
     spark.sql("DELETE FROM s WHERE k = 1")
     spark.sql("CALL sys.expire_snapshots(table => 's', retain_max => 1)")

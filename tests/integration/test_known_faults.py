@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -266,20 +267,27 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def warehouse(spark: SparkSession) -> Iterator[str]:
-    """The tables a and b of a namespace of its own; the directory of it."""
+def tables(spark: SparkSession) -> Iterator[None]:
+    """The tables a and b of a namespace of its own."""
     spark.sql("CREATE NAMESPACE made")
     spark.sql("USE made")
     spark.sql("CREATE TABLE a (id INT NOT NULL, k INT, v INT, PRIMARY KEY (id))")
     spark.sql("CREATE TABLE b (k INT, w INT)")
-    yield f"{spark.conf.get('spark.sql.warehouse.dir')}/made.db"
+    yield
     spark.sql("USE default")
     spark.sql("DROP NAMESPACE made CASCADE")
 
 
-def bag(path: str) -> Counter[tuple[object, ...]]:
+def stored(spark: SparkSession, table: str) -> pa.Table:
+    """The rows of a table, read without Spark."""
+    described = spark.sql(f"DESCRIBE EXTENDED {table}").collect()
+    (path,) = (row[1] for row in described if row[0] == "Location")
+    return open_table(path).storage.scan().to_arrow()
+
+
+def bag(spark: SparkSession, table: str) -> Counter[tuple[object, ...]]:
     """The rows of a table; decimals as texts, floats too, which tells -0.0 from 0.0."""
-    rows = open_table(path).storage.scan().to_arrow().to_pylist()
+    rows = stored(spark, table).to_pylist()
     return Counter(tuple(_shown(value) for value in row.values()) for row in rows)
 
 
@@ -288,18 +296,19 @@ def _shown(value: object) -> object:
 
 
 @pytest.mark.parametrize("fault", CASES)
-def test_faults_of_others(spark: SparkSession, warehouse: str, fault: str) -> None:
+@pytest.mark.usefixtures("tables")
+def test_faults_of_others(spark: SparkSession, fault: str) -> None:
     case = CASES[fault]
     for statement in case.before:
         spark.sql(statement)
     header = f"m {case.columns} REFRESH POLICY INCREMENTAL"
     spark.sql(f"CREATE MATERIALIZED VIEW {header} AS {case.query}")
-    before = bag(f"{warehouse}/m")
+    before = bag(spark, "m")
     for statements, expected in case.epochs:
         for statement in statements:
             spark.sql(statement)
         done = spark.sql("REFRESH MATERIALIZED VIEW m").collect()[-1]
-        after = bag(f"{warehouse}/m")
+        after = bag(spark, "m")
         assert after == Counter(tuple(_shown(value) for value in row) for row in expected)
         assert done.rule == "incremental"
         changed = (after - before) + (before - after)
@@ -309,7 +318,8 @@ def test_faults_of_others(spark: SparkSession, warehouse: str, fault: str) -> No
         before = after
 
 
-def test_the_first_of_equal_rows(spark: SparkSession, warehouse: str) -> None:
+@pytest.mark.usefixtures("tables")
+def test_the_first_of_equal_rows(spark: SparkSession) -> None:
     """Whichever is taken: an engine took back another one than it had given."""
     spark.sql(A + "(1, 1, 5), (2, 1, 5), (3, 2, 5)")
     spark.sql(
@@ -320,13 +330,14 @@ def test_the_first_of_equal_rows(spark: SparkSession, warehouse: str) -> None:
         spark.sql(statement)
         (done,) = spark.sql("REFRESH MATERIALIZED VIEW m").collect()
         assert done.rule == "incremental"
-        first = bag(f"{warehouse}/m")
+        first = bag(spark, "m")
         equal = {tuple(row) for row in spark.sql("SELECT k, id FROM a").collect()}
         assert set(first) <= equal
         assert Counter(k for k, _ in first.elements()) == Counter({k for k, _ in equal})
 
 
-def test_the_time_is_one_for_all_rows(spark: SparkSession, warehouse: str) -> None:
+@pytest.mark.usefixtures("tables")
+def test_the_time_is_one_for_all_rows(spark: SparkSession) -> None:
     """Rows of the first load and of changes were given times of their own."""
     spark.sql(A + "(1, 1, 0), (2, 2, 0)")
     spark.sql("CREATE MATERIALIZED VIEW m AS SELECT id, current_timestamp() AS at FROM a")
@@ -334,6 +345,6 @@ def test_the_time_is_one_for_all_rows(spark: SparkSession, warehouse: str) -> No
         spark.sql(statement)
         (done,) = spark.sql("REFRESH MATERIALIZED VIEW m").collect()
         assert done.rule == "full"
-        rows = open_table(f"{warehouse}/m").storage.scan().to_arrow()
+        rows = stored(spark, "m")
         assert rows.num_rows == spark.table("a").count()
         assert len(set(rows["at"].to_pylist())) == 1

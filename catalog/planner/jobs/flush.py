@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
+from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.jobs.job_errors import NoCommonBarrierError, NoJobError
 from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.meta_service.consistency import Consistency, ConsistentReads
 from table_store.catalog.meta_service.submitted_jobs import Order
 from table_store.catalog.planner.jobs.hosted_jobs import Submitter, behind, is_passing
 from table_store.catalog.planner.jobs.job_registry import listed_jobs
+from table_store.catalog.planner.jobs.job_sink import opened_sink
 from table_store.catalog.planner.jobs.materialized_view_requests import refresh_materialized_view
 from table_store.catalog.planner.jobs.refresh import analysed_query
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
@@ -20,6 +22,7 @@ from table_store.catalog.planner.protocol.relations import CatalogReference, Rel
 from table_store.catalog.shown.procedure_context import FlushedTable
 from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.kernel.clock import SystemClock
+from table_store.storage.kernel.errors import NotFoundError
 from table_store.storage.log_store.logged_table import open_logged
 
 _GIVEN_UP = (JobState.SUSPENDED, JobState.FAILED)
@@ -45,8 +48,7 @@ def flush(
     """
     jobs = {one.job.path: one for one in listed_jobs(session)}
     if table is None:
-        is_wanted = (JobState.RUNNING, *_GIVEN_UP)
-        return _followed(session, [one for one in jobs.values() if one.status.state in is_wanted])
+        return _followed(session, [one for one in jobs.values() if _is_awaited(session, one)])
     if table.schema.query is None:
         name = CatalogAccess.of(session, catalog).qualified(table.identifier)
         if table.location not in jobs:
@@ -60,6 +62,16 @@ def flush(
     )
     done = refresh_materialized_view(session, relation, is_full=False)[-1]
     return [FlushedTable(table=done.view, job=None, barrier=done.barrier)]
+
+
+def _is_awaited(session: PlannerSession, one: ListedJob) -> bool:
+    """Whether a job runs, or has been given up while its table is still there."""
+    if one.status.state not in _GIVEN_UP:
+        return one.status.state is JobState.RUNNING
+    try:
+        return opened_sink(session, one.job) is not None
+    except (NotFoundError, WrongRelationKindError):
+        return False
 
 
 def _sources(session: PlannerSession, view: ManagedTable) -> set[str]:
