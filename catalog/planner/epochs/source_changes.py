@@ -183,12 +183,12 @@ class NewRows:
 Change: TypeAlias = SourceChange | NewRows
 
 
-@lru_cache(maxsize=1000)
 def changes_key(path: str, created_ms: int, old: int, new: int, *, is_partial: bool) -> str:
     """What names the changes of a table, by its directory, from a snapshot to another one."""
     return f"{path} {created_ms} {old} {new}{' tracked' if is_partial else ''}"
 
 
+@lru_cache(maxsize=1000)
 def _columns_read(path: str, created_ms: int) -> set[str]:
     """What jobs of this process have read of the changes of a table, to be added to."""
     del path, created_ms
