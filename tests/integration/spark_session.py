@@ -106,3 +106,10 @@ def connect_session(folder: Path, settings: dict[str, str]) -> Iterator[SparkSes
         finally:
             session.stop()
             os.environ.pop(_CONNECT_MODE, None)
+
+
+def location_of(spark: SparkSession, table: str) -> str:
+    """The folder of a table, which has a suffix if the name is not the first table's."""
+    described = spark.sql(f"DESCRIBE EXTENDED {table}").collect()
+    (place,) = (row[1] for row in described if row[0] == "Location")
+    return str(place)

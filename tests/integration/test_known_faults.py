@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from table_store import open_table
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import spark_session
+from tests.integration.spark_session import location_of, spark_session
 
 pytestmark = pytest.mark.spark
 
@@ -280,9 +280,7 @@ def tables(spark: SparkSession) -> Iterator[None]:
 
 def stored(spark: SparkSession, table: str) -> pa.Table:
     """The rows of a table, read without Spark."""
-    described = spark.sql(f"DESCRIBE EXTENDED {table}").collect()
-    (path,) = (row[1] for row in described if row[0] == "Location")
-    return open_table(path).storage.scan().to_arrow()
+    return open_table(location_of(spark, table)).storage.scan().to_arrow()
 
 
 def bag(spark: SparkSession, table: str) -> Counter[tuple[object, ...]]:

@@ -22,7 +22,7 @@ from table_store.catalog.jobs.progress import Progress
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import spark_session, unlogged_errors
+from tests.integration.spark_session import location_of, spark_session, unlogged_errors
 
 pytestmark = pytest.mark.spark
 
@@ -96,11 +96,6 @@ def warehouse_of(spark: SparkSession) -> str:
     return str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")
 
 
-def path_of(spark: SparkSession, table: str) -> str:
-    found = {row[0]: row[1] for row in spark.sql(f"DESCRIBE EXTENDED {table}").collect()}
-    return str(found["Location"])
-
-
 def commit_count(table: FileStoreTable) -> int:
     """How many snapshots there are without those of compactions."""
     kinds = [table.snapshot_store.get(at).commit_kind for at in table.snapshot_store.ids()]
@@ -145,7 +140,7 @@ def test_views_are_their_queries(spark: SparkSession) -> None:
         spark.sql(f"CREATE MATERIALIZED VIEW {view} AS {query}")
         known[view], tables[view] = (
             rows(spark.table(view)),
-            open_table(path_of(spark, view)).storage,
+            open_table(location_of(spark, view)).storage,
         )
         assert known[view] == rows(spark.sql(query)), view
     for epoch in range(2):
@@ -212,7 +207,7 @@ def test_it_is_a_table_for_every_reader(spark: SparkSession) -> None:
     assert rows(spark.table("per_item")) == rows(
         spark.sql("SELECT 'bolt' item, 3L n UNION SELECT 'nut', 5")
     )
-    assert open_table(path_of(spark, "per_item")).storage.scan().to_arrow().num_rows == 2
+    assert open_table(location_of(spark, "per_item")).storage.scan().to_arrow().num_rows == 2
     assert (
         spark.sql("SELECT n FROM per_item VERSION AS OF 1 WHERE item = 'nut'").collect()[0].n == 4
     )
@@ -296,11 +291,11 @@ def test_a_table_that_is_made_again_in_its_directory(spark: SparkSession) -> Non
     spark.sql("INSERT INTO made VALUES (1), (2)")
     spark.sql("CREATE MATERIALIZED VIEW view_of_made AS SELECT v FROM made")
     spark.sql("CREATE MATERIALIZED VIEW above_made AS SELECT count(*) AS n FROM view_of_made")
-    before = path_of(spark, "made")
+    before = location_of(spark, "made")
     spark.sql("DROP TABLE made")
     spark.sql(create)
     spark.sql("INSERT INTO made VALUES (2), (3), (3)")
-    assert path_of(spark, "made") == before
+    assert location_of(spark, "made") == before
     plan = str(spark.sql("EXPLAIN REFRESH MATERIALIZED VIEW view_of_made").collect()[0][0])
     assert "Rule: full (default.made is another table by now)" in plan
     spark.sql("ALTER MATERIALIZED VIEW view_of_made RESUME")
@@ -315,7 +310,7 @@ def test_a_crash_before_the_progress_is_written_costs_nothing(spark: SparkSessio
     spark.sql("USE default")
     spark.sql("CREATE TABLE crashed (v INT)")
     spark.sql("CREATE MATERIALIZED VIEW of_crashed AS SELECT v FROM crashed")
-    progress = Path(path_of(spark, "of_crashed")) / "job" / "PROGRESS"
+    progress = Path(location_of(spark, "of_crashed")) / "job" / "PROGRESS"
     before = progress.read_bytes()
     spark.sql("INSERT INTO crashed VALUES (1), (1)")
     assert refreshed(spark, "of_crashed") == [("of_crashed", "incremental", 2)]
@@ -442,7 +437,7 @@ def test_all_views_of_a_refresh_are_at_one_barrier(spark: SparkSession) -> None:
         "CREATE MATERIALIZED VIEW high AS "
         "SELECT low.v - r.v AS off, r.n FROM low, (SELECT sum(v) AS v, count(*) AS n FROM root) r"
     )
-    root = open_table(path_of(spark, "root")).storage
+    root = open_table(location_of(spark, "root")).storage
     stop = Event()
 
     def insert() -> None:
@@ -494,7 +489,7 @@ def test_a_compaction_is_nothing_new(spark: SparkSession) -> None:
     spark.sql("CREATE MATERIALIZED VIEW high AS SELECT sum(n) AS n FROM low")
     spark.sql("INSERT INTO root VALUES (2, 3), (3, 3)")
     spark.sql("REFRESH MATERIALIZED VIEW high")
-    tables = {name: open_table(path_of(spark, name)).storage for name in ("root", "low")}
+    tables = {name: open_table(location_of(spark, name)).storage for name in ("root", "low")}
     ledger = Path(tables["root"].path).parents[1] / "_barriers"
     records = sorted(ledger.iterdir())
     for table in tables.values():

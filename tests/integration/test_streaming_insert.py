@@ -25,7 +25,12 @@ from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from tests.fakes.counting_ids import CountingIds
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import refused, spark_session, unlogged_errors
+from tests.integration.spark_session import (
+    location_of,
+    refused,
+    spark_session,
+    unlogged_errors,
+)
 from tests.integration.streaming_mode import INTERVAL, MODE, streaming
 
 pytestmark = pytest.mark.spark
@@ -287,8 +292,7 @@ def make_chain(spark: SparkSession, name: str, interval: str) -> dict[str, str]:
 
 
 def table_at(spark: SparkSession, name: str) -> FileStoreTable:
-    rows = spark.sql(f"DESCRIBE EXTENDED {name}").collect()
-    return open_table(next(row[1] for row in rows if row[0] == "Location")).storage
+    return open_table(location_of(spark, name)).storage
 
 
 def test_jobs_that_read_one_another_are_at_one_barrier(spark: SparkSession) -> None:

@@ -7,7 +7,7 @@ RocksDB and of Paimon does: reads must not pay without end for what writers save
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final
@@ -44,7 +44,7 @@ class BackgroundCompaction:
             begun.commits += 1
             is_behind = begun.commits >= _COMMITS_MAX
         if is_behind:
-            begun.future.exception()
+            wait([begun.future])
         return is_behind
 
     def start(self, path: str, compact: Callable[[], None]) -> None:
@@ -60,7 +60,7 @@ class BackgroundCompaction:
         with self._lock:
             begun = self._begun.get(path)
         if begun is not None:
-            begun.future.exception()
+            wait([begun.future])
 
     def finish(self) -> None:
         """Wait for the compaction that runs; the others are left to the tables' next commits."""
