@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -66,22 +66,47 @@ class Twins:
     def insert(self) -> None:
         """INSERT; with a key the last row of each key wins."""
         rows = self.values(self.dice.randrange(1, 6))
-        names = ", ".join(self.columns)
-        self.said.append(f"INSERT INTO {self.name} ({names}) VALUES {_sql(rows)}")
+        self.said.append(f"INSERT INTO {self.name} ({self._names}) VALUES {_sql(rows)}")
         self.spark.sql(self.said[-1])
         if self.key:
             at = [self.columns.index(name) for name in self.key]
             rows = list({tuple(row[i] for i in at): row for row in rows}.values())
+        self._insert_theirs(f"SELECT * FROM (VALUES {_sql(rows)}) AS q({self._names})")
+
+    def insert_own_rows(self) -> None:
+        """INSERT of some of the table's own rows, each below the next id."""
+        others = [c for c in self.columns if c not in ("id", "p")]
+        query = (
+            f"SELECT id + 1 AS id, p, {', '.join(others)} FROM {self.name} "
+            f"WHERE {condition(self.dice, self.name)}"
+        )
+        self.said.append(f"INSERT INTO {self.name} ({self._names}) {query}")
+        self.spark.sql(self.said[-1])
+        self._insert_theirs(query)
+
+    @property
+    def _names(self) -> str:
+        return ", ".join(self.columns)
+
+    def _insert_theirs(self, query: str) -> None:
+        """Put a query's rows into DuckDB's table, in the place of those with their keys."""
+        self.duck.execute(f"CREATE OR REPLACE TEMP TABLE came AS {query}")
+        if self.key:
             match = " AND ".join(f"t.{k} = s.{k}" for k in self.key)
-            self.duck.execute(
-                f"DELETE FROM {self.name} t USING (SELECT * FROM (VALUES {_sql(rows)}) "
-                f"s({names})) s WHERE {match}"
-            )
-        self.duck.execute(f"INSERT INTO {self.name} ({names}) VALUES {_sql(rows)}")
+            self.duck.execute(f"DELETE FROM {self.name} AS t USING came AS s WHERE {match}")
+        self.duck.execute(f"INSERT INTO {self.name} ({self._names}) SELECT * FROM came")
 
     def update(self) -> None:
         """UPDATE of a column that is no key."""
-        assignment = self.dice.choice(["v = v + 1", "v = NULL", "v = id * 10"])
+        assignment = self.dice.choice(
+            [
+                "v = v + 1",
+                "v = NULL",
+                "v = id * 10",
+                "v = CASE WHEN p = 'x' THEN 0 ELSE v - 1 END",
+                f"v = (SELECT max(s.v) FROM {self.name} AS s)",
+            ]
+        )
         if not self.key and self.dice.random() < 0.2:
             assignment = "id = v, p = NULL"
         self.both(f"UPDATE {self.name} SET {assignment} WHERE {condition(self.dice, self.name)}")
@@ -92,8 +117,6 @@ class Twins:
 
     def merge(self) -> None:
         """MERGE with all kinds of clause from a source without duplicates."""
-        if self.key != ("id",):
-            return
         rows = [(i, self.dice.randrange(-50, 50)) for i in self.dice.sample(range(14), 5)]
         others = [c for c in self.columns if c not in ("id", "p", "v")]
         values = ", ".join(["s.k", "'x'", "s.n", *["NULL" for _ in others]])
@@ -109,29 +132,28 @@ class Twins:
 
     def merge_whole_rows(self) -> None:
         """MERGE that looks at no row of the target; the source has each key once."""
-        if not self.key:
-            return
         at = [self.columns.index(name) for name in self.key]
         rows = {tuple(row[i] for i in at): row for row in self.values(self.dice.randrange(1, 6))}
-        names = ", ".join(self.columns)
         others = ", ".join(f"{c} = s.{c}" for c in self.columns if c not in self.key)
         self.both(
             f"MERGE INTO {self.name} AS t "
-            f"USING (SELECT * FROM (VALUES {_sql([*rows.values()])}) AS q({names})) AS s "
+            f"USING (SELECT * FROM (VALUES {_sql([*rows.values()])}) AS q({self._names})) AS s "
             f"ON {' AND '.join(f't.{k} = s.{k}' for k in self.key)} "
-            f"WHEN MATCHED THEN UPDATE SET {others} WHEN NOT MATCHED THEN INSERT ({names}) "
+            f"WHEN MATCHED THEN UPDATE SET {others} WHEN NOT MATCHED THEN INSERT ({self._names}) "
             f"VALUES ({', '.join(f's.{c}' for c in self.columns)})"
         )
 
     def overwrite(self) -> None:
         """INSERT OVERWRITE of everything, or of one partition."""
-        if self.dice.random() < 0.7:
-            return
-        query = f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE id % 2 = 0"
+        query = f"SELECT {self._names} FROM {self.name} WHERE id % 2 = 0"
         self.both(
             f"INSERT OVERWRITE {self.name} {query}",
             f"DELETE FROM {self.name} WHERE id % 2 <> 0 OR id IS NULL",
         )
+
+    def truncate(self) -> None:
+        """TRUNCATE: no row is left."""
+        self.both(f"TRUNCATE TABLE {self.name}")
 
     def compact(self) -> None:
         """COMPACT, which changes no row."""
@@ -140,8 +162,6 @@ class Twins:
 
     def add_column(self) -> None:
         """A new column, with a default or without."""
-        if len(self.columns) > 5:
-            return
         column = f"c{len(self.said)}"
         default = self.dice.choice(["", " DEFAULT 7"])
         self.both(
@@ -152,8 +172,6 @@ class Twins:
 
     def rename_or_drop_column(self) -> None:
         """Another name for a column that came later, or none of them any more."""
-        if len(self.columns) == 3:
-            return
         column = self.dice.choice(self.columns[3:])
         if self.dice.random() < 0.5:
             self.both(f"ALTER TABLE {self.name} DROP COLUMN {column}")
@@ -163,35 +181,42 @@ class Twins:
             self.both(f"ALTER TABLE {self.name} RENAME COLUMN {column} TO {name}")
             self.columns[self.columns.index(column)] = name
 
-    def step(self) -> None:
-        """One random statement, then the comparison."""
-        kinds = [self.insert] * 4 + [self.update] * 2 + [self.delete] * 2 + [self.merge] * 2
-        kinds.append(self.merge_whole_rows)
-        columns = [self.add_column, self.rename_or_drop_column]
-        self.dice.choice([*kinds, self.overwrite, self.compact, *columns])()
+    def step(self, queries: int) -> None:
+        """One random change, then the comparison and so many random queries."""
+        self.dice.choice(self._changes())()
         rows = self.compare()
-        self.ask(query(self.dice, self.name))
+        for _ in range(queries):
+            self.ask(query(self.dice, self.name))
         newest = self.spark.sql(f"SELECT max(snapshot_id) FROM `{self.name}$snapshots`").first()
         if newest is not None and newest[0] is not None:
             self.versions.setdefault(newest[0], rows)
             self.shapes.setdefault(newest[0], tuple(self.columns))
 
+    def _changes(self) -> list[Callable[[], None]]:
+        changes = [self.insert] * 8 + [self.update] * 6 + [self.delete] * 5 + [self.merge] * 5
+        changes += [self.insert_own_rows, self.overwrite, self.compact, self.compact]
+        if self.key:
+            changes += [self.merge_whole_rows] * 3
+        if len(self.columns) < 6:
+            changes += [self.add_column] * 2
+        if len(self.columns) > 3:
+            changes += [self.rename_or_drop_column] * 2
+        return [*changes, self.truncate]
+
     def compare(self) -> Counter[Row]:
-        """Both engines' rows are the same bag."""
-        text = f"SELECT {', '.join(self.columns)} FROM {self.name}"
-        self.asked += 1
-        ours = Counter(tuple(row) for row in self.spark.sql(text).collect())
-        theirs = Counter(self.duck.execute(text).fetchall())
-        assert ours == theirs, f"only ours {ours - theirs}, only theirs {theirs - ours}"
-        self.ask(f"SELECT count(*), max(v), min(id) FROM {self.name}")
-        return ours
+        """Both engines' rows are the same bag; return it."""
+        return self._answer(f"SELECT {self._names} FROM {self.name}")
 
     def ask(self, text: str) -> None:
         """Both engines answer a query with the same bag of rows."""
+        self._answer(text)
         self.asked += 1
-        ours = Counter(tuple(row) for row in self.spark.sql(text).collect())
+
+    def _answer(self, text: str) -> Counter[Row]:
+        ours = Counter(map(tuple, self.spark.sql(text).collect()))
         theirs = Counter(self.duck.execute(text).fetchall())
         assert ours == theirs, f"{text}: only ours {ours - theirs}, only theirs {theirs - ours}"
+        return ours
 
     def check_past(self) -> None:
         """Every snapshot still reads as it did when it was the newest."""

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project
 import org.apache.spark.sql.classic.{SparkSession, Strategy}
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions, Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate.{Aggregation, CountStar, Max, Min}
-import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
@@ -296,7 +296,8 @@ object ManagedScan {
   }
 
   /** Whether Parquet's bounds and dictionaries decide where a condition cannot be true. For floating-point columns they
-    * ignore NaN, which is Spark's greatest value, and distinguish two zeros, which are equal in Spark. */
+    * ignore NaN, which is Spark's greatest value, and distinguish two zeros, which are equal in Spark. Of an OR or a
+    * NOT of which only a part can be told to Parquet, `toV1` keeps that part alone, which rules out too much. */
   private def isDecidedByBounds(schema: StructType, predicate: Predicate): Boolean = {
     def isFloating(column: NamedReference): Boolean = schema.findNestedField(column.fieldNames.toSeq)
       .forall { case (_, field) => field.dataType == FloatType || field.dataType == DoubleType }
@@ -308,11 +309,17 @@ object ManagedScan {
         }
       case _ => false
     }
-    !predicate.references.exists(isFloating) || (predicate.name match {
+    def isWholeInV1(part: Predicate): Boolean = part match {
+      case and: And => isWholeInV1(and.left) && isWholeInV1(and.right)
+      case or: Or => isWholeInV1(or.left) && isWholeInV1(or.right)
+      case not: Not => isWholeInV1(not.child)
+      case leaf => PredicateUtils.toV1(leaf).nonEmpty
+    }
+    isWholeInV1(predicate) && (!predicate.references.exists(isFloating) || (predicate.name match {
       case "IS_NULL" | "IS_NOT_NULL" => true
       case "=" | "<=>" | "<" | "<=" | "IN" => predicate.children.tail.forall(isPlain)
       case _ => false
-    })
+    }))
   }
 }
 
