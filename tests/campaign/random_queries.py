@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+TYPES: Final = (
+    *("INT", "BIGINT", "SMALLINT", "DECIMAL(9, 2)", "DOUBLE"),
+    *("STRING", "BOOLEAN", "DATE", "TIMESTAMP"),
+)
+"""Of columns that are added; TIMESTAMP has no zone."""
+
+Columns: TypeAlias = Mapping[str, str]
+"""Types by name; the first three are id, p and v."""
 
 
-def condition(dice: random.Random, table: str) -> str:
-    """Return a condition on the columns id, p and v of a table, now and then one of two parts."""
+def literal(dice: random.Random, kind: str) -> str:
+    """Return a value of a type as both engines write it."""
+    number = dice.randrange(100)
+    texts = {
+        "BIGINT": str(number - 9_000_000_000 if number < 30 else number),
+        "SMALLINT": str(number - 50),
+        "DECIMAL(9, 2)": f"{number - 50}.{number % 4 * 25:02}",
+        "DOUBLE": f"CAST({dice.choice(['NaN', 'Infinity', *range(-9, 10)])!r} AS DOUBLE) / 4",
+        "STRING": dice.choice(["''", "'a'", "'A'", "'a%b'", "'ü'", "'€😀'", "'ab c'"]),
+        "BOOLEAN": dice.choice(["true", "false"]),
+        "DATE": f"DATE '{1890 + number}-0{number % 9 + 1}-1{number % 10}'",
+        "TIMESTAMP": f"TIMESTAMP '{1950 + number}-03-31 02:{number % 60:02}:00.{number:06}'",
+    }
+    return texts.get(kind, str(number))
+
+
+def condition(dice: random.Random, table: str, columns: Columns) -> str:
+    """Return a condition on the columns of a table, now and then one of two parts."""
     if dice.random() < 0.7:
-        return _simple_condition(dice, table)
-    first, second = _simple_condition(dice, table), _simple_condition(dice, table)
+        return _simple_condition(dice, table, columns)
+    first, second = (_simple_condition(dice, table, columns) for _ in range(2))
     return f"{dice.choice(['', 'NOT '])}(({first}) {dice.choice(['AND', 'OR'])} ({second}))"
 
 
-def _simple_condition(dice: random.Random, table: str) -> str:
+def _simple_condition(dice: random.Random, table: str, columns: Columns) -> str:
+    if len(columns) > 3 and dice.random() < 0.4:
+        return _condition_of_type(dice, table, *dice.choice([*columns.items()][3:]))
     number, other, value = dice.randrange(12), dice.randrange(12), dice.randrange(100)
     text = dice.choice(["x", "y", "nix"])
     return dice.choice(
@@ -43,12 +72,60 @@ def _simple_condition(dice: random.Random, table: str) -> str:
     )
 
 
-def query(dice: random.Random, table: str) -> str:
+def _condition_of_type(dice: random.Random, table: str, column: str, kind: str) -> str:
+    """Return a condition on a column of any type."""
+    one, other = literal(dice, kind), literal(dice, kind)
+    sign = dice.choice(["=", "<>", "<", "<=", ">", ">="])
+    choices = [
+        f"{column} {sign} {one}",
+        f"{one} {sign} {column}",
+        f"{column} IS NOT NULL",
+        f"{column} IS NOT DISTINCT FROM {one}",
+        f"{column} IN ({one}, {other})",
+        f"{column} NOT IN ({one}, {other})",
+        f"{column} BETWEEN {one} AND {other}",
+        f"coalesce({column}, {one}) {sign} {other}",
+        f"CASE WHEN v > 50 THEN {column} ELSE {one} END {sign} {other}",
+        f"{column} {sign} (SELECT max({column}) FROM {table})",
+        f"{column} NOT IN (SELECT {column} FROM {table} WHERE {column} {sign} {one})",
+    ]
+    if kind == "STRING":
+        choices += [f"{column} LIKE 'a%'", f"length({column}) {sign} 2", f"upper({column}) = 'A'"]
+    elif kind == "BOOLEAN":
+        choices += [column, f"NOT {column}"]
+    elif kind in ("DATE", "TIMESTAMP"):
+        choices += [f"year({column}) {sign} 1970", f"month({column}) {sign} 3"]
+    elif kind != "DOUBLE":
+        choices += [f"{column} {sign} 12.5", f"{column} + 1 {sign} v", f"{column} {sign} id"]
+    return dice.choice(choices)
+
+
+def query(dice: random.Random, table: str, columns: Columns) -> str:
     """Return a query whose rows, in any order, both engines agree on."""
     number = dice.randrange(12)
-    where = f"WHERE {condition(dice, table)}"
+    where = f"WHERE {condition(dice, table, columns)}"
+    if len(columns) > 3 and dice.random() < 0.3:
+        return _of_column(dice, table, where, dice.choice([*columns][3:]))
     kinds = [_aggregation, _aggregation, _window, _join, _rows, _rows]
     return dice.choice(kinds)(dice, table, where, number)
+
+
+def _of_column(dice: random.Random, table: str, where: str, column: str) -> str:
+    return dice.choice(
+        [
+            f"SELECT {column}, count(*), max(v) FROM {table} {where} GROUP BY {column}",
+            f"SELECT min({column}), max({column}), count({column}) FROM {table}",
+            f"SELECT min({column}), max({column}), count({column}) FROM {table} {where}",
+            f"SELECT p, max({column}), count(DISTINCT {column}) FROM {table} {where} GROUP BY p",
+            f"SELECT DISTINCT {column} FROM {table} {where}",
+            (
+                f"SELECT id, {column} FROM {table} {where} "
+                f"ORDER BY {column} NULLS FIRST, id DESC NULLS LAST LIMIT {dice.randrange(6)}"
+            ),
+            f"SELECT a.id, b.id FROM {table} AS a JOIN {table} AS b ON a.{column} = b.{column}",
+            f"SELECT id, max({column}) OVER (PARTITION BY p) FROM {table} {where}",
+        ]
+    )
 
 
 def _aggregation(dice: random.Random, table: str, where: str, number: int) -> str:

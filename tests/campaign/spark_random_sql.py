@@ -53,6 +53,8 @@ def _session(round_: int) -> SparkSession:
     session = spark_program().newSession()
     # Sources of MERGE count as small, and the few rows of these tables as many.
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "1KB")
+    # As in DuckDB.
+    session.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
     # Of every other round the planner reads the rows, and Spark has no job for them.
     session.conf.set("spark.table-store.answered-rows", "1000" if round_ % 2 == 1 else "0")
     # To compile every plan and to plan it twice takes longer than to run it over a few rows.

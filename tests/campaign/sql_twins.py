@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import duckdb
 from pyspark.sql import SparkSession
 
-from tests.campaign.random_queries import condition, query
+from tests.campaign.random_queries import TYPES, condition, literal, query
 
 Row: TypeAlias = tuple[object, ...]
 
@@ -25,7 +25,9 @@ class Twins:
     dice: random.Random
     name: str
     key: tuple[str, ...]
-    columns: list[str] = field(default_factory=lambda: ["id", "p", "v"])
+    columns: dict[str, str] = field(
+        default_factory=lambda: {"id": "INT", "p": "STRING", "v": "INT"}
+    )
     said: list[str] = field(default_factory=list)
     asked: int = 0
     versions: dict[int, Counter[Row]] = field(default_factory=dict)
@@ -45,23 +47,18 @@ class Twins:
         self.spark.sql(ours).collect()
         self.duck.execute(theirs or ours)
 
-    def values(self, count: int) -> list[Row]:
-        """Random rows; key columns are never NULL."""
-        rows: list[Row] = []
-        for _ in range(count):
-            row: list[object] = []
-            for column in self.columns:
-                if column == "p":
-                    value: object = self.dice.choice(["x", "y", "z'q"])
-                elif column == "id":
-                    value = self.dice.randrange(12)
-                else:
-                    value = self.dice.randrange(100)
-                if column not in self.key and self.dice.random() < 0.15:
-                    value = None
-                row.append(value)
-            rows.append(tuple(row))
-        return rows
+    def values(self, count: int) -> list[tuple[str, ...]]:
+        """Random rows of literals; key columns are never NULL."""
+        return [tuple(map(self._value, self.columns)) for _ in range(count)]
+
+    def _value(self, column: str) -> str:
+        if column not in self.key and self.dice.random() < 0.15:
+            return "NULL"
+        if column == "p":
+            return self.dice.choice(["'x'", "'y'", "'z''q'"])
+        if column == "id":
+            return str(self.dice.randrange(12))
+        return literal(self.dice, self.columns[column])
 
     def insert(self) -> None:
         """INSERT; with a key the last row of each key wins."""
@@ -69,7 +66,7 @@ class Twins:
         self.said.append(f"INSERT INTO {self.name} ({self._names}) VALUES {_sql(rows)}")
         self.spark.sql(self.said[-1])
         if self.key:
-            at = [self.columns.index(name) for name in self.key]
+            at = [[*self.columns].index(name) for name in self.key]
             rows = list({tuple(row[i] for i in at): row for row in rows}.values())
         self._insert_theirs(f"SELECT * FROM (VALUES {_sql(rows)}) AS q({self._names})")
 
@@ -78,7 +75,7 @@ class Twins:
         others = [c for c in self.columns if c not in ("id", "p")]
         query = (
             f"SELECT id + 1 AS id, p, {', '.join(others)} FROM {self.name} "
-            f"WHERE {condition(self.dice, self.name)}"
+            f"WHERE {self._condition()}"
         )
         self.said.append(f"INSERT INTO {self.name} ({self._names}) {query}")
         self.spark.sql(self.said[-1])
@@ -87,6 +84,9 @@ class Twins:
     @property
     def _names(self) -> str:
         return ", ".join(self.columns)
+
+    def _condition(self) -> str:
+        return condition(self.dice, self.name, self.columns)
 
     def _insert_theirs(self, query: str) -> None:
         """Put a query's rows into DuckDB's table, in the place of those with their keys."""
@@ -109,15 +109,18 @@ class Twins:
         )
         if not self.key and self.dice.random() < 0.2:
             assignment = "id = v, p = NULL"
-        self.both(f"UPDATE {self.name} SET {assignment} WHERE {condition(self.dice, self.name)}")
+        elif len(self.columns) > 3 and self.dice.random() < 0.3:
+            column = self.dice.choice([*self.columns][3:])
+            assignment = f"{column} = {self._value(column)}"
+        self.both(f"UPDATE {self.name} SET {assignment} WHERE {self._condition()}")
 
     def delete(self) -> None:
         """DELETE by a condition."""
-        self.both(f"DELETE FROM {self.name} WHERE {condition(self.dice, self.name)}")
+        self.both(f"DELETE FROM {self.name} WHERE {self._condition()}")
 
     def merge(self) -> None:
         """MERGE with all kinds of clause from a source without duplicates."""
-        rows = [(i, self.dice.randrange(-50, 50)) for i in self.dice.sample(range(14), 5)]
+        rows = [(str(i), str(self.dice.randrange(-50, 50))) for i in self.dice.sample(range(14), 5)]
         others = [c for c in self.columns if c not in ("id", "p", "v")]
         values = ", ".join(["s.k", "'x'", "s.n", *["NULL" for _ in others]])
         source = f"(SELECT * FROM (VALUES {_sql(rows)}) AS q(k, n)) AS s"
@@ -132,7 +135,7 @@ class Twins:
 
     def merge_whole_rows(self) -> None:
         """MERGE that looks at no row of the target; the source has each key once."""
-        at = [self.columns.index(name) for name in self.key]
+        at = [[*self.columns].index(name) for name in self.key]
         rows = {tuple(row[i] for i in at): row for row in self.values(self.dice.randrange(1, 6))}
         others = ", ".join(f"{c} = s.{c}" for c in self.columns if c not in self.key)
         self.both(
@@ -162,31 +165,33 @@ class Twins:
 
     def add_column(self) -> None:
         """A new column, with a default or without."""
-        column = f"c{len(self.said)}"
-        default = self.dice.choice(["", " DEFAULT 7"])
-        self.both(
-            f"ALTER TABLE {self.name} ADD COLUMN {column} INT{default}",
-            f"ALTER TABLE {self.name} ADD COLUMN {column} INT{default}",
-        )
-        self.columns.append(column)
+        column, kind = f"c{len(self.said)}", self.dice.choice(TYPES)
+        default = self.dice.choice(["", f" DEFAULT {literal(self.dice, kind)}"])
+        added = f"ALTER TABLE {self.name} ADD COLUMN {column} {kind}{default}"
+        self.both(added, added.replace("STRING", "VARCHAR"))
+        self.columns[column] = kind
 
-    def rename_or_drop_column(self) -> None:
-        """Another name for a column that came later, or none of them any more."""
-        column = self.dice.choice(self.columns[3:])
-        if self.dice.random() < 0.5:
+    def change_column(self) -> None:
+        """Another name or a wider type for a column that came later, or it goes."""
+        column = self.dice.choice([*self.columns][3:])
+        kind = self.dice.choice(["name", "type", "gone"])
+        if kind == "gone":
             self.both(f"ALTER TABLE {self.name} DROP COLUMN {column}")
-            self.columns.remove(column)
+            del self.columns[column]
+        elif kind == "type" and self.columns[column] == "INT":
+            self.both(f"ALTER TABLE {self.name} ALTER COLUMN {column} TYPE BIGINT")
+            self.columns[column] = "BIGINT"
         else:
             name = f"d{len(self.said)}"
             self.both(f"ALTER TABLE {self.name} RENAME COLUMN {column} TO {name}")
-            self.columns[self.columns.index(column)] = name
+            self.columns = {name if c == column else c: t for c, t in self.columns.items()}
 
     def step(self, queries: int) -> None:
         """One random change, then the comparison and so many random queries."""
         self.dice.choice(self._changes())()
         rows = self.compare()
         for _ in range(queries):
-            self.ask(query(self.dice, self.name))
+            self.ask(query(self.dice, self.name, self.columns))
         newest = self.spark.sql(f"SELECT max(snapshot_id) FROM `{self.name}$snapshots`").first()
         if newest is not None and newest[0] is not None:
             self.versions.setdefault(newest[0], rows)
@@ -200,7 +205,7 @@ class Twins:
         if len(self.columns) < 6:
             changes += [self.add_column] * 2
         if len(self.columns) > 3:
-            changes += [self.rename_or_drop_column] * 2
+            changes += [self.change_column] * 2
         return [*changes, self.truncate]
 
     def compare(self) -> Counter[Row]:
@@ -213,8 +218,8 @@ class Twins:
         self.asked += 1
 
     def _answer(self, text: str) -> Counter[Row]:
-        ours = Counter(map(tuple, self.spark.sql(text).collect()))
-        theirs = Counter(self.duck.execute(text).fetchall())
+        ours = _bag(self.spark.sql(text).collect())
+        theirs = _bag(self.duck.execute(text).fetchall())
         assert ours == theirs, f"{text}: only ours {ours - theirs}, only theirs {theirs - ours}"
         return ours
 
@@ -222,7 +227,7 @@ class Twins:
         """Every snapshot still reads as it did when it was the newest."""
         for version, rows in self.versions.items():
             text = f"SELECT * FROM {self.name} VERSION AS OF {version}"
-            assert Counter(map(tuple, self.spark.sql(text).collect())) == rows, text
+            assert _bag(self.spark.sql(text).collect()) == rows, text
 
     def check_ranges(self) -> None:
         """The changes from one snapshot to another lead from its rows to the other's."""
@@ -236,7 +241,7 @@ class Twins:
                 f"TO VERSION {last} WITH ('deduplicationMode' = 'netChanges')"
             )
             total = Counter(before)
-            for row in map(tuple, self.spark.sql(text).collect()):
+            for row in map(_comparable, self.spark.sql(text).collect()):
                 total[row[:-3]] += 1 if row[-3] in ("insert", "update_postimage") else -1
             total = Counter({row: count for row, count in total.items() if count})
             assert total == after, f"{text}: {total - after}, {after - total}"
@@ -246,8 +251,8 @@ class Twins:
         text = f"SELECT * FROM {self.name} CHANGES FROM VERSION 1 ORDER BY _commit_version"
         width, total = len(self.columns), Counter[Row]()
         counts: dict[int, int] = {}
-        for change in map(tuple, self.spark.sql(text).collect()):
-            row, kind, version = change[:width], change[width], change[width + 1]
+        for change in self.spark.sql(text).collect():
+            row, kind, version = _comparable(change[:width]), change[width], change[width + 1]
             total[row] += 1 if kind == "insert" else -1
             counts[version] = total.total()
         assert Counter({row: count for row, count in total.items() if count}) == self.compare()
@@ -255,14 +260,14 @@ class Twins:
             assert counts.get(version, rows.total()) == rows.total(), version
 
 
-def _sql(rows: Sequence[Row]) -> str:
-    return ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
+def _bag(rows: Iterable[Row]) -> Counter[Row]:
+    return Counter(map(_comparable, rows))
 
 
-def _literal(value: object) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, str):
-        # Doubled quotes mean the same in both engines.
-        return "'" + value.replace("'", "''") + "'"
-    return str(value)
+def _comparable(row: Row) -> Row:
+    """The row, in which NaN equals itself."""
+    return tuple("NaN" if value != value else value for value in row)
+
+
+def _sql(rows: Sequence[tuple[str, ...]]) -> str:
+    return ", ".join(f"({', '.join(row)})" for row in rows)
