@@ -58,6 +58,10 @@ def _simple_condition(dice: random.Random, table: str, columns: Columns) -> str:
             f"p <> '{text}'",
             f"p >= '{text}' AND id < {number}",
             "p LIKE 'z%'",
+            f"abs(v - {value}) < 15",
+            f"v + id > {value}",
+            f"(v > {value}) = (id > {number})",
+            f"p || 'q' <> '{text}q'",
             "v IS NULL",
             "p IS NULL",
             f"p IS NULL OR p = '{text}'",
@@ -208,6 +212,10 @@ def _join(dice: random.Random, table: str, where: str, number: int) -> str:
             (
                 f"SELECT a.id, b.v FROM (SELECT * FROM {table} {where}) AS a "
                 f"JOIN {table} AS b ON a.id = b.id AND a.v <= b.v"
+            ),
+            (
+                f"SELECT a.id, b.v FROM {table} AS a "
+                f"JOIN (SELECT p, v FROM {table} {where}) AS b ON a.p = b.p"
             ),
             (
                 f"SELECT a.id, b.p FROM (SELECT * FROM {table} {where}) AS a FULL JOIN "
