@@ -6,11 +6,15 @@ RocksDB and of Paimon does: reads must not pay without end for what writers save
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Final
+
+_log = logging.getLogger(__name__)
 
 _COMMITS_MAX: Final = 20
 """So many commits of a table may come while one compaction of it runs or waits for another's."""
@@ -48,12 +52,14 @@ class BackgroundCompaction:
         return is_behind
 
     def start(self, path: str, compact: Callable[[], None]) -> None:
-        """Let `compact`, which raises nothing, run as soon as the thread is free."""
+        """Let `compact` run as soon as the thread is free; an error of it is logged."""
         with self._lock:
             ended = [path for path, begun in self._begun.items() if begun.future.done()]
             for one in ended:
                 del self._begun[one]
-            self._begun[path] = _Begun(self._threads.submit(compact))
+            begun = _Begun(self._threads.submit(compact))
+            begun.future.add_done_callback(partial(_log_failure, path))
+            self._begun[path] = begun
 
     def settle(self, path: str) -> None:
         """Wait until no compaction of a table runs or waits."""
@@ -65,6 +71,12 @@ class BackgroundCompaction:
     def finish(self) -> None:
         """Wait for the compaction that runs; the others are left to the tables' next commits."""
         self._threads.shutdown(cancel_futures=True)
+
+
+def _log_failure(path: str, future: Future[None]) -> None:
+    error = None if future.cancelled() else future.exception()
+    if error is not None:
+        _log.error("the compaction of %s in the background failed", path, exc_info=error)
 
 
 COMPACTION: Final = BackgroundCompaction()

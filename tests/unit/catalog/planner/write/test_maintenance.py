@@ -115,3 +115,17 @@ def test_commits_that_are_too_fast_wait_for_the_compaction() -> None:
     assert asked == 19
     assert gate.is_set()
     begun.finish()
+
+
+def test_an_error_in_the_background_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """It reaches no writer, and the table is compacted again."""
+    begun = BackgroundCompaction()
+
+    def failing() -> None:
+        raise ZeroDivisionError
+
+    begun.start("t", failing)
+    begun.settle("t")
+    assert begun.is_free("t")
+    begun.finish()
+    assert "compaction of t in the background failed" in caplog.text
