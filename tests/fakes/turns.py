@@ -19,14 +19,21 @@ class Turns:
         for gate in self._gates:
             gate.acquire()
         self._running = list(range(takers))
+        self._state = Lock()
 
     def step(self, taker: int) -> None:
-        """Wait until the taker may take its next step."""
-        if taker == self._taking:
-            if self._left:
-                self._left -= 1
+        """Wait until the taker may take its next step.
+
+        It may be a thread that works for the taker; if that has ended, it waits no more.
+        """
+        with self._state:
+            if taker not in self._running:
                 return
-            self._pass_on()
+            if taker == self._taking:
+                if self._left:
+                    self._left -= 1
+                    return
+                self._pass_on()
         self._gates[taker].acquire()
 
     def run(self, actions: Sequence[Callable[[int], object]]) -> None:
@@ -37,15 +44,23 @@ class Turns:
             try:
                 actions[taker](taker)
             finally:
-                self._running.remove(taker)
-                self._pass_on()
+                self._end(taker)
 
         threads = [Thread(target=run_one, args=(i,), daemon=True) for i in range(len(actions))]
         for thread in threads:
             thread.start()
-        self._pass_on()
+        with self._state:
+            self._pass_on()
         for thread in threads:
             thread.join()
+
+    def _end(self, taker: int) -> None:
+        with self._state:
+            self._running.remove(taker)
+            if taker == self._taking:
+                self._pass_on()
+            else:  # a thread of it waits for its next turn, which does not come
+                self._gates[taker].release()
 
     def _pass_on(self) -> None:
         if self._running:
