@@ -40,7 +40,7 @@ class Turns:
         """Run an action for each taker until all have ended."""
 
         def run_one(taker: int) -> None:
-            self.step(taker)
+            self._gates[taker].acquire()
             try:
                 actions[taker](taker)
             finally:

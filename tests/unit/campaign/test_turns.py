@@ -4,9 +4,34 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable
 
+import pytest
+
+from tests.fakes import turns as module
 from tests.fakes.turns import Turns
+
+
+class _LateThread(threading.Thread):
+    def run(self) -> None:
+        time.sleep(0.005)
+        super().run()
+
+
+def test_threads_that_start_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first turn may be that of a thread that does not run yet."""
+    monkeypatch.setattr(module, "Thread", _LateThread)
+    for seed in range(40):
+        turns, done = Turns(2, random.Random(seed), steps_max=2), []
+
+        def steps(taker: int, turns: Turns = turns, done: list[int] = done) -> None:
+            for _ in range(5):
+                turns.step(taker)
+            done.append(taker)
+
+        turns.run([steps, steps])
+        assert sorted(done) == [0, 1]
 
 
 def test_helpers_that_outlive_their_takers() -> None:
