@@ -23,7 +23,8 @@ def test_threads_that_start_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first turn may be that of a thread that does not run yet."""
     monkeypatch.setattr(module, "Thread", _LateThread)
     for seed in range(40):
-        turns, done = Turns(2, random.Random(seed), steps_max=2), []
+        turns = Turns(2, random.Random(seed), steps_max=2)
+        done: list[int] = []
 
         def steps(taker: int, turns: Turns = turns, done: list[int] = done) -> None:
             for _ in range(5):
