@@ -38,7 +38,6 @@ FILES = [
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Tables with the same rows in three files or more; `plain` is Spark's own, read whole."""
     with spark_session(tmp_path_factory.mktemp("conditions"), OWN_NAME) as session:
-        session.conf.set("spark.table-store.answered-rows", "0")
         session.sql(f"CREATE TABLE plain {TABLES['bag']} USING parquet")
         for name, columns in TABLES.items():
             session.sql(f"CREATE TABLE {name} {columns}")

@@ -281,7 +281,7 @@ object ManagedScan {
     // reader of DELTA_BINARY_PACKED restarts its page if it is asked for zero values, and then returns wrong values.
     configuration.setBoolean("parquet.filter.columnindex.enabled", false)
     val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
-    val decided = predicates.filter(isDecidedByBounds(schema, _))
+    val decided = predicates.filter(predicate => isWholeInV1(predicate) && isDecidedByBounds(schema, predicate))
     val filters = SQLConf.withExistingConf(newTimes(session))(PredicateUtils.toV1(decided))
     ParquetScan(session, configuration, null, schema, schema, StructType(Nil), filters,
       new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
@@ -295,9 +295,17 @@ object ManagedScan {
     conf
   }
 
+  /** Whether `toV1` leaves out no part of a condition. Of an OR, and of an AND below a NOT, it keeps the part that it
+    * can convert alone, which rules out too much. */
+  private def isWholeInV1(predicate: Predicate): Boolean = predicate match {
+    case and: And => isWholeInV1(and.left) && isWholeInV1(and.right)
+    case or: Or => isWholeInV1(or.left) && isWholeInV1(or.right)
+    case not: Not => isWholeInV1(not.child)
+    case leaf => PredicateUtils.toV1(leaf).nonEmpty
+  }
+
   /** Whether Parquet's bounds and dictionaries decide where a condition cannot be true. For floating-point columns they
-    * ignore NaN, which is Spark's greatest value, and distinguish two zeros, which are equal in Spark. Of an OR or a
-    * NOT of which only a part can be told to Parquet, `toV1` keeps that part alone, which rules out too much. */
+    * ignore NaN, which is Spark's greatest value, and distinguish two zeros, which are equal in Spark. */
   private def isDecidedByBounds(schema: StructType, predicate: Predicate): Boolean = {
     def isFloating(column: NamedReference): Boolean = schema.findNestedField(column.fieldNames.toSeq)
       .forall { case (_, field) => field.dataType == FloatType || field.dataType == DoubleType }
@@ -309,17 +317,11 @@ object ManagedScan {
         }
       case _ => false
     }
-    def isWholeInV1(part: Predicate): Boolean = part match {
-      case and: And => isWholeInV1(and.left) && isWholeInV1(and.right)
-      case or: Or => isWholeInV1(or.left) && isWholeInV1(or.right)
-      case not: Not => isWholeInV1(not.child)
-      case leaf => PredicateUtils.toV1(leaf).nonEmpty
-    }
-    isWholeInV1(predicate) && (!predicate.references.exists(isFloating) || (predicate.name match {
+    !predicate.references.exists(isFloating) || (predicate.name match {
       case "IS_NULL" | "IS_NOT_NULL" => true
       case "=" | "<=>" | "<" | "<=" | "IN" => predicate.children.tail.forall(isPlain)
       case _ => false
-    }))
+    })
   }
 }
 
