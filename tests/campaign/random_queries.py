@@ -12,8 +12,8 @@ TYPES: Final = (
 )
 """Of columns that are added; TIMESTAMP has no zone."""
 
-Columns: TypeAlias = Mapping[str, str]
-"""Types by name; the first three are id, p and v."""
+Added: TypeAlias = Mapping[str, str]
+"""Types by name of the columns behind id, p and v."""
 
 
 def literal(dice: random.Random, kind: str) -> str:
@@ -32,17 +32,17 @@ def literal(dice: random.Random, kind: str) -> str:
     return texts.get(kind, str(number))
 
 
-def condition(dice: random.Random, table: str, columns: Columns) -> str:
+def condition(dice: random.Random, table: str, added: Added) -> str:
     """Return a condition on the columns of a table, now and then one of two parts."""
     if dice.random() < 0.7:
-        return _simple_condition(dice, table, columns)
-    first, second = (_simple_condition(dice, table, columns) for _ in range(2))
+        return _simple_condition(dice, table, added)
+    first, second = (_simple_condition(dice, table, added) for _ in range(2))
     return f"{dice.choice(['', 'NOT '])}(({first}) {dice.choice(['AND', 'OR'])} ({second}))"
 
 
-def _simple_condition(dice: random.Random, table: str, columns: Columns) -> str:
-    if len(columns) > 3 and dice.random() < 0.4:
-        return _condition_of_type(dice, table, *dice.choice([*columns.items()][3:]))
+def _simple_condition(dice: random.Random, table: str, added: Added) -> str:
+    if added and dice.random() < 0.4:
+        return _condition_of_type(dice, table, *dice.choice([*added.items()]))
     number, other, value = dice.randrange(12), dice.randrange(12), dice.randrange(100)
     text = dice.choice(["x", "y", "nix"])
     return dice.choice(
@@ -104,12 +104,12 @@ def _condition_of_type(dice: random.Random, table: str, column: str, kind: str) 
     return dice.choice(choices)
 
 
-def query(dice: random.Random, table: str, columns: Columns) -> str:
+def query(dice: random.Random, table: str, added: Added) -> str:
     """Return a query whose rows, in any order, both engines agree on."""
     number = dice.randrange(12)
-    where = f"WHERE {condition(dice, table, columns)}"
-    if len(columns) > 3 and dice.random() < 0.3:
-        return _of_column(dice, table, where, dice.choice([*columns][3:]))
+    where = f"WHERE {condition(dice, table, added)}"
+    if added and dice.random() < 0.3:
+        return _of_column(dice, table, where, dice.choice([*added]))
     kinds = [_aggregation, _aggregation, _window, _join, _rows, _rows]
     return dice.choice(kinds)(dice, table, where, number)
 

@@ -43,9 +43,13 @@ class Twins:
 
     def both(self, ours: str, theirs: str | None = None) -> None:
         """Run a statement in both engines."""
-        self.said.append(ours)
-        self.spark.sql(ours).collect()
+        self._say(ours)
         self.duck.execute(theirs or ours)
+
+    def _say(self, statement: str) -> None:
+        """Run a statement in Spark alone."""
+        self.said.append(statement)
+        self.spark.sql(statement).collect()
 
     def values(self, count: int) -> list[tuple[str, ...]]:
         """Random rows of literals; key columns are never NULL."""
@@ -63,30 +67,35 @@ class Twins:
     def insert(self) -> None:
         """INSERT; with a key the last row of each key wins."""
         rows = self.values(self.dice.randrange(1, 6))
-        self.said.append(f"INSERT INTO {self.name} ({self._names}) VALUES {_sql(rows)}")
-        self.spark.sql(self.said[-1])
+        self._say(f"INSERT INTO {self.name} ({self._names}) VALUES {_sql(rows)}")
         if self.key:
-            at = [[*self.columns].index(name) for name in self.key]
-            rows = list({tuple(row[i] for i in at): row for row in rows}.values())
+            rows = self._last_of_each_key(rows)
         self._insert_theirs(f"SELECT * FROM (VALUES {_sql(rows)}) AS q({self._names})")
+
+    def _last_of_each_key(self, rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        at = [[*self.columns].index(name) for name in self.key]
+        return list({tuple(row[i] for i in at): row for row in rows}.values())
 
     def insert_own_rows(self) -> None:
         """INSERT of some of the table's own rows, each below the next id."""
-        others = [c for c in self.columns if c not in ("id", "p")]
         query = (
-            f"SELECT id + 1 AS id, p, {', '.join(others)} FROM {self.name} "
+            f"SELECT id + 1 AS id, {', '.join([*self.columns][1:])} FROM {self.name} "
             f"WHERE {self._condition()}"
         )
-        self.said.append(f"INSERT INTO {self.name} ({self._names}) {query}")
-        self.spark.sql(self.said[-1])
+        self._say(f"INSERT INTO {self.name} ({self._names}) {query}")
         self._insert_theirs(query)
 
     @property
     def _names(self) -> str:
         return ", ".join(self.columns)
 
+    @property
+    def _added(self) -> dict[str, str]:
+        """The columns behind id, p and v."""
+        return dict([*self.columns.items()][3:])
+
     def _condition(self) -> str:
-        return condition(self.dice, self.name, self.columns)
+        return condition(self.dice, self.name, self._added)
 
     def _insert_theirs(self, query: str) -> None:
         """Put a query's rows into DuckDB's table, in the place of those with their keys."""
@@ -109,8 +118,8 @@ class Twins:
         )
         if not self.key and self.dice.random() < 0.2:
             assignment = "id = v, p = NULL"
-        elif len(self.columns) > 3 and self.dice.random() < 0.3:
-            column = self.dice.choice([*self.columns][3:])
+        elif self._added and self.dice.random() < 0.3:
+            column = self.dice.choice([*self._added])
             assignment = f"{column} = {self._value(column)}"
         self.both(f"UPDATE {self.name} SET {assignment} WHERE {self._condition()}")
 
@@ -121,33 +130,31 @@ class Twins:
     def merge(self) -> None:
         """MERGE with all kinds of clause from a source without duplicates."""
         rows = [(str(i), str(self.dice.randrange(-50, 50))) for i in self.dice.sample(range(14), 5)]
-        others = [c for c in self.columns if c not in ("id", "p", "v")]
-        values = ", ".join(["s.k", "'x'", "s.n", *["NULL" for _ in others]])
+        values = ", ".join(["s.k", "'x'", "s.n", *["NULL" for _ in self._added]])
         source = f"(SELECT * FROM (VALUES {_sql(rows)}) AS q(k, n)) AS s"
         self.both(
             f"MERGE INTO {self.name} AS t USING {source} ON t.id = s.k "
             "WHEN MATCHED AND s.n < 0 THEN DELETE "
             "WHEN MATCHED THEN UPDATE SET v = t.v + s.n "
-            f"WHEN NOT MATCHED AND s.n >= 0 THEN INSERT ({', '.join(['id', 'p', 'v', *others])}) "
+            f"WHEN NOT MATCHED AND s.n >= 0 THEN INSERT ({self._names}) "
             f"VALUES ({values}) "
             "WHEN NOT MATCHED BY SOURCE AND t.v > 90 THEN UPDATE SET v = 0"
         )
 
     def merge_whole_rows(self) -> None:
         """MERGE that looks at no row of the target; the source has each key once."""
-        at = [[*self.columns].index(name) for name in self.key]
-        rows = {tuple(row[i] for i in at): row for row in self.values(self.dice.randrange(1, 6))}
+        rows = self._last_of_each_key(self.values(self.dice.randrange(1, 6)))
         others = ", ".join(f"{c} = s.{c}" for c in self.columns if c not in self.key)
         self.both(
             f"MERGE INTO {self.name} AS t "
-            f"USING (SELECT * FROM (VALUES {_sql([*rows.values()])}) AS q({self._names})) AS s "
+            f"USING (SELECT * FROM (VALUES {_sql(rows)}) AS q({self._names})) AS s "
             f"ON {' AND '.join(f't.{k} = s.{k}' for k in self.key)} "
             f"WHEN MATCHED THEN UPDATE SET {others} WHEN NOT MATCHED THEN INSERT ({self._names}) "
             f"VALUES ({', '.join(f's.{c}' for c in self.columns)})"
         )
 
     def overwrite(self) -> None:
-        """INSERT OVERWRITE of everything, or of one partition."""
+        """INSERT OVERWRITE by the rows with even ids."""
         query = f"SELECT {self._names} FROM {self.name} WHERE id % 2 = 0"
         self.both(
             f"INSERT OVERWRITE {self.name} {query}",
@@ -160,8 +167,7 @@ class Twins:
 
     def compact(self) -> None:
         """COMPACT, which changes no row."""
-        self.said.append(f"ALTER TABLE {self.name} COMPACT")
-        self.spark.sql(self.said[-1]).collect()
+        self._say(f"ALTER TABLE {self.name} COMPACT")
 
     def add_column(self) -> None:
         """A new column, with a default or without."""
@@ -173,7 +179,7 @@ class Twins:
 
     def change_column(self) -> None:
         """Another name or a wider type for a column that came later, or it goes."""
-        column = self.dice.choice([*self.columns][3:])
+        column = self.dice.choice([*self._added])
         kind = self.dice.choice(["name", "type", "gone"])
         if kind == "gone":
             self.both(f"ALTER TABLE {self.name} DROP COLUMN {column}")
@@ -191,7 +197,7 @@ class Twins:
         self.dice.choice(self._changes())()
         rows = self.compare()
         for _ in range(queries):
-            self.ask(query(self.dice, self.name, self.columns))
+            self.ask(query(self.dice, self.name, self._added))
         newest = self.spark.sql(f"SELECT max(snapshot_id) FROM `{self.name}$snapshots`").first()
         if newest is not None and newest[0] is not None:
             self.versions.setdefault(newest[0], rows)
@@ -202,9 +208,9 @@ class Twins:
         changes += [self.insert_own_rows, self.overwrite, self.compact, self.compact]
         if self.key:
             changes += [self.merge_whole_rows] * 3
-        if len(self.columns) < 6:
+        if len(self._added) < 3:
             changes += [self.add_column] * 2
-        if len(self.columns) > 3:
+        if self._added:
             changes += [self.change_column] * 2
         return [*changes, self.truncate]
 

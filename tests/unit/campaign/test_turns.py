@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -19,47 +18,48 @@ class _LateThread(threading.Thread):
         super().run()
 
 
+class _Trial:
+    """Takers that take steps; what goes wrong in a thread is kept."""
+
+    def __init__(self, takers: int, seed: int, *, steps: int, steps_max: int) -> None:
+        self.turns = Turns(takers, random.Random(seed), steps_max=steps_max)
+        self.ended: list[int] = []
+        self.errors: list[BaseException] = []
+        self.helpers: list[threading.Thread] = []
+        self._steps = steps
+
+    def take(self, taker: int) -> None:
+        """Take all steps."""
+        try:
+            for _ in range(self._steps):
+                self.turns.step(taker)
+        except RuntimeError as error:
+            self.errors.append(error)
+        self.ended.append(taker)
+
+    def let_take(self, taker: int) -> None:
+        """End at once, and let a thread take the steps."""
+        helper = threading.Thread(target=self.take, args=(taker,), daemon=True)
+        self.helpers.append(helper)
+        helper.start()
+
+
 def test_threads_that_start_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first turn may be that of a thread that does not run yet."""
     monkeypatch.setattr(module, "Thread", _LateThread)
     for seed in range(40):
-        turns = Turns(2, random.Random(seed), steps_max=2)
-        done: list[int] = []
-
-        def steps(taker: int, turns: Turns = turns, done: list[int] = done) -> None:
-            for _ in range(5):
-                turns.step(taker)
-            done.append(taker)
-
-        turns.run([steps, steps])
-        assert sorted(done) == [0, 1]
+        trial = _Trial(2, seed, steps=5, steps_max=2)
+        trial.turns.run([trial.take, trial.take])
+        assert not trial.errors
+        assert sorted(trial.ended) == [0, 1]
 
 
 def test_helpers_that_outlive_their_takers() -> None:
     """A thread that works for a taker may wait for its turn when the taker ends."""
     for seed in range(200):
-        turns = Turns(3, random.Random(seed), steps_max=3)
-        helpers: list[threading.Thread] = []
-        errors: list[BaseException] = []
-
-        def steps(taker: int, turns: Turns = turns, errors: list[BaseException] = errors) -> None:
-            try:
-                for _ in range(10):
-                    turns.step(taker)
-            except RuntimeError as error:
-                errors.append(error)
-
-        def with_helper(
-            taker: int,
-            steps: Callable[[int], None] = steps,
-            helpers: list[threading.Thread] = helpers,
-        ) -> None:
-            helper = threading.Thread(target=steps, args=(taker,), daemon=True)
-            helpers.append(helper)
-            helper.start()
-
-        turns.run([steps, with_helper, steps])
-        for helper in helpers:
+        trial = _Trial(3, seed, steps=10, steps_max=3)
+        trial.turns.run([trial.take, trial.let_take, trial.take])
+        for helper in trial.helpers:
             helper.join(10)
             assert not helper.is_alive()
-        assert not errors
+        assert not trial.errors
