@@ -193,8 +193,9 @@ class Twins:
             self.columns = {name if c == column else c: t for c, t in self.columns.items()}
 
     def step(self, queries: int) -> None:
-        """One random change, then the comparison and so many random queries."""
-        self.dice.choice(self._changes())()
+        """One change, then the comparison and so many random queries."""
+        change = self.dice.choice(self._changes()) if self.versions else self.insert
+        change()
         rows = self.compare()
         for _ in range(queries):
             self.ask(query(self.dice, self.name, self._added))
