@@ -2,20 +2,20 @@ package org.apache.spark.sql.tablestore
 
 import java.util.{LinkedHashMap, Map => JMap}
 
-/** A cache that is limited by the bytes of its values; it evicts the least recently used ones first. */
-class BoundedCache[V](limitBytes: Long, bytes: V => Long) {
-  private val held = new LinkedHashMap[String, V](16, 0.75f, true)
-  private var heldBytes = 0L
+/** A cache that is limited by the sizes of its values, in any unit; it evicts the least recently used ones first. */
+class BoundedCache[K, V](limit: Long, size: V => Long) {
+  private val held = new LinkedHashMap[K, V](16, 0.75f, true)
+  private var heldSize = 0L
 
-  def get(key: String): Option[V] = synchronized(Option(held.get(key)))
+  def get(key: K): Option[V] = synchronized(Option(held.get(key)))
 
-  def put(key: String, value: V): Unit = synchronized {
-    Option(held.put(key, value)).foreach(heldBytes -= bytes(_))
-    heldBytes += bytes(value)
+  def put(key: K, value: V): Unit = synchronized {
+    Option(held.put(key, value)).foreach(heldSize -= size(_))
+    heldSize += size(value)
     val oldest = held.entrySet.iterator
-    while (heldBytes > limitBytes && oldest.hasNext) {
-      val entry: JMap.Entry[String, V] = oldest.next()
-      heldBytes -= bytes(entry.getValue)
+    while (heldSize > limit && oldest.hasNext) {
+      val entry: JMap.Entry[K, V] = oldest.next()
+      heldSize -= size(entry.getValue)
       oldest.remove()
     }
   }

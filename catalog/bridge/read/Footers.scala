@@ -24,7 +24,7 @@ object Footers {
 
   /** Footers that this process has read; a later snapshot has many of the same files, and files never change. In
     * memory a footer takes many times its bytes in the file. */
-  private val known = new BoundedCache[Footer](math.min(16L << 20, Runtime.getRuntime.maxMemory / 256), _.bytes)
+  private val known = new BoundedCache[String, Footer](math.min(16L << 20, Runtime.getRuntime.maxMemory / 256), _.bytes)
 
   /** The footer of the file that `stream` reads; fails with the reason if the footer is damaged. */
   def of(path: String, input: HadoopInputFile, stream: SeekableInputStream): ParquetMetadata =

@@ -57,7 +57,7 @@ object LiveRows {
 
   /** The live rows of splits that this process has read, a bit for each stored row; the least recently used are evicted
     * first. They are never stale, because a split's name depends on its files, and files never change. */
-  private val known = new BoundedCache[Array[LiveFile]](math.min(256L << 20, Runtime.getRuntime.maxMemory / 32),
+  private val known = new BoundedCache[String, Array[LiveFile]](math.min(256L << 20, Runtime.getRuntime.maxMemory / 32),
     files => 200 + files.map(_.sizeBytes).sum)
 
   def get(split: String): Option[Array[LiveFile]] = known.get(split)

@@ -12,9 +12,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression => CatalystExpression, UnsafeRow, UserDefinedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.classic.{SparkSession, Strategy}
-import org.apache.spark.sql.connector.expressions.{Expression, Expressions, Literal, NamedReference}
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate.{Aggregation, CountStar, Max, Min}
-import org.apache.spark.sql.connector.expressions.filter.{And, Not, Or, Predicate}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
@@ -22,10 +22,8 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetPartitionReaderFactory, ParquetScan}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.internal.connector.PredicateUtils
-import org.apache.spark.sql.types.{DoubleType, FloatType, StringType, StructType}
+import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 class ManagedScanBuilder(
@@ -265,63 +263,11 @@ object ManagedScan {
     val settings = PythonTask.settings(session)
     ManagedReaderFactory(
       schema,
-      parquet(session, schema, predicates),
+      ParquetReaders.factory(session, schema, predicates),
       task.map(PythonTask(_, settings)),
       live.map(found => LiveRowsTask(PythonTask(found.task, settings), found.atFirst)),
       snapshot
     )
-  }
-
-  /** Spark's own reader factory, set up by Spark's own scan; the scan's file index is null, as it only plans splits. */
-  private def parquet(
-      session: SparkSession, schema: StructType, predicates: Array[Predicate]): ParquetPartitionReaderFactory = {
-    val configuration = session.sessionState.newHadoopConf()
-    configuration.setBoolean("parquet.page.verify-checksum.enabled", true)
-    // With the column index, rows of pages that a condition rules out are skipped in pages of other columns. Spark's
-    // reader of DELTA_BINARY_PACKED restarts its page if it is asked for zero values, and then returns wrong values.
-    configuration.setBoolean("parquet.filter.columnindex.enabled", false)
-    val options = Map("datetimeRebaseMode" -> "CORRECTED", "int96RebaseMode" -> "CORRECTED")
-    val decided = predicates.filter(predicate => isWholeInV1(predicate) && isDecidedByBounds(schema, predicate))
-    val filters = SQLConf.withExistingConf(newTimes(session))(PredicateUtils.toV1(decided))
-    ParquetScan(session, configuration, null, schema, schema, StructType(Nil), filters,
-      new CaseInsensitiveStringMap(options.asJava)).createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
-  }
-
-  /** Settings with which filter literals become java.time values: java.sql lacks the ten days before 15 October
-    * 1582. */
-  private def newTimes(session: SparkSession): SQLConf = {
-    val conf = session.sessionState.conf.clone()
-    conf.setConf(SQLConf.DATETIME_JAVA8API_ENABLED, true)
-    conf
-  }
-
-  /** Whether `toV1` leaves out no part of a condition. Of an OR, and of an AND below a NOT, it keeps the part that it
-    * can convert alone, which rules out too much. */
-  private def isWholeInV1(predicate: Predicate): Boolean = predicate match {
-    case and: And => isWholeInV1(and.left) && isWholeInV1(and.right)
-    case or: Or => isWholeInV1(or.left) && isWholeInV1(or.right)
-    case not: Not => isWholeInV1(not.child)
-    case leaf => PredicateUtils.toV1(leaf).nonEmpty
-  }
-
-  /** Whether Parquet's bounds and dictionaries decide where a condition cannot be true. For floating-point columns they
-    * ignore NaN, which is Spark's greatest value, and distinguish two zeros, which are equal in Spark. */
-  private def isDecidedByBounds(schema: StructType, predicate: Predicate): Boolean = {
-    def isFloating(column: NamedReference): Boolean = schema.findNestedField(column.fieldNames.toSeq)
-      .forall { case (_, field) => field.dataType == FloatType || field.dataType == DoubleType }
-    def isPlain(value: Expression): Boolean = value match {
-      case literal: Literal[_] => literal.value match {
-          case number: Double => !number.isNaN && number != 0
-          case number: Float => !number.isNaN && number != 0
-          case _ => false
-        }
-      case _ => false
-    }
-    !predicate.references.exists(isFloating) || (predicate.name match {
-      case "IS_NULL" | "IS_NOT_NULL" => true
-      case "=" | "<=>" | "<" | "<=" | "IN" => predicate.children.tail.forall(isPlain)
-      case _ => false
-    })
   }
 }
 
