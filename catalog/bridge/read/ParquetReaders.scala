@@ -41,7 +41,7 @@ object ParquetReaders {
   private case class Key(application: String, schema: StructType, timeZone: String, settings: JMap[String, String])
 
   /** The last 64. To make one, Spark broadcasts more than 1,000 settings, which takes about 5 ms, and it asks each scan
-    * twice: half of the time of a query over few rows. Settings that change are another key. */
+    * twice: a fifth of a query over few rows. Settings that change are another key. */
   private val known = new BoundedCache[Key, ParquetPartitionReaderFactory](64, _ => 1)
 
   private def settings(configuration: Configuration): JMap[String, String] = {
