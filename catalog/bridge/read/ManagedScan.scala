@@ -212,8 +212,8 @@ class ManagedScan(asked: Requests.AskedScan, table: String, override val readSch
     (raw: Array[InputPartition]) ++ merges
   }
 
-  override def createReaderFactory(): PartitionReaderFactory =
-    ManagedScan.readers(readSchema, predicates, plan.task, plan.live, plan.snapshot)
+  private lazy val readers = ManagedScan.readers(readSchema, predicates, plan.task, plan.live, plan.snapshot)
+  override def createReaderFactory(): PartitionReaderFactory = readers
 }
 
 object ManagedScan {

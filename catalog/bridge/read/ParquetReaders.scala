@@ -40,8 +40,8 @@ object ParquetReaders {
   /** What decides a factory without filters. */
   private case class Key(application: String, schema: StructType, timeZone: String, settings: JMap[String, String])
 
-  /** The last 64. To make one, Spark broadcasts more than 1,000 settings, which takes about 5 ms, and it asks each scan
-    * twice: a fifth of a query over few rows. Settings that change are another key. */
+  /** The last 64. To make one, Spark broadcasts more than 1,000 settings, which takes about 5 ms: a tenth of a query
+    * over few rows. Settings that change are another key. */
   private val known = new BoundedCache[Key, ParquetPartitionReaderFactory](64, _ => 1)
 
   private def settings(configuration: Configuration): JMap[String, String] = {
