@@ -9,6 +9,13 @@ class BoundedCache[K, V](limit: Long, size: V => Long) {
 
   def get(key: K): Option[V] = synchronized(Option(held.get(key)))
 
+  /** The value of `key`, made if it is not held; two threads that miss at once both make it. */
+  def getOrMake(key: K)(make: => V): V = get(key).getOrElse {
+    val made = make
+    put(key, made)
+    made
+  }
+
   def put(key: K, value: V): Unit = synchronized {
     Option(held.put(key, value)).foreach(heldSize -= size(_))
     heldSize += size(value)

@@ -28,14 +28,12 @@ object Footers {
 
   /** The footer of the file that `stream` reads; fails with the reason if the footer is damaged. */
   def of(path: String, input: HadoopInputFile, stream: SeekableInputStream): ParquetMetadata =
-    known.get(path).map(_.metadata).getOrElse {
+    known.getOrMake(path) {
       val footer = checked(input.getLength, stream)
       val converter =
         new ParquetMetadataConverter(HadoopReadOptions.builder(input.getConfiguration, input.getPath).build())
-      val parsed = converter.readParquetMetadata(new ByteArrayInputStream(footer), NO_FILTER)
-      known.put(path, Footer(parsed, footer.length))
-      parsed
-    }
+      Footer(converter.readParquetMetadata(new ByteArrayInputStream(footer), NO_FILTER), footer.length)
+    }.metadata
 
   /** The bytes of the footer and of the file's end after it; a single read if they are at most 8 KiB. */
   private def checked(sizeBytes: Long, stream: SeekableInputStream): Array[Byte] = {

@@ -29,12 +29,8 @@ object ParquetReaders {
     configuration.setBoolean("parquet.filter.columnindex.enabled", false)
     val conf = session.sessionState.conf
     val key = Key(session.sparkContext.applicationId, schema, conf.sessionLocalTimeZone, settings(configuration))
-    val unfiltered = known.get(key).getOrElse {
-      val made = sparks(session, configuration, schema)
-      known.put(key, made)
-      made
-    }
-    unfiltered.copy(sqlConf = conf, filters = filters(session, schema, predicates))
+    known.getOrMake(key)(sparks(session, configuration, schema))
+      .copy(sqlConf = conf, filters = filters(session, schema, predicates))
   }
 
   /** What decides a factory without filters. */
