@@ -1,11 +1,12 @@
 package org.apache.spark.sql.tablestore
 
+import java.net.StandardSocketOptions.TCP_NODELAY
 import java.util.{ArrayList, Base64, HashMap}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.TaskContext
-import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, SimplePythonFunction}
+import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonWorker, SimplePythonFunction}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.classic.SparkSession
@@ -34,7 +35,21 @@ case class PythonTask(function: SimplePythonFunction, settings: PythonTask.Setti
       settings.metrics,
       None,
       None
-    )
+    ) {
+      override protected def newWriter(
+          env: SparkEnv,
+          worker: PythonWorker,
+          input: Iterator[Iterator[InternalRow]],
+          partition: Int,
+          context: TaskContext
+      ): Writer = {
+        // Spark sends a task in two pieces, of which the second would wait 40 ms for the worker's acknowledgement.
+        // A Unix domain socket has neither the wait nor the option.
+        if (worker.channel.supportedOptions.contains(TCP_NODELAY))
+          worker.channel.setOption(TCP_NODELAY, Boolean.box(true))
+        super.newWriter(env, worker, input, partition, context)
+      }
+    }
     runner.compute(batches.map(PythonTask.wrapped), task.partitionId(), task)
   }
 }
