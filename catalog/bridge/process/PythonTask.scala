@@ -1,9 +1,12 @@
 package org.apache.spark.sql.tablestore
 
+import java.io.DataInputStream
 import java.net.StandardSocketOptions.TCP_NODELAY
+import java.util.concurrent.atomic.AtomicBoolean
 import java.util.{ArrayList, Base64, HashMap}
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.api.python.{ChainedPythonFunctions, PythonEvalType, PythonWorker, SimplePythonFunction}
@@ -23,6 +26,7 @@ case class PythonTask(function: SimplePythonFunction, settings: PythonTask.Setti
     * writer has read and written is the task's; of a reader Spark counts the rows itself. */
   def run(batches: Iterator[Iterator[InternalRow]], schema: StructType, isWriter: Boolean): Iterator[ColumnarBatch] = {
     val task = TaskContext.get()
+    var arrived: DataInputStream = null
     val runner = new ArrowPythonRunner(
       Seq((ChainedPythonFunctions(Seq(function.copy(accumulator = new WorkerCounts(task, isWriter, settings.skipped)))),
           0L)),
@@ -49,12 +53,40 @@ case class PythonTask(function: SimplePythonFunction, settings: PythonTask.Setti
           worker.channel.setOption(TCP_NODELAY, Boolean.box(true))
         super.newWriter(env, worker, input, partition, context)
       }
+
+      override protected def newReaderIterator(
+          stream: DataInputStream,
+          writer: Writer,
+          startTime: Long,
+          env: SparkEnv,
+          worker: PythonWorker,
+          pid: Option[Int],
+          releasedOrClosed: AtomicBoolean,
+          context: TaskContext
+      ): Iterator[ColumnarBatch] = {
+        arrived = stream
+        super.newReaderIterator(stream, writer, startTime, env, worker, pid, releasedOrClosed, context)
+      }
     }
-    runner.compute(batches.map(PythonTask.wrapped), task.partitionId(), task)
+    val answers = runner.compute(batches.map(PythonTask.wrapped), task.partitionId(), task)
+    // Spark ends a worker whose end it has not read, and the next worker has to import everything again. Whoever needs
+    // no more rows, as a LIMIT, does not read it; here is read what has arrived.
+    task.addTaskCompletionListener[Unit] { _ =>
+      var left = PythonTask.unreadBatches
+      Try(while (left > 0 && !task.isInterrupted() && arrived.available() > 0 && answers.hasNext) {
+        answers.next()
+        left -= 1
+      })
+    }
+    answers
   }
 }
 
 object PythonTask {
+
+  /** So many batches are read in vain, which takes less than to start a worker. */
+  private val unreadBatches = 8
+
   case class Settings(
       configuration: Map[String, String], metrics: Map[String, SQLMetric], skipped: Option[LongAccumulator])
 

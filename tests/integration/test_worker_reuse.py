@@ -1,0 +1,56 @@
+"""Goal: a query that needs no more rows leaves its Python worker to the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.integration.catalog_conf import OWN_NAME
+from tests.integration.spark_session import shared_jvm, spark_session
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A table whose rows workers merge."""
+    with spark_session(tmp_path_factory.mktemp("workers"), OWN_NAME) as session:
+        session.conf.set("spark.table-store.answered-rows", "0")
+        session.conf.set("spark.sql.codegen.wholeStage", "false")  # rows are asked for one by one
+        session.conf.set("spark.sql.adaptive.enabled", "false")
+        session.sql(
+            "CREATE TABLE t (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED) "
+            "TBLPROPERTIES ('bucket' = '2')"
+        )
+        for v in range(3):
+            session.sql(f"INSERT INTO t SELECT id, {v} FROM range(20)")
+        yield session
+
+
+def _processes() -> set[int]:
+    """Those that Spark's own has started, and theirs."""
+    found = shared_jvm().java.lang.ProcessHandle.current().descendants().iterator()
+    pids = set()
+    while found.hasNext():
+        pids.add(int(found.next().pid()))
+    return pids
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id FROM t WHERE v < {} LIMIT 1",
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM t WHERE v < {})",
+        "SELECT count(*) FROM (SELECT id FROM t WHERE v < {} LIMIT 2) AS q",
+    ],
+)
+def test_unread_rows(spark: SparkSession, query: str) -> None:
+    """No process goes, and none comes."""
+    for value in (5, 6):
+        spark.sql(query.format(value)).collect()
+    before = _processes()
+    for value in range(7, 12):
+        assert spark.sql(query.format(value)).collect()
+    assert _processes() == before
