@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import shared_jvm, spark_session
+from tests.integration.spark_session import spark_session
+from tests.integration.test_planner_process import descendants
 
 pytestmark = pytest.mark.spark
 
@@ -29,15 +31,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
-def _processes() -> set[int]:
-    """Those that Spark's own has started, and theirs."""
-    found = shared_jvm().java.lang.ProcessHandle.current().descendants().iterator()
-    pids = set()
-    while found.hasNext():
-        pids.add(int(found.next().pid()))
-    return pids
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -50,7 +43,7 @@ def test_unread_rows(spark: SparkSession, query: str) -> None:
     """No process goes, and none comes."""
     for value in (5, 6):
         spark.sql(query.format(value)).collect()
-    before = _processes()
+    before = set(descendants(os.getpid()))
     for value in range(7, 12):
         assert spark.sql(query.format(value)).collect()
-    assert _processes() == before
+    assert set(descendants(os.getpid())) == before

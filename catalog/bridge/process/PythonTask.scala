@@ -26,7 +26,6 @@ case class PythonTask(function: SimplePythonFunction, settings: PythonTask.Setti
     * writer has read and written is the task's; of a reader Spark counts the rows itself. */
   def run(batches: Iterator[Iterator[InternalRow]], schema: StructType, isWriter: Boolean): Iterator[ColumnarBatch] = {
     val task = TaskContext.get()
-    var arrived: DataInputStream = null
     val runner = new ArrowPythonRunner(
       Seq((ChainedPythonFunctions(Seq(function.copy(accumulator = new WorkerCounts(task, isWriter, settings.skipped)))),
           0L)),
@@ -64,21 +63,20 @@ case class PythonTask(function: SimplePythonFunction, settings: PythonTask.Setti
           releasedOrClosed: AtomicBoolean,
           context: TaskContext
       ): Iterator[ColumnarBatch] = {
-        arrived = stream
-        super.newReaderIterator(stream, writer, startTime, env, worker, pid, releasedOrClosed, context)
+        val answers = super.newReaderIterator(stream, writer, startTime, env, worker, pid, releasedOrClosed, context)
+        // Spark ends a worker whose end it has not read, and the next worker has to import everything again. Whoever
+        // needs no more rows, as a LIMIT, does not read it; here is read what has arrived.
+        context.addTaskCompletionListener[Unit] { _ =>
+          var left = PythonTask.unreadBatches
+          Try(while (left > 0 && !context.isInterrupted() && stream.available() > 0 && answers.hasNext) {
+            answers.next()
+            left -= 1
+          })
+        }
+        answers
       }
     }
-    val answers = runner.compute(batches.map(PythonTask.wrapped), task.partitionId(), task)
-    // Spark ends a worker whose end it has not read, and the next worker has to import everything again. Whoever needs
-    // no more rows, as a LIMIT, does not read it; here is read what has arrived.
-    task.addTaskCompletionListener[Unit] { _ =>
-      var left = PythonTask.unreadBatches
-      Try(while (left > 0 && !task.isInterrupted() && arrived.available() > 0 && answers.hasNext) {
-        answers.next()
-        left -= 1
-      })
-    }
-    answers
+    runner.compute(batches.map(PythonTask.wrapped), task.partitionId(), task)
   }
 }
 
