@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -36,6 +36,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(
 _NAMED_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 _LIKE_WILDCARDS = "%_"
 _CODE_POINT_MAX = 0x10FFFF
+_DECIMALS: Final = Context(prec=38)  # the digits of Spark's longest decimal; Python's default is 28
 _DOLLAR_TAG = re.compile(r"\$[A-Za-z]*\$")
 
 
@@ -86,7 +87,7 @@ def _raw_value(literal: str) -> Value:
 def _converted(value: Value, data_type: DataType, time_zone: str) -> Value:
     match data_type:
         case DecimalType(scale=scale):
-            return _number(value).quantize(Decimal(1).scaleb(-scale))
+            return _number(value).quantize(Decimal(1).scaleb(-scale), context=_DECIMALS)
         case TimeType():
             return dt.time.fromisoformat(_text(value))
         case PrimitiveType(name):

@@ -62,6 +62,35 @@ def test_every_type(shell: StockShell, keyed: bool) -> None:
         assert shell.ok(f"SELECT count(*) FROM {name}") == (("2",),)
 
 
+@pytest.mark.parametrize("form", ["PRIMARY KEY (id) NOT ENFORCED", "", "USING parquet"])
+def test_defaults_of_every_type(shell: StockShell, form: str) -> None:
+    """Rows have the defaults of what their statement leaves out, and of columns that come later.
+
+    Spark reads the files itself, for which it has its own text of each default.
+    """
+    shell.ok("SET spark.sql.timeType.enabled = true")
+    shell.ok("SET spark.table-store.answered-rows = 0")
+    foreign = form.startswith("USING")
+    left = ("tm", "de", "bi") if foreign else ()  # Spark's own scan fails with those defaults
+    values = {name: VALUES[name] for name in ORDERED if name not in left}
+    columns = [f"{name} {kind} DEFAULT {value}" for name, (kind, value, _) in values.items()]
+    name = f"def_{len(form)}"
+    key = f", {form}" if form and not foreign else ""
+    row = tuple(shown or value[:-2] for _, value, shown in values.values())
+    shell.ok(f"CREATE TABLE {name} (id INT, {', '.join(columns)}{key}) {form if foreign else ''}")
+    shell.ok(f"INSERT INTO {name} (id) VALUES (1)")
+    assert shell.ok(f"SELECT * FROM {name}") == (("1", *row),)
+    for column in columns:
+        shell.ok(f"ALTER TABLE {name} ADD COLUMN later_{column}")
+    shell.ok(f"INSERT INTO {name} (id) VALUES (2)")
+    wanted = [(number, *row, *row) for number in ("1", "2")]
+    assert shell.run(f"SELECT * FROM {name}").sorted() == wanted
+    for column in values:
+        text = f"SELECT {column}, later_{column} FROM {name} WHERE id = 1"
+        assert shell.ok(text) == ((row[list(values).index(column)],) * 2,), column
+    shell.ok("RESET spark.table-store.answered-rows")
+
+
 def test_keys_of_every_orderable_type(shell: StockShell) -> None:
     """The newest row of a key wins, whatever the key's type."""
     shell.ok("SET spark.sql.timeType.enabled = true")

@@ -17,7 +17,6 @@ import org.apache.spark.sql.connector.catalog.CatalogManager.SESSION_CATALOG_NAM
 import org.apache.spark.sql.connector.catalog.CatalogV2Util.{
   applyPropertiesChanges,
   applySchemaChanges,
-  structTypeToV2Columns,
   v2ColumnsToStructType
 }
 import org.apache.spark.sql.connector.expressions.{BucketTransform, Transform}
@@ -49,7 +48,7 @@ case class ForeignDefinition(provider: String, columns: StructType, partitionCol
     columns.json, partitionColumns, properties + (TableCatalog.PROP_PROVIDER -> provider), sessionEntry)
   def partitions: Array[Transform] = partitionColumns.map(Json.identity).toArray
   def info: TableInfo = new TableInfo.Builder()
-    .withColumns(structTypeToV2Columns(columns)).withPartitions(partitions)
+    .withColumns(V2Columns.of(columns)).withPartitions(partitions)
     .withProperties((properties + (TableCatalog.PROP_PROVIDER -> provider)).asJava).build()
 }
 

@@ -31,23 +31,25 @@ class ManagedTable(
   override def name(): String = definition.name
   override def toString: String = s"TableStoreTable ${name()}"
   override def version(): String = definition.version.orNull
-  private val struct: StructType =
-    CatalogV2Util.v2ColumnsToStructType(CatalogV2Util.structTypeToV2Columns(definition.columns))
 
   /** The columns with CHAR and VARCHAR as declared; `schema` has them as strings, as Spark reads and writes them. In a
     * column with a struct they stay strings here, too: Spark could not parse its own note of the raw type if a field's
     * name has a blank. */
-  override val columns: Array[Column] = CatalogV2Util.structTypeToV2Columns(StructType(
+  override val columns: Array[Column] = V2Columns.of(StructType(
       definition.columns.map(field =>
         if (field.dataType.existsRecursively(_.isInstanceOf[StructType])) field
         else CharVarcharUtils.getRawType(field.metadata).map(raw => field.copy(dataType = raw)).getOrElse(field))))
+  private val struct: StructType =
+    StructType(CatalogV2Util.v2ColumnsToStructType(columns).zip(definition.columns).map {
+      case (column, field) => column.copy(dataType = field.dataType)
+    })
   override def schema(): StructType = struct
   def isExternal: Boolean = definition.isExternal
   def isReadBySpark: Boolean = definition.isReadBySpark
 
   /** Whether jobs follow what Spark reads as a stream. */
   def isStream: Boolean = definition.isStream
-  def computedColumns: Seq[Column] = CatalogV2Util.structTypeToV2Columns(definition.computed).toSeq
+  def computedColumns: Seq[Column] = V2Columns.of(definition.computed).toSeq
   override val partitioning: Array[Transform] = definition.partitions.map(Json.identity).toArray
   override val properties: util.Map[String, String] = definition.properties.asJava
   override val constraints: Array[Constraint] =

@@ -73,9 +73,14 @@ object Errors {
         found.group(2)): Throwable)
       .getOrElse(error)
 
-  /** A data file that Spark's Parquet reader could not read: it is gone, cannot be reached, or is damaged. */
+  /** A data file that Spark's Parquet reader could not read: it is gone, cannot be reached, or is damaged. An error of
+    * analysis is about what was asked for, not about the file. */
   def unreadable(path: String, snapshot: Option[Long], cause: Throwable): Throwable = {
     val causes = Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(10).toSeq
+    causes.collectFirst { case error: AnalysisException => error }.getOrElse(unreadable(path, snapshot, causes))
+  }
+
+  private def unreadable(path: String, snapshot: Option[Long], causes: Seq[Throwable]): TableStoreException = {
     val reason = String.valueOf(causes.last.getMessage).linesIterator.nextOption().getOrElse("")
     val file = s"File '$path'${snapshot.map(id => s" of snapshot $id").getOrElse("")}"
     val remedy =

@@ -12,7 +12,7 @@ import org.apache.spark.sql.connector.catalog.{
   Table,
   TableCapability
 }
-import org.apache.spark.sql.connector.catalog.CatalogV2Util.{structTypeToV2Columns, v2ColumnsToStructType}
+import org.apache.spark.sql.connector.catalog.CatalogV2Util.v2ColumnsToStructType
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -22,7 +22,7 @@ class ManagedChangelog(relation: Requests.RelationReference, definition: Answers
   private val reference = Requests.TableReference(relation, definition.handle)
 
   override val name: String = definition.name
-  override val columns: Array[Column] = structTypeToV2Columns(definition.columns)
+  override val columns: Array[Column] = V2Columns.of(definition.columns)
   override def containsCarryoverRows(): Boolean = false
   override def containsIntermediateChanges(): Boolean = false
   override def representsUpdateAsDeleteAndInsert(): Boolean = false

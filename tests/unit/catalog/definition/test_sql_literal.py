@@ -49,6 +49,7 @@ from table_store.storage.kernel.values import Value
         ("CAST('-Infinity' AS DOUBLE)", DOUBLE, -math.inf),
         ("1.5BD", DecimalType(10, 2), Decimal("1.50")),
         ("7", DecimalType(10, 2), Decimal("7.00")),
+        (f"-{'9' * 38}BD", DecimalType(38, 0), Decimal(f"-{'9' * 38}")),
         ("TRUE", BOOLEAN, True),
         ("'it\\'s'", STRING, "it's"),
         ("'it''s'", STRING, "it's"),
