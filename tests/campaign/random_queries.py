@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 TYPES: Final = (
-    *("INT", "BIGINT", "SMALLINT", "DECIMAL(9, 2)", "DOUBLE"),
-    *("STRING", "BOOLEAN", "DATE", "TIMESTAMP"),
+    *("INT", "BIGINT", "SMALLINT", "TINYINT", "DECIMAL(9, 2)", "DECIMAL(38, 10)"),
+    *("DOUBLE", "FLOAT", "STRING", "VARCHAR(9)", "BOOLEAN", "DATE", "TIMESTAMP", "TIME"),
 )
 """Of columns that are added; TIMESTAMP has no zone."""
+
+_STRINGS: Final = ("STRING", "VARCHAR(9)")
+_FLOATING: Final = ("DOUBLE", "FLOAT")
 
 Added: TypeAlias = Mapping[str, str]
 """Types by name of the columns behind id, p and v."""
@@ -19,15 +22,21 @@ Added: TypeAlias = Mapping[str, str]
 def literal(dice: random.Random, kind: str) -> str:
     """Return a value of a type as both engines write it."""
     number = dice.randrange(100)
+    if kind in _STRINGS:
+        return dice.choice(["''", "'a'", "'A'", "'a%b'", "'ü'", "'€😀'", "'ab c'"])
+    if kind in _FLOATING:
+        quarters = dice.choice(["NaN", "Infinity", *(quarter / 4 for quarter in range(-9, 10))])
+        return f"CAST('{quarters}' AS {kind})"
     texts = {
         "BIGINT": str(number - 9_000_000_000 if number < 30 else number),
         "SMALLINT": str(number - 50),
+        "TINYINT": str(number - 50),
         "DECIMAL(9, 2)": f"{number - 50}.{number % 4 * 25:02}",
-        "DOUBLE": f"CAST({dice.choice(['NaN', 'Infinity', *range(-9, 10)])!r} AS DOUBLE) / 4",
-        "STRING": dice.choice(["''", "'a'", "'A'", "'a%b'", "'ü'", "'€😀'", "'ab c'"]),
+        "DECIMAL(38, 10)": f"{number - 50}{number:018}.{number:010}",
         "BOOLEAN": dice.choice(["true", "false"]),
         "DATE": f"DATE '{1890 + number}-0{number % 9 + 1}-1{number % 10}'",
         "TIMESTAMP": f"TIMESTAMP '{1950 + number}-03-31 02:{number % 60:02}:00.{number:06}'",
+        "TIME": f"TIME '{number % 24:02}:{number % 60:02}:01.{number:06}'",
     }
     return texts.get(kind, str(number))
 
@@ -93,13 +102,15 @@ def _condition_of_type(dice: random.Random, table: str, column: str, kind: str) 
         f"{column} {sign} (SELECT max({column}) FROM {table})",
         f"{column} NOT IN (SELECT {column} FROM {table} WHERE {column} {sign} {one})",
     ]
-    if kind == "STRING":
+    if kind in _STRINGS:
         choices += [f"{column} LIKE 'a%'", f"length({column}) {sign} 2", f"upper({column}) = 'A'"]
     elif kind == "BOOLEAN":
         choices += [column, f"NOT {column}"]
     elif kind in ("DATE", "TIMESTAMP"):
         choices += [f"year({column}) {sign} 1970", f"month({column}) {sign} 3"]
-    elif kind != "DOUBLE":
+    elif kind == "TIME":
+        choices += [f"hour({column}) {sign} 12", f"minute({column}) {sign} 30"]
+    elif kind not in _FLOATING:
         choices += [f"{column} {sign} 12.5", f"{column} + 1 {sign} v", f"{column} {sign} id"]
     return dice.choice(choices)
 

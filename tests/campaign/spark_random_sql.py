@@ -53,6 +53,7 @@ def _session(number: int) -> SparkSession:
     session = spark_program().newSession()
     # Sources of MERGE count as small, and the few rows of these tables as many.
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "1KB")
+    session.conf.set("spark.sql.timeType.enabled", "true")
     session.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")  # as in DuckDB
     round_ = number // len(_SHAPES)
     is_read_by_spark = (number + round_) % 2 == 0
