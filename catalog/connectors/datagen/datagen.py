@@ -21,18 +21,14 @@ from table_store.catalog.connectors.datagen.random_numbers import Numbers
 from table_store.catalog.connectors.datagen.row_range import RowRange
 from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.catalog.connectors.positions.moment import Moment
+from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
 from table_store.catalog.connectors.positions.position import (
     STRETCHES_MAX,
     Position,
     PositionStore,
     Stretch,
 )
-from table_store.catalog.connectors.positions.source_read import (
-    AskedRows,
-    PartReader,
-    SourceRead,
-    batch_of,
-)
+from table_store.catalog.connectors.positions.source_read import AskedRows, SourceRead
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import UnsupportedTypeError
 from table_store.storage.options.connector_options import (

@@ -25,7 +25,8 @@ from table_store.catalog.connectors.filesystem.partition_filter import typed_val
 from table_store.catalog.connectors.filesystem.taken_file import FilePart, TakenFile
 from table_store.catalog.connectors.filesystem.text_lines import text_lines
 from table_store.catalog.connectors.formats.message_formats import BadValue, MessageFormat
-from table_store.catalog.connectors.positions.source_read import SKIPPED, PartReader, batch_of
+from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
+from table_store.catalog.connectors.positions.source_read import SKIPPED
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.formats.avro_container_rows import avro_rows

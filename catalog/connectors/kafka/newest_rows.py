@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from table_store.catalog.connectors.kafka.message_rows import MessageReader
-from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, PartReader
+from table_store.catalog.connectors.positions.part_reader import PartReader
+from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER
 from table_store.storage.kernel.whole_array import whole_array
 from table_store.storage.log_store.encoding.json_encoding import json_objects
 

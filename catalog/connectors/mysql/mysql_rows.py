@@ -30,7 +30,8 @@ from table_store.catalog.connectors.mysql.mysql_types import (
     quoted_name,
 )
 from table_store.catalog.connectors.mysql.shared_binlog import shared_events
-from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, PartReader, batch_of
+from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
+from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER
 
 _ROWS: Final = 1 << 14
 _BATCH_BYTES: Final = 32 << 20

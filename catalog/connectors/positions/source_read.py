@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import pyarrow as pa
-
 from table_store.catalog.connectors.dead_letters import DeadLetters
+from table_store.catalog.connectors.positions.part_reader import PartReader
 from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.predicate import Predicate
 
@@ -49,19 +46,6 @@ class AskedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class PartReader(ABC):
-    """Reads parts of a source; it is sent to workers."""
-
-    @abstractmethod
-    def read(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a part, the same each time."""
-
-    def read_here(self, part: bytes, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the same in the process that has planned the read, which others may share."""
-        return self.read(part, columns)
-
-
-@dataclass(frozen=True, slots=True)
 class SourceRead:
     """Rows that are to be read.
 
@@ -76,11 +60,3 @@ class SourceRead:
     parts: tuple[bytes, ...]
     rows: int
     is_shared: bool = False
-
-
-def batch_of(columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
-    """Return so many rows, which may have no columns: a struct without fields has a length."""
-    if columns:
-        return pa.RecordBatch.from_pydict(dict(columns))
-    empty = pa.StructArray.from_buffers(pa.struct([]), count, [None])
-    return pa.RecordBatch.from_struct_array(empty)

@@ -17,7 +17,8 @@ from table_store.catalog.connectors.database_errors import (
     SourceTableError,
     SourceTableNotFoundError,
 )
-from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, PartReader, batch_of
+from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
+from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER
 from table_store.catalog.connectors.postgres.pgoutput import ChangedRows, Decoder, Truncated
 from table_store.catalog.connectors.postgres.postgres_chunks import Chunk
 from table_store.catalog.connectors.postgres.postgres_connection import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from table_store.catalog.connectors.connector_errors import ExternalTableError
 from table_store.catalog.connectors.connector_name import connector_of
@@ -15,6 +14,7 @@ from table_store.catalog.connectors.spark_stream import is_stream
 from table_store.catalog.definition.rule_change import key_name
 from table_store.catalog.definition.table_definition import columns_to_spark
 from table_store.catalog.jobs.job_errors import MaterializedViewError
+from table_store.catalog.planner.names.row_column import ROW_COLUMN
 from table_store.catalog.planner.protocol.handles import TableHandle
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.protocol.tables import (
@@ -26,9 +26,6 @@ from table_store.catalog.planner.protocol.tables import (
 from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS, LABELS
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.arrow_types import from_arrow
-
-ROW_COLUMN: Final = "_row"
-"""Metadata column of a table without key: the whole row, by which a delete identifies its row."""
 
 _CAPABILITIES = (
     "BATCH_READ",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from table_store.catalog.connectors.positions.source_read import PartReader, batch_of
-from table_store.catalog.planner.names.managed_table import ROW_COLUMN
+from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
+from table_store.catalog.planner.names.row_column import ROW_COLUMN
 from table_store.catalog.planner.process.worker_process import begin_task
 from table_store.storage.file_store.changes.change_reader import ChangeReader
 from table_store.storage.file_store.changes.change_split import ChangeSplit

@@ -12,8 +12,8 @@ from table_store.catalog.connectors.sink import check_readable
 from table_store.catalog.connectors.source import source_of
 from table_store.catalog.definition.table_definition import columns_from_spark
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
-from table_store.catalog.planner.names.managed_table import ROW_COLUMN
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
+from table_store.catalog.planner.names.row_column import ROW_COLUMN
 from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import (

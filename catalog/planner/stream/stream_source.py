@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_store.catalog.planner.names.managed_table import ROW_COLUMN
+from table_store.catalog.planner.names.row_column import ROW_COLUMN
 from table_store.catalog.planner.protocol.handles import (
     ChangelogHandle,
     TableHandle,
