@@ -85,9 +85,9 @@ def test_defaults_of_every_type(shell: StockShell, form: str) -> None:
     shell.ok(f"INSERT INTO {name} (id) VALUES (2)")
     wanted = [(number, *row, *row) for number in ("1", "2")]
     assert shell.run(f"SELECT * FROM {name}").sorted() == wanted
-    for column in values:
+    for column, value in zip(values, row, strict=True):
         text = f"SELECT {column}, later_{column} FROM {name} WHERE id = 1"
-        assert shell.ok(text) == ((row[list(values).index(column)],) * 2,), column
+        assert shell.ok(text) == ((value, value),), column
     shell.ok("RESET spark.table-store.answered-rows")
 
 

@@ -26,14 +26,12 @@ object V2Columns {
   /** Spark 4.2 has a text of each default for those files that lack the column, and makes one that it cannot parse from
     * a CHAR or VARCHAR: `'ab')`. The same value as a STRING becomes `'ab'`. */
   private def withReadableDefault(column: Column): Column = {
+    val default = column.defaultValue
     val plain = replaceCharVarcharWithString(column.dataType)
-    Option(column.defaultValue).flatMap(default => Option(default.getValue)) match {
-      case Some(value) if plain != column.dataType =>
-        val default = column.defaultValue
-        Column.builderFrom(column)
-          .defaultValue(new ColumnDefaultValue(default.getSql, default.getExpression, LiteralValue(value.value, plain)))
-          .build()
-      case _ => column
-    }
+    if (default == null || default.getValue == null || plain == column.dataType) column
+    else Column.builderFrom(column)
+      .defaultValue(new ColumnDefaultValue(
+          default.getSql, default.getExpression, LiteralValue(default.getValue.value, plain)))
+      .build()
   }
 }
