@@ -18,8 +18,8 @@ Conversion: TypeAlias = Callable[[pa.Array], pa.Array]
 def recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return `values` as type `kind`; nested ones child by child, their NULLs as they are.
 
-    It does not check that required fields have values. It costs nothing where the types are
-    equal.
+    Fields of structs go by their names; those that `kind` does not have are left out. It does not
+    check that required fields have values, and costs nothing where the types are equal.
 
     Raises:
         pyarrow.ArrowInvalid: a value does not fit.
@@ -27,9 +27,11 @@ def recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     """
     if values.type.equals(kind):
         return values
-    if _is_struct_of_same_names(values.type, kind):
-        children = [recast(values.field(i), f.type) for i, f in enumerate(kind)]
-        return struct_of(values, children, kind)
+    if pa.types.is_struct(values.type) and pa.types.is_struct(kind):
+        places = [values.type.get_field_index(f.name) for f in kind]
+        if places and -1 not in places:
+            children = [recast(values.field(i), f.type) for i, f in zip(places, kind, strict=True)]
+            return struct_of(values, children, kind)
     if pa.types.is_list(values.type) and pa.types.is_list(kind):
         return list_of(values, lambda elements: recast(elements, kind.value_type), kind)
     if pa.types.is_map(values.type) and pa.types.is_map(kind):
@@ -82,12 +84,6 @@ def map_of(
     keys = convert_key(values.keys.slice(start, end - start))
     items = convert_item(values.items.slice(start, end - start))
     return pa.MapArray.from_arrays(offsets, keys, items, type=kind, mask=_mask(values))
-
-
-def _is_struct_of_same_names(left: pa.DataType, right: pa.DataType) -> bool:
-    if not (pa.types.is_struct(left) and pa.types.is_struct(right)):
-        return False
-    return bool([f.name for f in left] == [f.name for f in right])
 
 
 def _mask(values: pa.Array) -> pa.BooleanArray | None:

@@ -138,10 +138,23 @@ def test_a_partition_of_any_type_is_dropped(
     assert shell.ok("SELECT p FROM parted") == ((left,),)
 
 
+_INTERPRETED = {
+    "spark.table-store.answered-rows": "0",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""So Spark reads rows one by one, as it does where it cannot compile a plan."""
+
+
+@pytest.mark.parametrize("settings", [{}, _INTERPRETED], ids=["compiled", "interpreted"])
 @pytest.mark.parametrize("shape", ["with_key", "without_key"])
-def test_row_level_statements_on_all_types(shell: StockShell, shape: str) -> None:
+def test_row_level_statements_on_all_types(
+    shell: StockShell, shape: str, settings: dict[str, str]
+) -> None:
     """NULL at each level of each type: the rows stay what VALUES says."""
     shell.ok("SET spark.sql.timeType.enabled = true")
+    for key, value in settings.items():
+        shell.ok(f"SET {key} = {value}")
     columns, values = ["id INT"], [[str(i) for i in range(4)]]
     for name, literal in _TYPES.items():
         value, null = f"CAST({literal} AS {name})", f"CAST(NULL AS {name})"
@@ -157,7 +170,7 @@ def test_row_level_statements_on_all_types(shell: StockShell, shape: str) -> Non
             columns.append(f"c{len(columns)} {nested.format(name)}")
             values.append([([*cells, "NULL"] * 4)[(i + len(columns)) % 4] for i in range(4)])
     rows = ", ".join(f"({', '.join(row)}, 0)" for row in zip(*values, strict=True))
-    table = f"all_types_{shape}"
+    table = f"all_types_{shape}_{len(settings)}"
     key = ", PRIMARY KEY (id) NOT ENFORCED" if shape == "with_key" else ""
     shell.ok(f"CREATE TABLE {table} ({', '.join(columns)}, n INT{key}) WITH ('bucket' = '3')")
     shell.ok(f"INSERT INTO {table} VALUES {rows}")
@@ -167,6 +180,15 @@ def test_row_level_statements_on_all_types(shell: StockShell, shape: str) -> Non
     shell.ok(f"MERGE INTO {table} t {ON_ID} WHEN NOT MATCHED BY SOURCE THEN UPDATE SET n = n + 1")
     left = [(*expected[i], str(n)) for i, n in ((0, 2), (2, 2), (3, 1))]
     assert shell.run(f"SELECT * FROM {table}").sorted() == left
+    names = [column.split()[0] for column in columns]
+    fields = ", ".join(
+        f"{name}.a" for name, c in zip(names, columns, strict=True) if " STRUCT" in c
+    )
+    written = f"VALUES {rows} AS t ({', '.join(names)}, n) WHERE id <> 1"
+    found, expected_fields = (shell.run(f"SELECT {fields} FROM {of}") for of in (table, written))
+    assert found.sorted() == expected_fields.sorted()
+    for key in settings:
+        shell.ok(f"RESET {key}")
     assert shell.ok(f"SELECT * FROM {table} WHERE id = 3") == tuple(left[2:])
     shell.ok(f"ALTER TABLE {table} COMPACT")
     assert shell.run(f"SELECT * FROM {table}").sorted() == left

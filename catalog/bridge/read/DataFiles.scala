@@ -61,7 +61,8 @@ class DataFiles(parquet: ParquetPartitionReaderFactory) {
 
   /** The rows of the range one by one, also for columns whose types column batches do not support. */
   def rows(file: FileRange): PartitionReader[InternalRow] =
-    if (ParquetUtils.isBatchReadSupportedForSchema(settings, parquet.readDataSchema)) new RowReader(batches(file))
+    if (ParquetUtils.isBatchReadSupportedForSchema(settings, parquet.readDataSchema))
+      new RowReader(batches(file), parquet.readDataSchema)
     else {
       // Footer and headers are only checked here; Parquet's own reader reads them again.
       withStream(file.path) { (input, stream) =>

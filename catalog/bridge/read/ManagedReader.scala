@@ -7,9 +7,10 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.api.python.PythonException
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
-import org.apache.spark.sql.types.{BinaryType, StructType}
+import org.apache.spark.sql.types.{BinaryType, StructType, TimeType}
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
 
 /** Finds a split's live rows by merging its keys; `atFirst`: whether that pays when a split is read the first time. */
@@ -44,7 +45,7 @@ case class ManagedReaderFactory(schema: StructType, parquet: ParquetPartitionRea
     new CountedReader(
       split.asInstanceOf[BucketSplit] match {
         case raw: RawSplit => opened(raw.files.iterator, counts)(_.path)(new DataFiles(parquet).rows)
-        case merge: MergeSplit => new RowReader(merged(merge, counts))
+        case merge: MergeSplit => new RowReader(merged(merge, counts), schema)
       },
       counts
     )
@@ -112,7 +113,12 @@ private class ConcatReader[T](readers: Iterator[PartitionReader[T]]) extends Par
   override def close(): Unit = if (current != null) { current.close(); current = null }
 }
 
-private class RowReader(batches: PartitionReader[ColumnarBatch]) extends PartitionReader[InternalRow] {
+/** The rows of batches. Those with a TIME are copied: the row of a batch does not know the type (`ColumnarRow.get`),
+  * and expressions that Spark interprets ask it for the fields of a struct. */
+private class RowReader(batches: PartitionReader[ColumnarBatch], schema: StructType)
+    extends PartitionReader[InternalRow] {
+  private val known: InternalRow => InternalRow =
+    if (schema.existsRecursively(_.isInstanceOf[TimeType])) UnsafeProjection.create(schema) else identity
   private var rows: java.util.Iterator[InternalRow] = java.util.Collections.emptyIterator()
   override def next(): Boolean = {
     while (!rows.hasNext) {
@@ -121,7 +127,7 @@ private class RowReader(batches: PartitionReader[ColumnarBatch]) extends Partiti
     }
     true
   }
-  override def get(): InternalRow = rows.next()
+  override def get(): InternalRow = known(rows.next())
   override def close(): Unit = batches.close()
 }
 

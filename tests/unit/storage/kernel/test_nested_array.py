@@ -80,6 +80,22 @@ def test_a_null_struct_with_required_fields_below_a_time() -> None:
         column.cast(after)  # if Arrow does it one day, this module may go
 
 
+def test_fields_of_a_struct_go_by_their_names() -> None:
+    """A query that reads one field of a struct asks for a struct of that field alone."""
+    variant = pa.struct([pa.field("value", pa.binary(), nullable=False)])
+    before = pa.struct([("n", pa.int32()), ("v", variant), ("t", pa.string())])
+    parts = pa.array([None, b"x", b"y"])
+    variants = pa.StructArray.from_arrays([parts], fields=list(variant), mask=parts.is_null())
+    children = [pa.array([1, 2, 3], pa.int32()), variants, pa.array(["a", "b", "c"])]
+    rows = pa.StructArray.from_arrays(
+        children, fields=list(before), mask=pa.array([False, False, True])
+    )
+    one = recast(rows, pa.struct([("v", variant)]))
+    assert one.to_pylist() == [{"v": None}, {"v": {"value": b"x"}}, None]
+    two = recast(rows.slice(1), pa.struct([("t", pa.string()), ("n", pa.int64())]))
+    assert two.to_pylist() == [{"t": "b", "n": 2}, None]
+
+
 def test_maps_are_lists_of_entries() -> None:
     maps = pa.array(
         [[("a", 1)], [("b", 2), ("c", None)], None, []], pa.map_(pa.string(), pa.int8())
