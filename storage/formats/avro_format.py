@@ -31,13 +31,13 @@ from table_store.storage.formats.avro_container import (
 from table_store.storage.formats.avro_decoding import decode_blocks
 from table_store.storage.formats.avro_encoding import avro_record, encoded_rows
 from table_store.storage.formats.row_stretch import RowStretch
+from table_store.storage.kernel.row_batch import BATCH_ROWS
 
 ARROW_SCHEMA_KEY: Final = "table_store.arrow_schema"
 """Header entry with the Arrow IPC schema in base64: Avro allows fewer names than Arrow does."""
 
 _BLOCK_ROWS: Final = 256
 _ROW_GROUP_ROWS: Final = 1 << 18
-_BATCH_ROWS: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class AvroFormatWriter:
 
     def write(self, rows: pa.Table) -> None:
         """Write `rows`."""
-        for batch in rows.to_batches(max_chunksize=_BATCH_ROWS):
+        for batch in rows.to_batches(max_chunksize=BATCH_ROWS):
             encoded = encoded_rows(batch.columns, list(self._schema))
             offsets = np.frombuffer(encoded.buffers()[1], np.int64)
             data = memoryview(encoded.buffers()[2])
@@ -146,7 +146,7 @@ class AvroFormatReader:
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in the file's order, columns (given by position) in the file's order too."""
         for group in row_groups:
-            yield from self.table(columns, [group]).to_batches(max_chunksize=_BATCH_ROWS)
+            yield from self.table(columns, [group]).to_batches(max_chunksize=BATCH_ROWS)
 
     def table(self, columns: Sequence[int], row_groups: Sequence[int]) -> pa.Table:
         """Return the rows that `batches` yields, as one table."""

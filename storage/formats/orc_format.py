@@ -13,8 +13,8 @@ from table_store.storage.file_io.file_io import OutputFile
 from table_store.storage.formats.error_keeping_sink import ErrorKeepingSink
 from table_store.storage.formats.row_stretch import RowStretch
 from table_store.storage.kernel.nested_array import recast_column
+from table_store.storage.kernel.row_batch import BATCH_ROWS
 
-_BATCH_ROWS: Final = 1 << 16
 _STRIPE_BYTES: Final = 64 << 20
 
 
@@ -105,7 +105,7 @@ class OrcFormatReader:
         self, columns: Sequence[int], row_groups: Sequence[int]
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in the file's order, columns (given by position) in the file's order too."""
-        yield from self.table(columns, row_groups).to_batches(max_chunksize=_BATCH_ROWS)
+        yield from self.table(columns, row_groups).to_batches(max_chunksize=BATCH_ROWS)
 
     def table(self, columns: Sequence[int], row_groups: Sequence[int]) -> pa.Table:
         """Return the rows that `batches` yields, as one table."""

@@ -19,13 +19,13 @@ from table_store.storage.formats.parquet_pages import PageView, page_places
 from table_store.storage.formats.row_group import RowGroup
 from table_store.storage.formats.row_stretch import RowStretch
 from table_store.storage.kernel.bounded_cache import BoundedCache
+from table_store.storage.kernel.row_batch import BATCH_ROWS
 
 PAGE_ROWS_MAX: Final = 1 << 14
 """With fewer rows in a page a search by key reads less, but each page costs every reader a little.
 """
 
 _PAGE_BYTES: Final = 1 << 20
-_BATCH_ROWS: Final = 1 << 16
 _BATCH_BYTES: Final = 16 << 20
 _PROBE_ROWS: Final = 256
 _BUFFER_BYTES: Final = 1 << 16
@@ -185,7 +185,7 @@ class ParquetFormatReader:
     ) -> Iterator[pa.RecordBatch]:
         """Yield rows in the file's order, columns (given by position) in the file's order too."""
         leaves = self._leaf_indices(columns)
-        batch_rows = self._fitting_rows(leaves, row_groups[0]) if row_groups else _BATCH_ROWS
+        batch_rows = self._fitting_rows(leaves, row_groups[0]) if row_groups else BATCH_ROWS
         for group in row_groups:
             yield from _batches(self._file, leaves, group, batch_rows)
 
@@ -196,12 +196,12 @@ class ParquetFormatReader:
         of every run of a bucket at once.
         """
         if self._footer.metadata.row_group(row_group).num_rows <= _PROBE_ROWS:
-            return _BATCH_ROWS
+            return BATCH_ROWS
         first = next(_batches(self._file, leaves, row_group, _PROBE_ROWS), None)
         if first is None or not first.nbytes:
-            return _BATCH_ROWS
+            return BATCH_ROWS
         fitting: int = _BATCH_BYTES * first.num_rows // first.nbytes
-        return max(_PROBE_ROWS, min(_BATCH_ROWS, fitting))
+        return max(_PROBE_ROWS, min(BATCH_ROWS, fitting))
 
     def table(self, columns: Sequence[int], row_groups: Sequence[int]) -> pa.Table:
         """Return the rows that `batches` yields as one table, which is faster."""

@@ -21,7 +21,7 @@ from table_store.catalog.connectors.datagen.random_numbers import Numbers
 from table_store.catalog.connectors.datagen.row_range import RowRange
 from table_store.catalog.connectors.physical_columns import physical_columns
 from table_store.catalog.connectors.positions.moment import Moment
-from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
+from table_store.catalog.connectors.positions.part_reader import PartReader
 from table_store.catalog.connectors.positions.position import (
     STRETCHES_MAX,
     Position,
@@ -31,6 +31,7 @@ from table_store.catalog.connectors.positions.position import (
 from table_store.catalog.connectors.positions.source_read import AskedRows, SourceRead
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import UnsupportedTypeError
+from table_store.storage.kernel.row_batch import BATCH_ROWS, batch_of
 from table_store.storage.options.connector_options import (
     FIELDS,
     NUMBER_OF_ROWS,
@@ -40,7 +41,6 @@ from table_store.storage.options.options import OptionScope
 from table_store.storage.options.table_options import TABLE_OPTIONS
 
 _BATCH_BYTES: Final = 8 << 20
-_BATCH_ROWS: Final = 1 << 16
 _VALUE_BYTES: Final = 64
 _LAST_ROW: Final = 2**63 - 1
 
@@ -154,7 +154,7 @@ class Datagen:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows from number `first` up to `last`, without it, with some columns."""
         chosen = [self.generators[self.names.index(name)] for name in columns]
-        step = max(1, min(_BATCH_ROWS, _BATCH_BYTES // (_VALUE_BYTES * max(1, len(chosen)))))
+        step = max(1, min(BATCH_ROWS, _BATCH_BYTES // (_VALUE_BYTES * max(1, len(chosen)))))
         for begin in range(first, last, step):
             numbers = np.arange(begin, min(begin + step, last), dtype=np.uint64)
             rows = Rows(numbers, self._times(numbers, position))

@@ -25,16 +25,16 @@ from table_store.catalog.connectors.filesystem.partition_filter import typed_val
 from table_store.catalog.connectors.filesystem.taken_file import FilePart, TakenFile
 from table_store.catalog.connectors.filesystem.text_lines import text_lines
 from table_store.catalog.connectors.formats.message_formats import BadValue, MessageFormat
-from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
+from table_store.catalog.connectors.positions.part_reader import PartReader
 from table_store.catalog.connectors.positions.source_read import SKIPPED
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.formats.avro_container_rows import avro_rows
 from table_store.storage.kernel.errors import MissingFileError
 from table_store.storage.kernel.nested_array import recast
+from table_store.storage.kernel.row_batch import BATCH_ROWS, batch_of
 from table_store.storage.kernel.types import arrow_field, to_arrow
 
-_BATCH_ROWS: Final = 1 << 16
 _REASON_LENGTH_MAX: Final = 300
 _CODECS: Final = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
 _UNREADABLE: Final = (pa.ArrowException, OSError, ValueError)
@@ -122,7 +122,7 @@ class FileReader(PartReader):
             if group * part.shares // file.num_row_groups == part.share
         ]
         wanted = [name for name in stored if name is not None]
-        for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=wanted):
+        for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=wanted):
             arrays = []
             for name, own in zip(stored, names, strict=True):
                 kind = to_arrow(fields[own].type)

@@ -15,9 +15,10 @@ from table_store.catalog.connectors.connector_errors import SourceTopicError
 from table_store.catalog.connectors.dead_letters import DeadLetters
 from table_store.catalog.connectors.kafka.kafka_connections import Brokers, connected
 from table_store.catalog.connectors.kafka.record_formats import BadRecord, RecordFormat, RecordRows
-from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
+from table_store.catalog.connectors.positions.part_reader import PartReader
 from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER, SKIPPED
 from table_store.storage.kernel.arrays import Mask
+from table_store.storage.kernel.row_batch import batch_of
 from table_store.storage.kernel.types import (
     BINARY,
     INTEGER,

@@ -30,8 +30,9 @@ from table_store.catalog.connectors.mysql.mysql_types import (
     quoted_name,
 )
 from table_store.catalog.connectors.mysql.shared_binlog import shared_events
-from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
+from table_store.catalog.connectors.positions.part_reader import PartReader
 from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER
+from table_store.storage.kernel.row_batch import batch_of
 
 _ROWS: Final = 1 << 14
 _BATCH_BYTES: Final = 32 << 20

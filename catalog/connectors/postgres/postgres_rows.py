@@ -17,7 +17,7 @@ from table_store.catalog.connectors.database_errors import (
     SourceTableError,
     SourceTableNotFoundError,
 )
-from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
+from table_store.catalog.connectors.positions.part_reader import PartReader
 from table_store.catalog.connectors.positions.source_read import CHANGE_ORDER
 from table_store.catalog.connectors.postgres.pgoutput import ChangedRows, Decoder, Truncated
 from table_store.catalog.connectors.postgres.postgres_chunks import Chunk
@@ -30,6 +30,7 @@ from table_store.catalog.connectors.postgres.postgres_connection import (
 from table_store.catalog.connectors.postgres.postgres_definition import PostgresDefinition
 from table_store.catalog.connectors.postgres.postgres_log import TableLog, shown, table_changed
 from table_store.catalog.connectors.postgres.postgres_types import ReadColumn
+from table_store.storage.kernel.row_batch import batch_of
 
 _NO_TABLE: Final = ("42P01", "3F000")
 _NO_COLUMN: Final = "42703"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from table_store.catalog.connectors.positions.part_reader import PartReader, batch_of
+from table_store.catalog.connectors.positions.part_reader import PartReader
 from table_store.catalog.planner.names.row_column import ROW_COLUMN
 from table_store.catalog.planner.process.worker_process import begin_task
 from table_store.storage.file_store.changes.change_reader import ChangeReader
@@ -16,6 +16,7 @@ from table_store.storage.file_store.scan.split import Split
 from table_store.storage.file_store.scan.split_reader import SplitReader
 from table_store.storage.kernel.nested_array import recast
 from table_store.storage.kernel.predicate import Predicate
+from table_store.storage.kernel.row_batch import batch_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from table_store.storage.formats.row_group import RowGroup
 from table_store.storage.formats.row_stretch import RowStretch
 from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.errors import CorruptFileError, FileAccessError, MissingFileError
+from table_store.storage.kernel.row_batch import BATCH_ROWS, lengths
 from table_store.storage.kernel.values import Value, python_value
 
 WHOLE_FILE_BYTES_MAX: Final = 1 << 20
@@ -39,7 +40,6 @@ WHOLE_FILE_BYTES_MAX: Final = 1 << 20
 
 ROW_NUMBER_COLUMN: Final = "_ROW_NUMBER"
 
-_BATCH_ROWS: Final = 1 << 16
 _ROWS: Final = Counter("rows_read")
 _BYTES: Final = Counter("bytes_read")
 _SKIPPABLE_ROWS_MIN: Final = 1 << 16
@@ -342,11 +342,9 @@ def _lengths_only(length: int) -> pa.Table:
 
 def _in_batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
     if table.num_columns:
-        yield from (b for b in table.to_batches(max_chunksize=_BATCH_ROWS) if b.num_rows)
-        return
-    for start in range(0, table.num_rows, _BATCH_ROWS):
-        length = min(_BATCH_ROWS, table.num_rows - start)
-        yield pa.RecordBatch.from_arrays([pa.nulls(length)], [""]).select([])
+        yield from (b for b in table.to_batches(max_chunksize=BATCH_ROWS) if b.num_rows)
+    else:
+        yield from lengths(table.num_rows)
 
 
 @contextmanager

@@ -20,9 +20,7 @@ from table_store.storage.file_store.scan.pruning import conjuncts
 from table_store.storage.file_store.scan.split import Split, SplitKind
 from table_store.storage.kernel.arrays import IntArray
 from table_store.storage.kernel.predicate import Predicate, conjunction
-
-BATCH_ROWS: Final = 1 << 16
-"""Most rows of a batch."""
+from table_store.storage.kernel.row_batch import BATCH_ROWS, lengths
 
 _POSITION: Final = "_POSITION"
 
@@ -151,7 +149,7 @@ class SplitReader:
 
 def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     if not columns:
-        yield from _lengths(len(alive))
+        yield from lengths(len(alive))
         return
     # It goes column by column, so that only one column is in memory more than twice.
     at = pa.array(alive)
@@ -165,7 +163,7 @@ def in_batches(rows: pa.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatc
     if columns:
         yield from rows.select(list(columns)).combine_chunks().to_batches(BATCH_ROWS)
     else:
-        yield from _lengths(rows.num_rows)
+        yield from lengths(rows.num_rows)
 
 
 def under_schema(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -188,14 +186,6 @@ def few_rows(
         if count > rows_max:
             return None
     return pa.Table.from_batches(found, schema=schema)
-
-
-def _lengths(count: int) -> Iterator[pa.RecordBatch]:
-    """Yield batches that have a number of rows and no columns, as COUNT(*) needs them."""
-    for start in range(0, count, BATCH_ROWS):
-        length = min(BATCH_ROWS, count - start)
-        rows = pa.StructArray.from_buffers(pa.struct([]), length, [None])
-        yield pa.RecordBatch.from_struct_array(rows)
 
 
 def _with_needed(columns: Sequence[str], predicate: Predicate | None) -> list[str]:

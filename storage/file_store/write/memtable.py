@@ -17,10 +17,8 @@ from table_store.storage.file_store.order.merge import newest_per_key
 from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
 from table_store.storage.kernel.arrays import IntArray
 from table_store.storage.kernel.counter import Counter
+from table_store.storage.kernel.row_batch import BATCH_ROWS
 from table_store.storage.kernel.stopwatch import Stopwatch
-
-_BATCH_ROWS: Final = 1 << 16
-"""Rows in a batch of a spilled run; a merge holds at least one batch of each run."""
 
 _KIND: Final = "_VALUE_KIND"
 _ORDER: Final = "_SEQUENCE_NUMBER"
@@ -72,7 +70,7 @@ class Memtable:
         self.spilled_bytes += run.nbytes
         _SPILLED.add(run.nbytes)
         with pa.ipc.new_file(file, run.schema) as sink:
-            sink.write_table(run, max_chunksize=_BATCH_ROWS)
+            sink.write_table(run, max_chunksize=BATCH_ROWS)
 
     def flush(self, writer: DataFileWriter) -> None:
         """Write everything held to `writer`; the memtable is empty then.
@@ -103,7 +101,7 @@ class Memtable:
             return
         runs = [_spilled(file) for file in self._runs]
         if held is not None:
-            runs.append(RunRows(held.num_rows, iter(held.to_batches(_BATCH_ROWS))))
+            runs.append(RunRows(held.num_rows, iter(held.to_batches(BATCH_ROWS))))
         del held
         for rows in merge_slices(runs, self.key):
             with self.sorting:
