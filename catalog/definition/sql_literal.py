@@ -20,7 +20,7 @@ from table_store.storage.kernel.types import (
     PrimitiveType,
     TimeType,
 )
-from table_store.storage.kernel.values import Value
+from table_store.storage.kernel.values import Value, binary32
 
 _CAST = re.compile(r"CAST\s*\((?P<inner>.*)\s+AS\s+[^)]*(\([^)]*\))?\s*\)", re.I | re.S)
 _TYPED = re.compile(
@@ -102,7 +102,9 @@ def _primitive(value: Value, name: str, time_zone: str) -> Value:
             raise ValueError("a fraction")
         return int(number)
     match name:
-        case "float" | "double":
+        case "float":
+            return binary32(str(value))
+        case "double":
             return float(value) if isinstance(value, str) else float(_number(value))
         case "string":
             return _text(value)

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_store.storage.kernel.errors import TableStoreError
 
@@ -43,14 +43,21 @@ def python_value(scalar: pa.Scalar) -> Value:
 
 
 def python_values(column: pa.ChunkedArray) -> list[Value]:
-    """Return the values; dates and timestamps outside of Python's range as integers."""
-    values: list[Value]
+    """Return the values, each as `python_value` does: whatever else is in the column."""
     try:
-        values = column.to_pylist()
+        values: list[Value] = column.to_pylist()
     except (ValueError, OverflowError):
-        width = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
-        values = pc.cast(column, width).to_pylist()
+        values = [python_value(scalar) for scalar in column]
     return values
+
+
+def binary32(text: str) -> float:
+    """Return the FLOAT nearest to a decimal number, in full: `0.1` is 0.10000000149011612.
+
+    Raises:
+        ValueError: it is no number.
+    """
+    return float(np.float32(text))
 
 
 def value_to_json(value: Value) -> JsonValue:

@@ -25,8 +25,9 @@ def literal(dice: random.Random, kind: str) -> str:
     if kind in _STRINGS:
         return dice.choice(["''", "'a'", "'A'", "'a%b'", "'ü'", "'€😀'", "'ab c'"])
     if kind in _FLOATING:
-        quarters = dice.choice(["NaN", "Infinity", *(quarter / 4 for quarter in range(-9, 10))])
-        return f"CAST('{quarters}' AS {kind})"
+        # Of the tenths most are no binary fractions, and other numbers as FLOAT than as DOUBLE.
+        tenths = dice.choice(["NaN", "Infinity", *(tenth / 10 for tenth in range(-9, 10))])
+        return f"CAST('{tenths}' AS {kind})"
     texts = {
         "BIGINT": str(number - 9_000_000_000 if number < 30 else number),
         "SMALLINT": str(number - 50),

@@ -115,3 +115,38 @@ def test_keys_and_partitions(spark: SparkSession, kind: str) -> None:
     assert [tuple(row) for row in spark.sql(rows).collect()] == [(False, True, 9)]
     spark.sql(f"DELETE FROM named WHERE p = {kind}('-0.0')")
     assert spark.sql(rows).collect() == []
+
+
+FRACTIONS = {
+    "bag": "(id INT, y FLOAT)",
+    "keyed": "(id INT, y FLOAT, PRIMARY KEY (id) NOT ENFORCED)",
+    "first of the key": "(id INT, y FLOAT, PRIMARY KEY (y, id) NOT ENFORCED)",
+    "parted": "(id INT, y FLOAT) PARTITIONED BY (y)",
+}
+
+
+@pytest.mark.parametrize("table", FRACTIONS)
+def test_numbers_that_are_no_binary_fractions(spark: SparkSession, table: str) -> None:
+    """As FLOAT 0.1 and 0.7 are other numbers than as DOUBLE, wherever they are compared."""
+
+    def ids(query: str) -> set[int]:
+        return {row.id for row in spark.sql(query).collect()}
+
+    spark.sql("DROP TABLE IF EXISTS fractions")
+    spark.sql(f"CREATE TABLE fractions {FRACTIONS[table]}")
+    spark.sql("INSERT INTO fractions VALUES (1, 0.1F), (2, 0.7F), (3, 5F)")
+    spark.sql("INSERT INTO fractions VALUES (4, 0.7F), (5, 0.1F), (6, -0.1F)")
+    assert ids("SELECT id FROM fractions WHERE y >= 0.7F") == {2, 3, 4}
+    assert ids("SELECT id FROM fractions WHERE id = 1 AND y = 0.1F") == {1}
+    assert ids("SELECT id FROM fractions CHANGES FROM VERSION 1 WHERE y = 0.7F") == {2, 4}
+    spark.sql("CREATE MATERIALIZED VIEW large AS SELECT id, y FROM fractions WHERE y >= 0.7F")
+    assert ids("SELECT id FROM large") == {2, 3, 4}
+    spark.sql("DROP MATERIALIZED VIEW large")
+    spark.sql("INSERT INTO fractions REPLACE WHERE y > 0.1F AND y <= 0.7F SELECT 9, 0.7F")
+    assert ids("SELECT id FROM fractions") == {1, 3, 5, 6, 9}
+    spark.sql("DELETE FROM fractions WHERE y = 0.1F AND id = 1")
+    spark.sql("DELETE FROM fractions WHERE y IN (-0.1F, 0.3F)")
+    assert ids("SELECT id FROM fractions") == {3, 5, 9}
+    spark.sql("ALTER TABLE fractions ADD COLUMN late FLOAT DEFAULT 0.1F")
+    assert ids("SELECT id FROM fractions WHERE late = 0.1F AND id < 9") == {3, 5}
+    assert ids("SELECT id FROM fractions WHERE late > 0.1F") == set()

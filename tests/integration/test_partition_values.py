@@ -81,6 +81,12 @@ NEW_YORK, BERLIN = "America/New_York", "Europe/Berlin"
         ),
         (NEW_YORK, "TIMESTAMP", "'2020-01-01'", "NULL", "DATE '2020-01-01'"),
         (NEW_YORK, "TIMESTAMP", "NULL", "'2020-01-01'", "NULL"),
+        # Outside of Python's range of years, the first only in UTC.
+        (NEW_YORK, "TIMESTAMP", "'9999-12-31 23:59:59'", "'2020-01-01'", "'9999-12-31 23:59:59'"),
+        (NEW_YORK, "TIMESTAMP_NTZ", "'2020-01-01'", "'+10000-01-01'", "'2020-01-01'"),
+        (NEW_YORK, "DATE", "'2020-01-01'", "'+10000-01-01'", "'2020-01-01'"),
+        (NEW_YORK, "DATE", "'-0044-03-15'", "'0044-03-15'", "'-0044-03-15'"),
+        (NEW_YORK, "FLOAT", "0.7", "0.1", "0.7"),  # no binary fraction
         (NEW_YORK, "CHAR(3)", "'a'", "'b'", "'a'"),
         (NEW_YORK, "BINARY", "X'4142'", "X'41'", "'AB'"),
         (NEW_YORK, "BOOLEAN", "true", "false", "'yes'"),

@@ -14,7 +14,7 @@ from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.types import BINARY, DataType, DecimalType, PrimitiveType, TimeType
-from table_store.storage.kernel.values import Value
+from table_store.storage.kernel.values import Value, binary32
 
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - a zone is added where there is one
 
@@ -73,7 +73,9 @@ def internal_value(text: str | None, data_type: DataType) -> Value:
     match data_type.name:
         case "byte" | "short" | "integer" | "long":
             return int(text)
-        case "float" | "double":
+        case "float":
+            return binary32(text)
+        case "double":
             return float(text)
         case "boolean":
             return text == "true"

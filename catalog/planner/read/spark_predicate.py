@@ -22,6 +22,7 @@ from table_store.storage.kernel.predicate import (
     StartsWith,
     conjunction,
 )
+from table_store.storage.kernel.values import binary32
 
 _COMPARISONS = {"=": "=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
@@ -35,7 +36,7 @@ _VALUES: dict[str, Callable[[str], Any]] = {
     "short": int,
     "integer": int,
     "long": int,
-    "float": float,
+    "float": binary32,
     "double": float,
     "string": str,
     "date": lambda text: _since(_EPOCH, "days", int(text)),

@@ -46,6 +46,7 @@ from table_store.storage.kernel.values import Value
         ("1.5D", DOUBLE, 1.5),
         ("1.0E10D", DOUBLE, 1e10),
         ("CAST(1.5 AS FLOAT)", FLOAT, 1.5),
+        ("CAST(0.1 AS FLOAT)", FLOAT, 0.10000000149011612),
         ("CAST('-Infinity' AS DOUBLE)", DOUBLE, -math.inf),
         ("1.5BD", DecimalType(10, 2), Decimal("1.50")),
         ("7", DecimalType(10, 2), Decimal("7.00")),

@@ -7,6 +7,7 @@ import json
 import math
 from itertools import pairwise
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,14 @@ from hypothesis import strategies as st
 from table_store.storage.file_store.model.data_file import ColumnStats, CommitMessage
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.kernel.values import Value, order_key, value_from_json, value_to_json
+from table_store.storage.kernel.values import (
+    Value,
+    order_key,
+    python_value,
+    python_values,
+    value_from_json,
+    value_to_json,
+)
 from tests.fakes.metadata_table import make_file
 
 values: st.SearchStrategy[Value] = st.one_of(
@@ -94,3 +102,21 @@ def test_a_frozen_map_is_a_mapping_that_can_be_hashed() -> None:
     assert hash(one) == hash(other)
     assert list(one) == ["a", "b"]
     assert "FrozenMap" in repr(one)
+
+
+@pytest.mark.parametrize(
+    ("kind", "near", "far"),
+    [
+        (pa.date32(), dt.date(2026, 1, 1), 2932897),
+        (pa.timestamp("us"), dt.datetime.fromisoformat("2026-01-01"), 253402300800000000),
+        (pa.timestamp("us", "UTC"), dt.datetime(2026, 1, 1, tzinfo=dt.UTC), -(2**62)),
+    ],
+)
+def test_a_value_is_the_same_whatever_is_beside_it(
+    kind: pa.DataType, near: dt.date, far: int
+) -> None:
+    """Python has no year 10000: such a day is a number, and the others stay days."""
+    column = pa.chunked_array([[near], [far, None]], kind)
+    assert python_values(column) == [near, far, None]
+    assert python_values(column) == [python_value(scalar) for scalar in column]
+    assert python_values(column[:1]) == [near]

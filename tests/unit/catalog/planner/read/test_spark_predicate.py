@@ -25,6 +25,8 @@ def one_of(values: Sequence[str | None], data_type: str) -> SparkExpression:
     [
         (["1", "-2"], "long", (1, -2)),
         (["a", "null"], "string", ("a", "null")),
+        (["0.1", "0.5"], "float", (0.10000000149011612, 0.5)),
+        (["0.1", "0.5"], "double", (0.1, 0.5)),
         (["0", "-1"], "date", (datetime.date(1970, 1, 1), datetime.date(1969, 12, 31))),
     ],
 )
