@@ -421,3 +421,16 @@ def test_all_rows(shell: StockShell, columns: str, statement: str, left: int) ->
     assert shell.ok("SELECT count(*) FROM emptied") == ((str(left),),)
     shell.ok("INSERT INTO emptied VALUES (10)")
     assert shell.ok("SELECT count(*) FROM emptied") == ((str(left + 1),),)
+
+
+def test_a_statement_that_fails_leaves_no_files(shell: StockShell) -> None:
+    """Its first tasks have written theirs when the last one meets the row that is refused."""
+    shell.ok("CREATE TABLE refusing (id BIGINT)")
+    said = shell.run(
+        "INSERT INTO refusing SELECT if(id = 199999, raise_error('no such row'), id) "
+        "FROM range(0, 200000, 1, 4)"
+    ).error
+    assert "no such row" in said
+    assert "Traceback" not in said
+    assert [*shell.location("refusing").rglob("*.parquet")] == []
+    assert shell.ok("SELECT count(*) FROM refusing") == (("0",),)

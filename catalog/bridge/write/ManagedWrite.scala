@@ -178,10 +178,6 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
     case _ => partitionCount(frame)
   }
 
-  /** See [[PythonWriters.answers]]. */
-  def answers(frame: classic.DataFrame, task: String, statement: String): String =
-    PythonWriters.answers(session, frame, task, statement)
-
   /** An Arrow stream of the query's rows in their order; null if they have to be computed, or if there are more than
     * `max`. Few rows that Spark keeps in memory are known, too: to fetch them takes less than to write them where they
     * are. */

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tablestore
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.TaskContext
@@ -12,35 +13,52 @@ import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 import org.json4s._
 import org.json4s.jackson.JsonMethods.compact
 
-/** Runs Python workers that write files, and answer with commit messages or an error.
+/** Python workers that write the rows of a frame into files, and answer with commit messages or an error.
   *
   * Works like `mapInArrow`. To limit a batch's bytes, `mapInArrow` asks Arrow for the size of all columns after each
   * row, which is a third of the cost of passing the row; here the rows' own sizes are added. */
-object PythonWriters {
+class PythonWriters private (frame: classic.DataFrame, task: PythonTask, statement: String) {
+  private val session = frame.sparkSession
+  private val ended = mutable.TreeMap.empty[Int, Array[Array[String]]]
 
-  /** The answers of the planner's task for the rows of a frame: a JSON array of its rows of three texts or nulls. The
-    * jobs bear the name of the statement. */
-  def answers(session: classic.SparkSession, frame: classic.DataFrame, task: String, statement: String): String = {
+  /** Runs the jobs, which bear the name of the statement. */
+  def run(): Unit = {
     val conf = session.sessionState.conf
     val rowsMax = if (conf.arrowMaxRecordsPerBatch > 0) conf.arrowMaxRecordsPerBatch else Int.MaxValue
     val bytesMax = if (conf.arrowMaxBytesPerBatch > 0) conf.arrowMaxBytesPerBatch else Long.MaxValue
-    val writers = new WriterTask(
-      frame.schema, PythonTask(new Answers.PythonTask(Json.parse(task)), PythonTask.settings(session)), rowsMax,
-      bytesMax)
+    val writers = new WriterTask(frame.schema, task, rowsMax, bytesMax)
     JobNames.within(session.sparkContext, statement) {
       SQLExecution.withNewExecutionId(frame.queryExecution) {
-        compact(JArray(frame.queryExecution.toRdd.mapPartitionsInternal(writers.run).collect()
-              .map(row => JArray(row.map(text).toList)).toList))
+        session.sparkContext.runJob(
+          frame.queryExecution.toRdd.mapPartitionsInternal(writers.run),
+          (answers: Iterator[Array[String]]) => answers.toArray,
+          (partition: Int, answers: Array[Array[String]]) => synchronized(ended(partition) = answers)
+        )
       }
     }
   }
-  private def text(value: String): JValue = if (value == null) JNull else JString(value)
 
-  /** The answers for pieces of work that the planner has prepared; each piece goes to a Spark task of its own. */
-  def answersTo(
-      session: classic.SparkSession, work: java.util.List[Array[Byte]], task: String, statement: String): String = {
+  /** What the workers that ended have answered, also if a job failed: a JSON array of rows of three texts or nulls. */
+  def answers(): String =
+    synchronized(compact(JArray(ended.values.flatten.map(row => JArray(row.map(text).toList)).toList)))
+
+  private def text(value: String): JValue = if (value == null) JNull else JString(value)
+}
+
+object PythonWriters {
+
+  /** Workers that run the planner's task. */
+  def of(frame: classic.DataFrame, task: String, statement: String): PythonWriters = {
+    val settings = PythonTask.settings(frame.sparkSession)
+    new PythonWriters(frame, PythonTask(new Answers.PythonTask(Json.parse(task)), settings), statement)
+  }
+
+  /** Workers for pieces of work that the planner has prepared; each piece goes to a Spark task of its own. */
+  def on(
+      session: classic.SparkSession, work: java.util.List[Array[Byte]], task: String,
+      statement: String): PythonWriters = {
     val rows = session.sparkContext.parallelize(work.asScala.toSeq, work.size).map(InternalRow(_))
-    answers(session, session.internalCreateDataFrame(rows, new StructType().add("work", BinaryType)), task, statement)
+    of(session.internalCreateDataFrame(rows, new StructType().add("work", BinaryType)), task, statement)
   }
 }
 
@@ -57,23 +75,28 @@ private class WriterTask(schema: StructType, task: PythonTask, rowsMax: Int, byt
   }
 }
 
-/** Consecutive batches of the rows, which count as written while the worker is still at work. */
+/** Consecutive batches of the rows, which count as written while the worker is still at work. The last one is empty: to a
+  * worker, rows that end since the query failed look like others that end. */
 private class RowBatches(
     rows: Iterator[InternalRow], rowsMax: Int, bytesMax: Long) extends Iterator[Iterator[InternalRow]] {
   private val output = TaskContext.get().taskMetrics().outputMetrics
   private var passed = 0L
-  override def hasNext: Boolean = rows.hasNext
-  override def next(): Iterator[InternalRow] = new Iterator[InternalRow] {
-    output.setRecordsWritten(passed)
-    private var count = 0
-    private var bytes = 0L
-    override def hasNext: Boolean = count < rowsMax && bytes < bytesMax && rows.hasNext
-    override def next(): InternalRow = {
-      val row = rows.next()
-      count += 1
-      passed += 1
-      bytes += (row match { case known: UnsafeRow => known.getSizeInBytes; case _ => bytesMax / 1000 })
-      row
+  private var isEnded = false
+  override def hasNext: Boolean = !isEnded
+  override def next(): Iterator[InternalRow] = {
+    isEnded = !rows.hasNext
+    new Iterator[InternalRow] {
+      output.setRecordsWritten(passed)
+      private var count = 0
+      private var bytes = 0L
+      override def hasNext: Boolean = count < rowsMax && bytes < bytesMax && rows.hasNext
+      override def next(): InternalRow = {
+        val row = rows.next()
+        count += 1
+        passed += 1
+        bytes += (row match { case known: UnsafeRow => known.getSizeInBytes; case _ => bytesMax / 1000 })
+        row
+      }
     }
   }
 }

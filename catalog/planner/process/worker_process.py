@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NoReturn
 
 from pyspark.accumulators import _accumulatorRegistry
 
@@ -64,3 +65,12 @@ def begin_task() -> None:
     if len(sys.modules) > _frozen_modules:
         gc.freeze()
         _frozen_modules = len(sys.modules)
+
+
+def leave() -> NoReturn:
+    """End this process, whose task's rows ended because Spark failed to compute them.
+
+    It could serve no other task: the connection is closed, of which PySpark's daemon would print a
+    stack trace, too.
+    """
+    os._exit(0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,14 +14,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from table_store.catalog.planner.names.opened_table import OpenedTable
-from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.catalog.planner.protocol.json_form import to_json
 from table_store.catalog.planner.write.background_compaction import COMPACTION
+from table_store.catalog.planner.write.python_writers import work_written
 from table_store.catalog.planner.write.write_task import (
-    ANSWER,
     WrittenFiles,
-    answered_files,
     answers_of,
 )
 from table_store.storage.file_store.compaction.compaction_picker import (
@@ -180,12 +176,9 @@ def _run_here(tasks: Sequence[CompactionTask]) -> tuple[CommitMessage, ...]:
 def _run_in_spark(
     session: PlannerSession, tasks: Sequence[CompactionTask], name: str
 ) -> tuple[CommitMessage, ...]:
-    task = json.dumps(to_json(python_task(CompactionWork(), ANSWER.json())))
     work = [pickle.dumps(task) for task in tasks]
-    answers = session.bridge.PythonWriters.answersTo(
-        session.spark._jsparkSession, work, task, f"COMPACT {name}"
-    )
-    return answered_files(tasks[0].context, answers).messages
+    context = tasks[0].context
+    return work_written(session, context, work, CompactionWork(), f"COMPACT {name}").messages
 
 
 class CompactionWork:

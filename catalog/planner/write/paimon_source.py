@@ -5,7 +5,6 @@ Each split is read where it is written: rows never pass through the JVM.
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,15 +14,12 @@ import pyarrow as pa
 
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.planner.names.opened_table import OpenedTable
-from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.catalog.planner.protocol.json_form import to_json
 from table_store.catalog.planner.write.maintenance import compact_after_write
 from table_store.catalog.planner.write.paimon_table import PaimonSplit, PaimonTable
+from table_store.catalog.planner.write.python_writers import work_written
 from table_store.catalog.planner.write.write_task import (
-    ANSWER,
     WrittenFiles,
-    answered_files,
     answers_of,
     written_by,
 )
@@ -88,14 +84,8 @@ class PaimonSource:
     ) -> WrittenFiles:
         tasks = _TASKS_OF_CORE * session.spark.sparkContext.defaultParallelism
         reads = [PaimonRead(self.table, splits, context) for splits in shared(self.splits, tasks)]
-        task = json.dumps(to_json(python_task(PaimonWork(), ANSWER.json())))
-        answers = session.bridge.PythonWriters.answersTo(
-            session.spark._jsparkSession,
-            [pickle.dumps(read) for read in reads],
-            task,
-            f"IMPORT {name}",
-        )
-        return answered_files(context, answers)
+        work = [pickle.dumps(read) for read in reads]
+        return work_written(session, context, work, PaimonWork(), f"IMPORT {name}")
 
 
 def shared(splits: Sequence[PaimonSplit], count: int) -> list[tuple[PaimonSplit, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +18,7 @@ from table_store.catalog.planner.names.checked_rows import checked_rows
 from table_store.catalog.planner.names.managed_table import refuse_derived
 from table_store.catalog.planner.names.opened_table import OpenedTable, opened_table
 from table_store.catalog.planner.process.job_names import jobs_named
-from table_store.catalog.planner.process.python_task import python_task
 from table_store.catalog.planner.process.session import PlannerSession
-from table_store.catalog.planner.protocol.json_form import to_json
 from table_store.catalog.planner.protocol.writes import (
     CanDeleteWhere,
     DeleteWhere,
@@ -37,6 +34,7 @@ from table_store.catalog.planner.write.overwrite import (
     replace_condition,
     replaced_rows,
 )
+from table_store.catalog.planner.write.python_writers import rows_written
 from table_store.catalog.planner.write.stated_commit import commit_name
 from table_store.catalog.planner.write.stream_commit import commit_properties, stream_write_options
 from table_store.catalog.planner.write.write_plan import (
@@ -49,10 +47,8 @@ from table_store.catalog.planner.write.write_plan import (
     upserted_rows,
 )
 from table_store.catalog.planner.write.write_task import (
-    ANSWER,
     WriteTask,
     WrittenFiles,
-    answered_files,
     write_changes,
     write_rows,
 )
@@ -284,7 +280,7 @@ def _written_rows(
         if not (planned.keep_keys and 0 < query.taskCount(rows._jdf) <= tasks_max):
             rows = at_writers(rows, context.schema, context.bucket_count, parallelism, parts)
         task = WriteTask(context, tuple(rows.columns), planned.are_deletes)
-        return _written_by_workers(rows, query, task, _statement_name(opened, request))
+        return rows_written(session, context, rows, task, _statement_name(opened, request))
     except CapturedException as error:
         value = raised_text(session, error, _BAD_CHANGE_TYPE)
         if value is None:
@@ -342,13 +338,6 @@ def _kind(request: Write) -> str | None:
     cases = " ".join(f"WHEN '{name}' THEN {value}" for name, value in _CHANGE_TYPES.items())
     error = f"raise_error(concat('{_BAD_CHANGE_TYPE}', coalesce({text}, 'NULL')))"
     return f"CASE lower({text}) {cases} ELSE CAST({error} AS INT) END"
-
-
-def _written_by_workers(
-    rows: DataFrame, query: Any, task: WriteTask, statement: str
-) -> WrittenFiles:
-    described = json.dumps(to_json(python_task(task, ANSWER.json())))
-    return answered_files(task.context, query.answers(rows._jdf, described, statement))
 
 
 def _commit(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import reduce
-from operator import add
 from typing import Final
 
 import numpy as np
@@ -15,13 +13,12 @@ import pyarrow.compute as pc
 from pyspark.sql.types import StructType
 
 from table_store.catalog.errors import ChangeTypeError
-from table_store.catalog.planner.process.worker_process import begin_task
+from table_store.catalog.planner.process.worker_process import begin_task, leave
 from table_store.catalog.planner.protocol.failure import Failure
-from table_store.catalog.planner.protocol.json_form import from_json, to_json
+from table_store.catalog.planner.protocol.json_form import to_json
 from table_store.catalog.planner.write.write_plan import BUCKET, KIND, ORDER
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.write.table_writer import TableWriter, WriterContext
-from table_store.storage.file_store.write.unpublished_files import delete_files
 from table_store.storage.file_store.write.write_cost import NO_COST, WriteCost
 from table_store.storage.kernel.errors import TableStoreError
 
@@ -30,18 +27,6 @@ _ANSWER_SCHEMA = pa.schema([(name, pa.string()) for name in _COLUMNS])
 ANSWER: Final = StructType()
 for _name in _COLUMNS:
     ANSWER.add(_name, "string")
-
-
-class WorkerError(TableStoreError):
-    """An error of ours that a worker met; its text, condition and state are the worker's."""
-
-    def __init__(self, text: str) -> None:
-        failure = from_json(Failure, json.loads(text))
-        # The attributes of the worker's error replace those of this class.
-        self.condition = failure.condition  # type: ignore[misc]
-        self.sql_state = failure.sql_state  # type: ignore[misc]
-        self.message = failure.message
-        Exception.__init__(self, failure.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +55,14 @@ class WriteTask:
         yield from answers_of(lambda: self._write(batches))
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> WrittenFiles:
+        """Write up to the empty batch; without one Spark failed to compute rows, and none stay."""
         with TableWriter(self.context) as writer:
             for batch in batches:
+                if batch.num_rows == 0:
+                    return written_by(writer)
                 rows = batch.rename_columns(list(self.columns))
                 write_batch(writer, rows, are_deletes=self.are_deletes)
-            return written_by(writer)
+        return leave()
 
 
 def write_rows(
@@ -151,23 +139,6 @@ def answers_of(work: Callable[[], WrittenFiles]) -> Iterator[pa.RecordBatch]:
         costs = [json.dumps(asdict(written.cost)), *[None] * (len(written.messages) - 1)]
         texts = [message.to_json() for message in written.messages]
         yield _answer([(text, None, cost) for text, cost in zip(texts, costs, strict=True)])
-
-
-def answered_files(context: WriterContext, answers: str) -> WrittenFiles:
-    """The files of all tasks, of which the bridge returns the answers as JSON.
-
-    Raises:
-        WorkerError: a task answered with an error; the first one is raised, and the files of the
-            other tasks are deleted.
-    """
-    rows: list[list[str | None]] = json.loads(answers)
-    messages = tuple(CommitMessage.from_json(text) for text, _, _ in rows if text is not None)
-    for _, error, _ in rows:
-        if error is not None:
-            delete_files(context, messages)
-            raise WorkerError(error)
-    costs = [WriteCost(**json.loads(cost)) for _, _, cost in rows if cost is not None]
-    return WrittenFiles(messages, reduce(add, costs, NO_COST))
 
 
 def _answer(rows: Sequence[tuple[str | None, str | None, str | None]]) -> pa.RecordBatch:
