@@ -424,11 +424,12 @@ def test_all_rows(shell: StockShell, columns: str, statement: str, left: int) ->
 
 
 def test_a_statement_that_fails_leaves_no_files(shell: StockShell) -> None:
-    """Its first tasks have written theirs when the last one meets the row that is refused."""
+    """Its other tasks have written theirs when the last one meets the row that is refused."""
     shell.ok("CREATE TABLE refusing (id BIGINT)")
+    late = "reflect('java.lang.Thread', 'sleep', 3000L)"
     said = shell.run(
-        "INSERT INTO refusing SELECT if(id = 199999, raise_error('no such row'), id) "
-        "FROM range(0, 200000, 1, 4)"
+        f"INSERT INTO refusing SELECT if(id = 199999, raise_error('no such row' || {late}), id) "
+        "FROM range(0, 200000, 1, 3)"
     ).error
     assert "no such row" in said
     assert "Traceback" not in said

@@ -75,16 +75,18 @@ private class WriterTask(schema: StructType, task: PythonTask, rowsMax: Int, byt
   }
 }
 
-/** Consecutive batches of the rows, which count as written while the worker is still at work. The last one is empty: to a
-  * worker, rows that end since the query failed look like others that end. */
+/** Consecutive batches of the rows, which count as written while the worker is still at work. The last one is empty, and
+  * does not come if the query or another task failed: to a worker, the end of a stream is the same. */
 private class RowBatches(
     rows: Iterator[InternalRow], rowsMax: Int, bytesMax: Long) extends Iterator[Iterator[InternalRow]] {
-  private val output = TaskContext.get().taskMetrics().outputMetrics
+  private val context = TaskContext.get()
+  private val output = context.taskMetrics().outputMetrics
   private var passed = 0L
   private var isEnded = false
   override def hasNext: Boolean = !isEnded
   override def next(): Iterator[InternalRow] = {
     isEnded = !rows.hasNext
+    if (isEnded) context.killTaskIfInterrupted()
     new Iterator[InternalRow] {
       output.setRecordsWritten(passed)
       private var count = 0
