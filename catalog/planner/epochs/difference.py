@@ -14,6 +14,7 @@ from pyspark.sql.types import (
     DoubleType,
     FloatType,
     MapType,
+    StringType,
     StructType,
     VariantType,
 )
@@ -73,13 +74,16 @@ def weighted(parts: Sequence[tuple[DataFrame, int]], names: Sequence[str]) -> Da
 def form_of(value: str, data_type: DataType, depth: int = 0) -> str:
     """SQL for what a value is grouped by: equal if and only if the values are the same.
 
-    Groups do not tell 0.0 from -0.0, but texts do. Groups of maps lose NULL values: Spark 4.2 puts
-    0 in the place of NULL numbers where it sorts a map for GROUP BY; entries can be sorted.
+    Groups do not tell 0.0 from -0.0, but texts do; nor texts that a collation calls equal, but
+    their bytes do. Groups of maps lose NULL values: Spark 4.2 puts 0 in the place of NULL numbers
+    where it sorts a map for GROUP BY; entries can be sorted.
     """
     item = f"x{depth}"
     match data_type:
         case DoubleType() | FloatType() | VariantType():
             return f"CAST({value} AS STRING)"
+        case StringType() if data_type.collation != "UTF8_BINARY":
+            return f"CAST({value} AS BINARY)"
         case ArrayType():
             form = form_of(item, data_type.elementType, depth + 1)
             return value if form == item else f"transform({value}, {item} -> {form})"
