@@ -1,6 +1,6 @@
 """Goal: a refresh sees every change of a value, also where Spark takes both values for one.
 
-Oracle: the query's own rows, as Python sees them.
+Oracle: the query's own rows, as Python sees them: texts by their characters, variants by bytes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,13 @@ pytestmark = pytest.mark.spark
 TEXT = "STRING COLLATE UTF8_LCASE"
 VALUES = {
     TEXT: ["'a'", "'A'"],
+    "VARIANT": [
+        "CAST(NULL AS VARIANT)",
+        *(
+            f"parse_json('{text}')"
+            for text in ("null", "1", '"1"', "1.0", '["x", 1]', '["x", 1.0]')
+        ),
+    ],
 }
 PLACES = {
     "v": ("{}", "{}"),

@@ -19,6 +19,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
       ProgressBar.begin(session.sparkContext)
       new TableStoreParser(session.sparkContext, delegate)
     }
+    VariantBytes.inject(extensions)
     extensions.injectHintResolutionRule(_ => IdentifierClauses)
     extensions.injectHintResolutionRule(session => new SessionViews(session))
     extensions.injectHintResolutionRule(session => new SessionTables(session))

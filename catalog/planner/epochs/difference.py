@@ -24,6 +24,7 @@ from table_store.catalog.names.identifier import quoted
 CHANGE_TYPE: Final = "__change_type"
 WEIGHT: Final = "__weight"
 _FORM: Final = "__form_of_"
+_VARIANT_BYTES: Final = "__variant_bytes"  # a function of the bridge
 
 
 def inserts(new: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -76,12 +77,15 @@ def form_of(value: str, data_type: DataType, depth: int = 0) -> str:
 
     Groups do not tell 0.0 from -0.0, but texts do; nor texts that a collation calls equal, but
     their bytes do. Groups of maps lose NULL values: Spark 4.2 puts 0 in the place of NULL numbers
-    where it sorts a map for GROUP BY; entries can be sorted.
+    where it sorts a map for GROUP BY; entries can be sorted. Variants cannot be grouped, and as
+    texts 1 and "1" are alike.
     """
     item = f"x{depth}"
     match data_type:
-        case DoubleType() | FloatType() | VariantType():
+        case DoubleType() | FloatType():
             return f"CAST({value} AS STRING)"
+        case VariantType():
+            return f"{_VARIANT_BYTES}({value})"
         case StringType() if data_type.collation != "UTF8_BINARY":
             return f"CAST({value} AS BINARY)"
         case ArrayType():
