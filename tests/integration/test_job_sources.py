@@ -170,6 +170,18 @@ def test_a_source_is_altered(spark: SparkSession) -> None:
     assert rows(spark, "SELECT * FROM m") == Counter()
 
 
+@pytest.mark.parametrize("named", ["", "(a, b)"])
+def test_a_star_has_its_columns_under_their_new_names(spark: SparkSession, named: str) -> None:
+    spark.sql("CREATE TABLE s (k INT, v INT)")
+    spark.sql(f"CREATE MATERIALIZED VIEW m {named} AS SELECT * FROM s")
+    spark.sql("ALTER TABLE s RENAME COLUMN k TO id")
+    spark.sql("ALTER TABLE s ADD COLUMN w INT FIRST")
+    spark.sql("ALTER TABLE s RENAME COLUMN v TO k")
+    spark.sql("ALTER TABLE s ADD COLUMN v INT")
+    spark.sql("INSERT INTO s VALUES (0, 1, 10, 100)")
+    follows(spark, "m", "incremental", "SELECT id, k FROM s")
+
+
 def test_a_source_is_dropped_and_made_again(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE s (k INT, v INT)")
     spark.sql("INSERT INTO s VALUES (1, 10)")

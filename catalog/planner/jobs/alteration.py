@@ -106,7 +106,10 @@ class Alteration:
                 continue
             if not self._means(new, old):
                 continue
-            return _widened(replace(before, query=proposed), columns_from_spark(new.facts.schema))
+            found = columns_from_spark(new.facts.schema)
+            # A later column is told from those of a `*` by what these are called now.
+            kept = replace(proposed, columns=tuple(field.name for field in found))
+            return _widened(replace(before, query=kept), found)
         return reason
 
     def _proposals(self, query: StoredQuery) -> Iterator[StoredQuery]:
