@@ -381,6 +381,14 @@ def test_the_meaning_of_the_definition_stays(spark: SparkSession) -> None:
     [
         ("CREATE MATERIALIZED VIEW x AS SELECT rand() AS r FROM kept", "UNSUPPORTED_VIEW_QUERY"),
         ("CREATE MATERIALIZED VIEW x AS SELECT first(v) AS f FROM kept", "UNSUPPORTED_VIEW_QUERY"),
+        (
+            "CREATE MATERIALIZED VIEW x AS SELECT nth_value(v, 2) OVER (ORDER BY 1) n FROM kept",
+            "UNSUPPORTED_VIEW_QUERY",
+        ),
+        (
+            "CREATE MATERIALIZED VIEW x AS SELECT * FROM kept TABLESAMPLE (50 PERCENT)",
+            "UNSUPPORTED_VIEW_QUERY",
+        ),
         ("CREATE MATERIALIZED VIEW x AS SELECT current_user() AS u", "UNSUPPORTED_VIEW_QUERY"),
         ("CREATE MATERIALIZED VIEW x AS SELECT * FROM kept.snapshots", "UNSUPPORTED_VIEW_QUERY"),
         ("CREATE MATERIALIZED VIEW x AS SELECT * FROM mine", "INVALID_TEMP_OBJ_REFERENCE"),

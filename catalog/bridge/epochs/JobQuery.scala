@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Sample, Union}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -38,6 +38,7 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
     val inAll = analysed.collectWithSubqueries { case JobTables.Managed(table) => table.reference -> table.schema() }
     val others = inAll.filterNot { case (table, _) => inPlan.contains(table) }
     val origins = new ColumnOrigins(plan)
+    val seeds = analysed.collectWithSubqueries { case sample: Sample => sample.seed }
     val leaves = analysed.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
     compact(Requests.QueryFacts(
         schema = analysed.schema.asNullable.json,
@@ -45,8 +46,8 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
         columns = JobPlan.columns(plan) ++ others.map(_._2.fieldNames.toSeq),
         options = options ++ others.map(_ => Map.empty[String, String]),
         others = leaves.filterNot(JobQuery.isOwnOrConstant).map(_.simpleString(80)),
-        functions = expressions.flatMap(_.collect { case function => function.prettyName }).distinct,
-        isDeterministic = expressions.forall(_.deterministic),
+        functions = expressions.flatMap(_.collect { case function => JobQuery.nameOf(function) }).distinct,
+        isDeterministic = expressions.forall(_.deterministic) && !seeds.contains(None),
         nodes = nodes.described,
         keptKeys = JobPlan.keptKeys(plan),
         origins = origins.results,
@@ -303,6 +304,14 @@ object JobQuery {
   private def byNumber(json: String): Map[Int, String] = texts(json).map { case (node, text) => node.toInt -> text }
   private def moment(old: String, states: java.util.Map[Int, classic.DataFrame]): Moment =
     Moment(byNumber(old), states.asScala.toMap)
+
+  /** What a function is called, or a use of it that depends on an order of rows where others do not: [[JobPlan]] breaks
+    * ties of frames of ROWS alone. */
+  private def nameOf(function: Expression): String = function match {
+    case WindowExpression(_: NthValue, WindowSpecDefinition(_, _, SpecifiedWindowFrame(RangeFrame, _, _))) =>
+      "nth_value of tied rows"
+    case other => other.prettyName
+  }
 
   private def isOwnOrConstant(leaf: LogicalPlan): Boolean = leaf match {
     case JobTables.Managed(_) => true

@@ -27,6 +27,7 @@ _ORDER_DEPENDENT: Final = frozenset(
         "last_value",
         "listagg",
         "mode",
+        "nth_value of tied rows",
         "string_agg",
     )
 )
@@ -60,7 +61,9 @@ def check_meaning(facts: QueryFacts) -> None:
         UnsupportedQueryError: it has not, or it reads what has no changes.
     """
     if not facts.is_deterministic:
-        raise UnsupportedQueryError(reason="it calls a function that is not deterministic")
+        raise UnsupportedQueryError(
+            reason="it calls a function that is not deterministic, or takes a random sample"
+        )
     for functions, reason in (
         (_ORDER_DEPENDENT, "its result depends on an order of rows that nothing gives"),
         (_OF_THE_SESSION, "its result depends on the session that runs the query"),
