@@ -106,10 +106,12 @@ def _tables(context: ProcedureContext, arguments: Arguments) -> tuple[ManagedTab
 
 
 def _repair(context: ProcedureContext, arguments: Arguments) -> pa.Table:
-    repairs = find_repairs(context.open(context.table(arguments)))
+    table = context.table(arguments)
+    repairs = find_repairs(context.open(table))
     if not arguments.optional_bool("dry_run"):
         for repair in repairs:
             repair.run()
+        context.recache(table)
     return pa.table(
         {name: [getattr(r, name) for r in repairs] for name in _REPAIR_RESULT.names},
         schema=_REPAIR_RESULT,

@@ -37,7 +37,8 @@ _RELAY_RESULT: Final = pa.schema([("snapshot_id", pa.int64()), ("foreign_records
 
 
 def _rollback(context: ProcedureContext, arguments: Arguments) -> pa.Table:
-    table = context.open(context.table(arguments))
+    managed = context.table(arguments)
+    table = context.open(managed)
     version, snapshot = arguments.optional_text("version"), arguments.optional_int("snapshot")
     if (version is None) == (snapshot is None):
         raise InvalidOptionError(
@@ -55,6 +56,7 @@ def _rollback(context: ProcedureContext, arguments: Arguments) -> pa.Table:
         snapshot = int(text)
     before = table.snapshot_store.latest_id()
     table.committer().rollback(snapshot, commit_user=table.ids.unique())
+    context.recache(managed)
     after = table.snapshot_store.latest_id()
     return pa.table(
         {"previous_snapshot_id": [before], "current_snapshot_id": [after]}, schema=_ROLLBACK_RESULT

@@ -155,6 +155,7 @@ class ProcedureContext:
         export_table: does the work of `export`, for a version or tag; None is the latest.
         pin: lets the session read all tables that hang together with one, or all of the warehouse,
             at the last barrier at which all of these are valid, and returns its number.
+        recache: lets the session's cached plans over a table read the rows that it has now.
         revise: does the work of `revise`.
         sync_database: does the work of `sync_database`.
     """
@@ -169,6 +170,7 @@ class ProcedureContext:
     import_table: Callable[[ImportSource], Transferred]
     export_table: Callable[[ManagedTable, ExportTarget, str | None], Transferred]
     pin: Callable[[ManagedTable | None], int]
+    recache: Callable[[ManagedTable], None]
     revise: Revise
     sync_database: Callable[[SyncRequest], Sequence[SyncedTable]]
 

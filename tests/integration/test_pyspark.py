@@ -205,6 +205,8 @@ def test_catalog_api(spark: SparkSession) -> None:
     spark.table("ca").cache().count()
     spark.sql("INSERT INTO ca VALUES (9)")
     assert spark.table("ca").count() == 3
+    spark.sql("CALL sys.rollback('ca', 1)")
+    assert spark.table("ca").count() == 2
     spark.catalog.uncacheTable("ca")
     spark.sql("DROP VIEW ca_view")
     spark.sql("DROP TABLE ca")

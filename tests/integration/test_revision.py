@@ -330,7 +330,10 @@ def test_what_cannot_be_revised(spark: SparkSession, namespace: str) -> None:
     spark.sql("CALL sys.reset_consumer(table => 'v', consumer_id => 'barrier:all')")
     spark.sql("CALL sys.expire_snapshots(table => 'v', retain_max => 1)")
     fails("TABLE_STORE_REVISION.*expired.*full", table="t", to_barrier=first)
+    spark.sql("CACHE TABLE t")
     revise(spark, table="t", to_barrier=first, mode="full")
+    assert spark.sql("SELECT sum(n) AS n FROM t").collect() == [Row(n=10)]
+    spark.sql("UNCACHE TABLE t")
     assert spark.table("v").collect() == [Row(n=10)]
     with pytest.raises(PySparkException, match=r"CAST_OVERFLOW"):
         revise(spark, table="t", statement="UPDATE t SET n = 1 / 0")

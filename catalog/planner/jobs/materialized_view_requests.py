@@ -84,7 +84,7 @@ def create_materialized_view(session: PlannerSession, request: CreateMaterialize
     refuse_cycle(session, view, JobQuery.analysed(session, request.query))
     _make(session, access, request, definition, StagingMode.REPLACE)
     forget_sink(access.warehouse, view.table.path)
-    recache(session, view)
+    recache(session, view.parts)
 
 
 def _definition(request: CreateMaterializedView, clauses: ViewClauses) -> TableDefinition:

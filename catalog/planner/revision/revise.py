@@ -111,8 +111,11 @@ class _Run:
             roots_at_once(self.planner.warehouse, {self.table.path})
             self._correct(plan, revision.number)
         with self._left_open(revision):
-            self._set_back(plan, revision)
-            done, failed = self._follow(plan, revision)
+            try:
+                self._set_back(plan, revision)
+                done, failed = self._follow(plan, revision)
+            finally:
+                self._recache(plan)
         self.claim.end(revision)
         if failed is not None:
             step, reason = failed
@@ -203,6 +206,14 @@ class _Run:
             snapshots[job.sink] = found.snapshot
         return done, failed
 
+    def _recache(self, plan: RevisionPlan) -> None:
+        """Let cached plans read what was corrected, set back and computed."""
+        for path in {self.table.path, *(step.one.job.sink for step in plan.steps)}:
+            found = self.jobs.names.get(path)
+            if found is not None:
+                parts = (self.jobs.access.name, found.namespace, found.name)
+                recache(self.jobs.session, parts)
+
     def _cut(
         self,
         plan: RevisionPlan,
@@ -257,7 +268,6 @@ def _rows(
         if found is None:
             rows.append(_row(jobs, step, rows_read=0))
             continue
-        recache(jobs.session, jobs.sink(step.one))
         rows.append(
             _row(
                 jobs,

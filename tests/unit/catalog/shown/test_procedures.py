@@ -32,10 +32,11 @@ PLAIN = TableDefinition(columns=(Field(id=0, name="a", type=INTEGER),))
 
 
 class Session:
-    """A context, and the compactions that were asked for."""
+    """A context, with the compactions that were asked for and the tables cached anew."""
 
     def __init__(self, warehouse: Warehouse) -> None:
         self.compactions: list[tuple[str, Mapping[str, str]]] = []
+        self.recached: list[str] = []
         self.lifecycle = TableLifecycle(warehouse)
         self.context = ProcedureContext(
             lifecycle=self.lifecycle,
@@ -48,6 +49,7 @@ class Session:
             import_table=lambda _: Transferred(snapshot_id=1, rows=2, files=0),
             export_table=lambda *_: Transferred(snapshot_id=1, rows=2, files=3),
             pin=lambda _: 0,
+            recache=lambda table: self.recached.append(table.identifier.name),
             revise=lambda _table, _request, is_dry: [],
             sync_database=lambda _: [],
         )
@@ -98,6 +100,7 @@ def test_rollback(session: Session) -> None:
     assert table.scan().to_arrow().to_pydict() == {"a": [0]}
     (result,) = session.call("rollback", table="t", snapshot="3")
     assert sorted(table.scan().to_arrow().to_pydict()["a"]) == [0, 1, 2]
+    assert session.recached == ["t", "t"]
 
 
 @pytest.mark.parametrize("version", ["77", "main", "-1"])
