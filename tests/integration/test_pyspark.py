@@ -378,3 +378,5 @@ def test_changes(spark: SparkSession) -> None:
         "ch_archive"
     ).create()
     assert spark.table("ch_archive").count() == 2
+    with pytest.raises(PySparkException, match=r"'startingVersion'.*\.changes\("):
+        spark.read.option("startingVersion", 3).table("ch").collect()

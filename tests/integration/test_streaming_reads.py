@@ -128,6 +128,8 @@ def test_changes(spark: SparkSession, sink: Sink) -> None:
     spark.sql("INSERT INTO c VALUES (7)")
     again = spark.readStream.option("startingVersion", 2).changes("c").drop("_commit_timestamp")
     assert sink.run(again) == [(7, "insert", 5)]
+    with pytest.raises(StreamingQueryException, match=r"'startingTimestamp'.*'log\.scan'"):
+        sink.run(spark.readStream.option("startingTimestamp", "2024-01-01").table("c"))
 
 
 def test_a_batch_that_runs_again(spark: SparkSession, sink: Sink) -> None:

@@ -35,8 +35,9 @@ def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan | Arr
     handle.check_available(asked.table.relation.text)
     table = open_logged(handle.path)
     schema = table.schema_store.get(handle.schema_id)
-    options = read_options(asked.options)
-    skips_untracked = read_options(asked.options, schema).get(UNTRACKED_CHANGES) == "skip"
+    options = read_options(asked.options, of_changes=True)
+    of_table = read_options(asked.options, schema, of_changes=True)
+    skips_untracked = of_table.get(UNTRACKED_CHANGES) == "skip"
     predicate = necessary(asked.predicates)
     scan = table.changes(
         columns=asked.columns,

@@ -64,13 +64,14 @@ class StreamSource:
         assert isinstance(handle, TableHandle | ChangelogHandle), "no others are read as streams"
         table = open_logged(handle.path)
         schema = table.schema_store.get(handle.schema_id)
+        changes = handle if isinstance(handle, ChangelogHandle) else None
         return cls(
             table=table,
             schema=schema,
             name=scan.table.relation.text,
             columns=scan.columns,
-            options=read_options(scan.options, schema),
-            changes=handle if isinstance(handle, ChangelogHandle) else None,
+            options=read_options(scan.options, schema, of_changes=changes is not None),
+            changes=changes,
         )
 
     def offset(self, version: int, *, is_before_all: bool = False) -> StreamOffset:
