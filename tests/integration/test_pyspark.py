@@ -86,6 +86,20 @@ def test_write(spark: SparkSession) -> None:
         assert rows(spark.table(f"s_{form}")) == [(0, "v0"), (0, "v0"), (1, "v1"), (2, "v2")]
 
 
+def test_any_names_of_columns(spark: SparkSession) -> None:
+    """What statements add to rows on their way has names that no column can have."""
+    spark.sql(
+        "CREATE TABLE an (__kind INT, __order INT, __bucket INT, __computed_0 AS __kind + 1, "
+        "PRIMARY KEY (__kind) NOT ENFORCED) WITH ('bucket' = '2')"
+    )
+    spark.sql("INSERT INTO an VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3)")
+    spark.sql("UPDATE an SET __order = 20, __bucket = __kind WHERE __kind > 1")
+    spark.sql("DELETE FROM an WHERE __bucket = 3")
+    assert rows(spark.table("an")) == [(1, 1, 1, 2), (2, 20, 2, 3)]
+    with pytest.raises(PySparkException, match=r"TABLE_STORE_INVALID_SCHEMA.*reserved"):
+        spark.sql("ALTER TABLE an ADD COLUMN __table_store_kind INT")
+
+
 def test_aggregates_without_functions(spark: SparkSession) -> None:
     """One row, as of any aggregate without groups: count() leaves nothing else of a query."""
     spark.sql("CREATE TABLE h (x INT)")

@@ -15,9 +15,9 @@ from table_store.catalog.definition.declared_type import compared_sql
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.write.key_parts import KeyParts
 from table_store.storage.file_store.model.bucket import HASH_OF_NOTHING, bucket_columns
-from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.schema import RESERVED_PREFIX, Field, TableSchema
 
-KIND, ORDER, BUCKET = "__kind", "__order", "__bucket"
+KIND, ORDER, BUCKET = (RESERVED_PREFIX + name for name in ("kind", "order", "bucket"))
 
 _ADD, _DELETE = 0, 1
 # The values of WriteDelta's first column, as in RowDeltaUtils of Spark 4.2's catalyst.
@@ -186,7 +186,7 @@ def _recomputed(source: DataFrame, schema: TableSchema, row: dict[str, str]) -> 
     # The expressions name the table's columns, so they see the new row under those names.
     shown = source.selectExpr("*", *[_named(row[f.name], f.name) for f in schema.fields])
     for number, field in enumerate(generated):
-        column = f"__computed_{number}"
+        column = f"{RESERVED_PREFIX}computed_{number}"
         shown = shown.selectExpr("*", _named(_computed(field), column))
         row[field.name] = quoted(column)
     return shown

@@ -49,6 +49,9 @@ RESERVED_NAMES: Final = frozenset(
 )
 """Names (any case) which data files and change reads use for themselves."""
 
+RESERVED_PREFIX: Final = "__table_store_"
+"""What the names (any case) begin with that statements give to columns of their own."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
@@ -289,7 +292,8 @@ def _check_names(schema: TableSchema) -> None:
         raise InvalidSchemaError(reason="a table needs at least one column")
     _check_sibling_names([f.name for f in schema.fields])
     for f in schema.fields:
-        if f.name.lower() in RESERVED_NAMES:
+        name = f.name.lower()
+        if name in RESERVED_NAMES or name.startswith(RESERVED_PREFIX):
             raise InvalidSchemaError(
                 reason="the name is reserved for the table store; choose another", column=f.name
             )

@@ -95,6 +95,7 @@ def test_json_and_pickle_keep_everything() -> None:
         (lambda: table(column("a"), column("A")), "a", "more than once"),
         (lambda: table(column("")), "", "empty"),
         (lambda: table(column("_value_kind")), "_value_kind", "reserved"),
+        (lambda: table(column("__Table_store_x")), "__Table_store_x", "reserved"),
         (lambda: table(column("a"), primary_key=["b"]), "b", "no such column"),
         (lambda: table(column("a"), primary_key=["a", "A"]), "a", "twice"),
         (lambda: table(column("a", ArrayType(LONG)), primary_key=["a"]), "a", "order"),
