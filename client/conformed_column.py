@@ -35,7 +35,9 @@ def conformed(values: pa.Array, field: Field, zone: str | None) -> pa.Array:
     """Return the values in the Arrow type of a column; nothing is copied where they have it.
 
     Every value is the same afterwards: a number that does not fit exactly is refused, and so is a
-    text in a column of numbers.
+    text in a column of numbers. FLOAT and DOUBLE take the nearest number that they have, and none
+    that is beyond their range. A DECIMAL takes of a binary number the shortest decimal one that
+    stands for it.
 
     Args:
         values: of any type of Arrow.
@@ -56,15 +58,33 @@ def conformed(values: pa.Array, field: Field, zone: str | None) -> pa.Array:
         return conformed(values.dictionary, field, zone).take(values.indices)
     try:
         source = from_arrow(values.type)
-        if _kind(source) != _kind(field.type):
-            raise pa.ArrowInvalid(f"a column {field.type.sql_name()} takes no such values")
         values = _in_zone(values, source, field, zone)
-        if source in _NUMBERS[:4] and isinstance(field.type, DecimalType):
-            values = values.cast(pa.decimal128(19, 0))
-        return recast(values, kind)
+        return recast(values, kind, _cast)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnsupportedTypeError) as error:
         reason = f"its values of type {values.type} do not fit ({str(error).rstrip('.')})"
         raise InvalidSchemaError(reason=reason, column=field.name) from error
+
+
+def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast values that are not nested; those are refused, too, that Arrow's own cast changes."""
+    target = from_arrow(kind)
+    if _kind(from_arrow(values.type)) != _kind(target):
+        raise pa.ArrowInvalid(f"{target.sql_name()} takes no such values")
+    if isinstance(target, ArrayType):  # of another layout, as those of polars are
+        return recast(values.cast(pa.list_(values.type.value_field)), kind, _cast)
+    if pa.types.is_decimal(kind):
+        if pa.types.is_integer(values.type):
+            values = values.cast(pa.decimal128(20, 0))  # else Arrow looks at the type's range
+        elif pa.types.is_floating(values.type):
+            values = values.cast(pa.string())  # else Arrow rounds
+    done = values.cast(kind)
+    if pa.types.is_floating(kind) and values.type.bit_width > kind.bit_width:
+        became_infinite = pc.and_(pc.is_finite(values), pc.is_inf(done))
+        became_zero = pc.and_(pc.not_equal(values, 0), pc.equal(done, 0))
+        lost = values.filter(pc.or_(became_infinite, became_zero))
+        if len(lost):
+            raise pa.ArrowInvalid(f"{lost[0]} is beyond the range of {kind}")
+    return done
 
 
 def _kind(data_type: DataType) -> object:

@@ -13,13 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Conversion: TypeAlias = Callable[[pa.Array], pa.Array]
+Cast: TypeAlias = Callable[[pa.Array, pa.DataType], pa.Array]
 
 
-def recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    return values.cast(kind)
+
+
+def recast(values: pa.Array, kind: pa.DataType, cast: Cast = _cast) -> pa.Array:
     """Return `values` as type `kind`; nested ones child by child, their NULLs as they are.
 
     Fields of structs go by their names; those that `kind` does not have are left out. It does not
-    check that required fields have values, and costs nothing where the types are equal.
+    check that required fields have values, and costs nothing where the types are equal. `cast`
+    converts what is not nested; Arrow's own refuses most values that it would change.
 
     Raises:
         pyarrow.ArrowInvalid: a value does not fit.
@@ -30,18 +36,20 @@ def recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_struct(values.type) and pa.types.is_struct(kind):
         places = [values.type.get_field_index(f.name) for f in kind]
         if places and -1 not in places:
-            children = [recast(values.field(i), f.type) for i, f in zip(places, kind, strict=True)]
+            children = [
+                recast(values.field(i), f.type, cast) for i, f in zip(places, kind, strict=True)
+            ]
             return struct_of(values, children, kind)
     if pa.types.is_list(values.type) and pa.types.is_list(kind):
-        return list_of(values, lambda elements: recast(elements, kind.value_type), kind)
+        return list_of(values, lambda elements: recast(elements, kind.value_type, cast), kind)
     if pa.types.is_map(values.type) and pa.types.is_map(kind):
         return map_of(
             values,
-            lambda keys: recast(keys, kind.key_type),
-            lambda items: recast(items, kind.item_type),
+            lambda keys: recast(keys, kind.key_type, cast),
+            lambda items: recast(items, kind.item_type, cast),
             kind,
         )
-    return values.cast(kind)
+    return cast(values, kind)
 
 
 def recast_column(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

@@ -40,6 +40,16 @@ from table_store.storage.kernel.errors import (
     LibraryNotInstalledError,
     NotFoundError,
 )
+from table_store.storage.kernel.types import (
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    ArrayType,
+    DataType,
+    DecimalType,
+    StructField,
+    StructType,
+)
 
 COLUMNS: dict[str, list[Any]] = {"id": [1, 2, 3], "name": ["a", "b", None], "n": [10, 20, None]}
 FRAMES: dict[str, Callable[[], Any]] = {
@@ -186,6 +196,47 @@ def test_declared_rules(items: Table) -> None:
     with pytest.raises(InvalidSchemaError, match="NOT NULL"):
         items.append(pa.table({"n": [1]}))
     assert rows(items, "id") == [(1,), (2,)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "stored"),
+    [
+        (FLOAT, 0.1, float(np.float32(0.1))),
+        (FLOAT, 1e300, None),
+        (FLOAT, -1e-300, None),
+        (FLOAT, Decimal("1e39"), None),
+        (FLOAT, float("-inf"), float("-inf")),
+        (FLOAT, 0.0, 0.0),
+        (DOUBLE, Decimal("0.1"), 0.1),
+        (DecimalType(10, 2), 0.1, Decimal("0.10")),
+        (DecimalType(10, 2), np.float32(0.1), Decimal("0.10")),
+        (DecimalType(10, 2), 0.125, None),
+        (DecimalType(10, 2), 1e9, None),
+        (DecimalType(10, 2), 7, Decimal("7.00")),
+        (DecimalType(10, 2), np.uint64(7), Decimal("7.00")),
+        (INTEGER, "7", None),
+    ],
+)
+def test_numbers_keep_their_meaning(
+    kind: DataType, value: Any, stored: Any, warehouse: Warehouse
+) -> None:
+    described = TableDescriptor.for_managed().column("plain", kind)
+    inner = StructType((StructField(name="a", type=kind),))
+    table = warehouse.create("n", described.column("nested", ArrayType(inner)))
+    column = pa.array([value, None])
+    nested = pa.StructArray.from_arrays([column], names=["a"])
+    in_lists = pa.ListArray.from_arrays([0, 2], nested)
+    if stored is None:
+        of_polars = in_lists.cast(pa.large_list(nested.type))
+        for wrong in ({"plain": column}, {"nested": in_lists}, {"nested": of_polars}):
+            with pytest.raises(InvalidSchemaError, match="do not fit"):
+                table.append(pa.table(wrong))
+        return
+    table.append(pa.table({"plain": column}))
+    table.append(pa.table({"nested": in_lists}))
+    found = table.scan().to_arrow().to_pylist()
+    assert {"plain": stored, "nested": None} in found
+    assert {"plain": None, "nested": [{"a": stored}, {"a": None}]} in found
 
 
 def test_what_only_spark_computes_is_refused(warehouse: Warehouse) -> None:
