@@ -29,10 +29,13 @@ def reader_of(rows: Rows) -> pa.RecordBatchReader:
             return rows.to_reader()
         case pa.RecordBatch():
             return pa.RecordBatchReader.from_batches(rows.schema, [rows])
-    if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "index"):
+    if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "columns"):
         named = any(name is not None for name in rows.index.names)
         frame = rows.reset_index() if named else rows
         return pa.Table.from_pandas(frame, preserve_index=False).to_reader()
     if not hasattr(rows, "__arrow_c_stream__"):
         raise InvalidRowsError(found=type(rows).__name__)
-    return pa.RecordBatchReader.from_stream(rows)
+    try:
+        return pa.RecordBatchReader.from_stream(rows)
+    except pa.ArrowInvalid as error:  # a stream of values, as one column is
+        raise InvalidRowsError(found=type(rows).__name__) from error

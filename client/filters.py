@@ -194,10 +194,13 @@ def _of_arrow(where: pc.Expression, schema: TableSchema) -> RowFilter:
     return RowFilter(text=str(where), arrow=where, columns=needed)
 
 
-def _of_terms(where: Sequence[Any], names: Names, text: str) -> Expression:
+def _of_terms(where: object, names: Names, text: str) -> Expression:
+    if not isinstance(where, Sequence):
+        reason = "it is neither SQL text nor a list of tuples (column, operator, value)"
+        raise InvalidExpressionError(expression=text, reason=reason)
     if not where:
         raise InvalidExpressionError(expression=text, reason="there are no terms in it")
-    groups = [where] if isinstance(where[0], tuple) else where
+    groups = where if all(isinstance(one, list) for one in where) else [where]
     alternatives = []
     for group in groups:
         terms = [_term(term, names, text) for term in group]

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
 from table_store.catalog.connectors.connector_errors import ExternalTableError
@@ -35,7 +36,11 @@ from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.unpublished_files import commit_or_delete
-from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
+from table_store.storage.kernel.errors import (
+    InvalidOptionError,
+    InvalidSchemaError,
+    NotFoundError,
+)
 from table_store.storage.options.connector_options import CONNECTOR
 
 
@@ -90,16 +95,18 @@ class Table:
         Args:
             columns: names in the wanted order; None means all.
             where: which rows; None means all.
-            limit: at most so many rows, any of those.
+            limit: at most so many rows, any of those; 0 or more.
             version: id of a snapshot.
             timestamp_ms: the version current then, in milliseconds since 1970.
             tag: the version of this name.
 
         Raises:
             NotFoundError, SnapshotNotFoundError: there is no such tag or version.
+            InvalidOptionError: limit, version or timestamp are no such numbers.
             InvalidSchemaError: there is no such column.
             InvalidExpressionError, UnsupportedExpressionError: see `row_filter`.
         """
+        _check_numbers(limit=limit, version=version, timestamp_ms=timestamp_ms)
         schema = self.schema
         if (version, timestamp_ms, tag) != (None, None, None):
             snapshot = self._snapshot(version, timestamp_ms, tag)
@@ -138,7 +145,7 @@ class Table:
             skips_untracked=skips_untracked,
         )
         schema = read().schema
-        names = (*schema.column_names, *CHANGE_LABELS) if columns is None else tuple(columns)
+        names = (*schema.column_names, *CHANGE_LABELS) if columns is None else _listed(columns)
         names = tuple(n if n in CHANGE_LABELS else schema.field_named(n).name for n in names)
         kept = row_filter(where, schema, self.time_zone)
         needed = list(dict.fromkeys([*names, *sorted(kept.columns)]))
@@ -338,7 +345,21 @@ def opened(
     return Table(storage, time_zone, named)
 
 
+def _check_numbers(**numbers: object) -> None:
+    for key, number in numbers.items():
+        if number is not None and not (isinstance(number, int | np.integer) and number >= 0):
+            reason = "use a whole number, 0 or more"
+            raise InvalidOptionError(key=key, value=repr(number), reason=reason)
+
+
 def _spelled(schema: TableSchema, columns: Sequence[str]) -> tuple[str, ...]:
     if not columns:
         raise InvalidSchemaError(reason="a scan needs a column; Scan.count counts rows")
-    return tuple(schema.field_named(name).name for name in columns)
+    return tuple(schema.field_named(name).name for name in _listed(columns))
+
+
+def _listed(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the names, but not the letters of a text, which is a sequence of texts, too."""
+    if isinstance(columns, str):
+        raise InvalidSchemaError(reason=f"columns is a list of names; say [{columns!r}]")
+    return tuple(columns)

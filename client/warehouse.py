@@ -13,7 +13,7 @@ from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
 from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.names.table_name import parse_table_name
 from table_store.catalog.names.table_place import plain_path
-from table_store.catalog.tables.lifecycle import DEFAULT_CATALOG, TableLifecycle
+from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.log_topic import all_listeners
 from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.client.definition import NamedDefinition
@@ -112,7 +112,7 @@ class Warehouse:
         return self._opened(self.lifecycle.rename(source, target))
 
     def _identifier(self, name: str) -> Identifier:
-        return parse_table_name(name, catalog=DEFAULT_CATALOG, namespace=DEFAULT_NAMESPACE)
+        return parse_table_name(name, catalog=None, namespace=DEFAULT_NAMESPACE)
 
     def _opened(self, managed: ManagedTable) -> Table:
         warehouse = self.lifecycle.warehouse

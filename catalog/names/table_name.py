@@ -1,4 +1,4 @@
-"""A table's name in the text argument of a procedure: `t`, `ns.t` or `catalog.ns.t`."""
+"""A table's name in a text of a program or of a procedure's call: `t`, `ns.t`, `catalog.ns.t`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from table_store.catalog.names.identifier import Identifier, unquoted
 _PART: Final = re.compile(r"\s*(`(?:[^`]|``)+`|[^`.\s]+)\s*(\.|$)")
 
 
-def parse_table_name(text: str, *, catalog: str, namespace: str) -> Identifier:
+def parse_table_name(text: str, *, catalog: str | None, namespace: str) -> Identifier:
     """Return the table that a text names; its parts may be in back-ticks.
 
     Args:
         text: one to three parts.
-        catalog: whose procedure was called; the text may name no other catalog.
+        catalog: whose procedure was called; the text may name no other catalog, and none at all if
+            this is None.
         namespace: of the table, unless the text names another one.
 
     Raises:
         InvalidIdentifierError: it is no name, or that of another catalog's table.
     """
     parts = _parts(text)
-    if len(parts) == 3 and parts[0].lower() == catalog.lower():
-        parts = parts[1:]
-    if len(parts) == 3:
+    if len(parts) == 3 and catalog is not None:
+        if parts[0].lower() == catalog.lower():
+            return Identifier(parts[1], parts[2])
         reason = f"the procedure belongs to catalog {catalog!r}; call that of {parts[0]!r}"
         raise InvalidIdentifierError(kind="table", name=text, reason=reason)
     if len(parts) not in (1, 2):

@@ -87,7 +87,10 @@ def _is(reader: Reader, node: exp.Expr) -> Expression:
 
 
 def _in(reader: Reader, node: exp.Expr) -> Expression:
-    if set(given(node)) != {"this", "expressions"}:
+    parts = set(given(node))
+    if parts == {"this"}:
+        raise InvalidExpressionError(expression=reader.sql, reason="a list of IN is empty")
+    if parts != {"this", "expressions"}:
         raise NotKnownError(f"{node.sql(dialect='spark')} has a subquery")
     value = reader.read(node.this)
     return among(value, [reader.read(item) for item in node.expressions], reader.names.zone)

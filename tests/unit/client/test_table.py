@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pytest
 
 from table_store import TableDescriptor, connect, open_table
-from table_store.catalog.errors import NamespaceNotEmptyError
+from table_store.catalog.errors import InvalidIdentifierError, NamespaceNotEmptyError
 from table_store.client.errors import (
     CheckViolationError,
     ColumnRuleError,
@@ -36,6 +36,7 @@ from table_store.client.warehouse import Warehouse
 from table_store.storage.file_store.commit.commit import TableCommit
 from table_store.storage.file_store.model.errors import CommitConflictError, NullKeyError
 from table_store.storage.kernel.errors import (
+    InvalidOptionError,
     InvalidSchemaError,
     LibraryNotInstalledError,
     NotFoundError,
@@ -105,7 +106,9 @@ def test_a_library_that_is_absent_is_named(items: Table) -> None:
 
 
 def test_what_is_no_table_is_refused(items: Table) -> None:
-    for wrong in ([{"id": 1}], "rows", None, pl.LazyFrame({"id": [1]})):
+    column = {"id": [1]}
+    no_tables = ([column], "rows", None, pl.LazyFrame(column), pd.Series([1]), pl.Series([1]))
+    for wrong in no_tables:
         with pytest.raises(InvalidRowsError, match="__arrow_c_stream__"):
             items.append(wrong)
 
@@ -117,8 +120,15 @@ def test_limit_and_count(items: Table) -> None:
     assert items.scan(where="n % 10 = 3").count() == 10
     assert items.scan(where="n % 10 = 3", limit=4).count() == 4
     assert items.scan().count() == 100
+    few: Any = np.int64(2)
+    assert items.scan(limit=few).count() == 2
     with pytest.raises(InvalidSchemaError):
         items.scan([])
+    with pytest.raises(InvalidSchemaError, match=r"list of names; say \['id'\]"):
+        items.scan("id")
+    for wrong in ({"limit": -5}, {"limit": 1.5}, {"version": "x"}, {"timestamp_ms": "x"}):
+        with pytest.raises(InvalidOptionError, match="whole number, 0 or more"):
+            items.scan(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -152,6 +162,11 @@ def test_filters(where: Any, items: Table) -> None:
         [[]],
         [("id", "in", "12")],
         [("id", "=", object())],
+        5,
+        [5],
+        [[("id", "=", 1)], 5],
+        {"id": 1},
+        "id IN ()",
         pc.field("nothing") == 1,
         pc.field("name") == 1,
     ],
@@ -406,6 +421,8 @@ def test_a_warehouse(warehouse: Warehouse, tmp_path: Path) -> None:
     made = warehouse.create("`a.b`", described)
     assert (warehouse.namespaces(), warehouse.tables("sales")) == (("default", "sales"), ("b",))
     assert warehouse.tables() == ("a.b",)
+    with pytest.raises(InvalidIdentifierError, match=r"say table or namespace\.table"):
+        warehouse.create("a.b.c", described)
     assert warehouse.open("SALES.B").path == connect(tmp_path.as_uri()).open("sales.b").path
     assert repr(warehouse) == f"<Warehouse {tmp_path}>"
     assert repr(made) == "<Table default.a.b (a INT)>"
