@@ -326,6 +326,8 @@ def test_errors(spark: SparkSession) -> None:
         ("SELECT * FROM nowhere", "TABLE_OR_VIEW_NOT_FOUND", "42P01"),
         ("INSERT INTO er VALUES (CAST(NULL AS INT))", "NOT_NULL_ASSERT_VIOLATION", "42000"),
         ("CREATE TABLE x (a INT", "PARSE_SYNTAX_ERROR", "42601"),
+        ("SELECT count(*) FROM er WITH ('k' = '1')", "TABLE_STORE_UNKNOWN_OPTION", "42616"),
+        ("SELECT * FROM `er$snapshots` WITH ('k' = '1')", "TABLE_STORE_UNKNOWN_OPTION", "42616"),
     ):
         with pytest.raises(PySparkException) as caught:
             spark.sql(statement).collect()

@@ -255,7 +255,8 @@ object Requests {
   case class LeasedRead(table: TableReference, snapshot: Long, execution: String) extends Record
   case class LeaseReads(reads: Seq[LeasedRead], isOver: Boolean) extends Request[Unit]
   case class AggregateFunction(name: String, column: Option[Seq[String]] = None) extends Record
-  case class ExactAggregates(table: TableReference, functions: Seq[AggregateFunction])
+  case class ExactAggregates(
+      table: TableReference, functions: Seq[AggregateFunction], options: Map[String, String])
       extends Request[Option[Answers.AggregateRow]]
   case class StatedBound(
       version: Option[String] = None, timestampUs: Option[Long] = None, isInclusive: Boolean) extends Record

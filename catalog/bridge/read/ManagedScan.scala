@@ -30,6 +30,7 @@ class ManagedScanBuilder(
     reference: Requests.TableReference, table: String, schema: StructType, options: CaseInsensitiveStringMap)
     extends ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownV2Filters with SupportsPushDownLimit
     with SupportsPushDownAggregates {
+  private val stated = options.asCaseSensitiveMap.asScala.toMap
   private var required = schema
   private var predicates = Array.empty[Predicate]
   private var limit: Option[Int] = None
@@ -63,7 +64,7 @@ class ManagedScanBuilder(
       }
       val answer =
         if (aggregation.groupByExpressions.nonEmpty || functions.contains(None)) None
-        else PlannerProcess.ask(Requests.ExactAggregates(reference, functions.flatten))
+        else PlannerProcess.ask(Requests.ExactAggregates(reference, functions.flatten, stated))
       aggregates = Some(aggregation -> answer)
       answer
   }
@@ -90,7 +91,7 @@ class ManagedScanBuilder(
       required.json,
       predicates.toSeq.map(Json.expression),
       limit,
-      options.asCaseSensitiveMap.asScala.toMap,
+      stated,
       SparkSession.active.leafNodeDefaultParallelism,
       SQLConf.get.getConfString(ManagedScan.answeredRows, "0").toInt
     )

@@ -70,10 +70,11 @@ class AggregateFunction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactAggregates:
-    """Aggregates over a whole table."""
+    """Aggregates over a whole table; `options` are those of the read."""
 
     table: TableReference
     functions: tuple[AggregateFunction, ...]
+    options: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

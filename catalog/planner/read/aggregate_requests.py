@@ -18,6 +18,7 @@ from table_store.catalog.planner.protocol.scans import (
 from table_store.catalog.planner.protocol.spark_values import SparkColumns
 from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.jvm_schema import jvm_rows
+from table_store.catalog.planner.read.read_options import read_options
 from table_store.storage.file_store.metadata.live_files import LiveFiles
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.scan.pruning import exact_bounds, exact_row_count
@@ -30,9 +31,13 @@ def exact_aggregates(session: PlannerSession, request: ExactAggregates) -> Aggre
 
     An aggregation without functions gets None, too: its row has no columns, and an answer without
     columns would lose the row.
+
+    Raises:
+        UnknownOptionError, InvalidOptionError: the read has such an option.
     """
     if not request.functions or not isinstance(request.table.handle, TableHandle):
         return None
+    read_options(request.options)
     opened = opened_table(request.table)
     if connector_of(opened.schema) is not None:
         return None

@@ -23,6 +23,7 @@ from table_store.storage.file_store.changes.change_scan import ChangeScan
 from table_store.storage.file_store.changes.change_split import ChangeSplit
 from table_store.storage.log_store.logged_table import open_logged
 from table_store.storage.options.log_options import UNTRACKED_CHANGES
+from table_store.storage.options.options import OptionValues
 from table_store.storage.options.table_options import SOURCE_SPLIT_TARGET_SIZE
 
 _ROWS_MAX: Final = 100_000
@@ -30,12 +31,13 @@ _BYTES_MAX: Final = 64 << 20
 """More changes are not worth sending to the driver."""
 
 
-def plan_changes(handle: ChangelogHandle, asked: AskedScan) -> PlannedScan | ArrowRows:
+def plan_changes(
+    handle: ChangelogHandle, asked: AskedScan, options: OptionValues
+) -> PlannedScan | ArrowRows:
     """The splits of a scan of changes, which Python workers read; few changes themselves."""
     handle.check_available(asked.table.relation.text)
     table = open_logged(handle.path)
     schema = table.schema_store.get(handle.schema_id)
-    options = read_options(asked.options, of_changes=True)
     of_table = read_options(asked.options, schema, of_changes=True)
     skips_untracked = of_table.get(UNTRACKED_CHANGES) == "skip"
     predicate = necessary(asked.predicates)

@@ -54,6 +54,7 @@ from table_store.storage.file_store.scan.scan_planner import (
 from table_store.storage.file_store.scan.split import Split, SplitKind
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.log_store.logged_table import open_logged
+from table_store.storage.options.options import OptionValues
 from table_store.storage.options.table_options import SOURCE_SPLIT_TARGET_SIZE
 
 
@@ -61,8 +62,14 @@ def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | Arrow
     """The splits of a scan: raw ones as files for Spark's reader, others for a Python worker.
 
     If the planner can read the rows itself and they are few, the answer is the rows instead.
+
+    Raises:
+        UnknownOptionError, InvalidOptionError: the read has such an option.
     """
     asked = request.scan
+    options = read_options(
+        asked.options, of_changes=isinstance(asked.table.handle, ChangelogHandle)
+    )
     match asked.table.handle:
         case SystemTableHandle() as handle:
             return _system_rows(handle, asked)
@@ -72,16 +79,18 @@ def plan_scan(session: PlannerSession, request: PlanScan) -> PlannedScan | Arrow
             rows = TOPOLOGY_TABLES[handle.table].rows(topology)
             return arrow_answer(rows.select(list(asked.columns)))
         case ChangelogHandle() as changes:
-            return plan_changes(changes, asked)
+            return plan_changes(changes, asked, options)
     opened = opened_table(asked.table)
     check_readable(opened.schema, opened.name)
     source = source_of(opened.table, opened.schema)
     if source is None:
-        return _table_rows(opened, asked)
-    return plan_source(session, source, opened, asked)
+        return _table_rows(opened, asked, options)
+    return plan_source(session, source, opened, asked, options)
 
 
-def _table_rows(opened: OpenedTable, asked: AskedScan) -> PlannedScan | ArrowRows:
+def _table_rows(
+    opened: OpenedTable, asked: AskedScan, options: OptionValues
+) -> PlannedScan | ArrowRows:
     columns = asked.columns
     if not set(columns).isdisjoint(CHANGE_LABELS):
         raise InvalidSchemaError(
@@ -100,7 +109,7 @@ def _table_rows(opened: OpenedTable, asked: AskedScan) -> PlannedScan | ArrowRow
             found = scan.looked_up(lookup)
             return arrow_answer(jvm_rows(found, columns_from_spark(asked.schema)))
         scan = replace(scan, live=lookup.live)
-    scan, pack_bytes = _with_split_sizes(scan, asked)
+    scan, pack_bytes = _with_split_sizes(scan, options, asked.parallelism)
     by = bucketed_by(scan, asked.parallelism)
     plan = scan.plan()
     few = _few_rows(scan, plan, asked)
@@ -163,18 +172,17 @@ def _amounts(plan: ScanPlan) -> dict[str, int]:
     }
 
 
-def _with_split_sizes(scan: Scan, asked: AskedScan) -> tuple[Scan, int]:
+def _with_split_sizes(scan: Scan, options: OptionValues, parallelism: int) -> tuple[Scan, int]:
     """The scan with the size of its splits, and the size of splits of whole files.
 
     The latter includes the cost of opening each file, so that many small files are few splits.
     """
-    options = read_options(asked.options)
     if options.is_given(SOURCE_SPLIT_TARGET_SIZE):
         target = options.get(SOURCE_SPLIT_TARGET_SIZE)
         return replace(scan, target_bytes=target), target
     size, count = scan.live.size_bytes, scan.live.file_count
     share, packed = (
-        share_bytes(cost, asked.parallelism, scan.target_bytes)
+        share_bytes(cost, parallelism, scan.target_bytes)
         for cost in (size, size + count * OPEN_COST_BYTES)
     )
     return replace(scan, target_bytes=share), packed

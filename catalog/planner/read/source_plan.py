@@ -21,16 +21,20 @@ from table_store.catalog.planner.protocol.rows import ArrowRows
 from table_store.catalog.planner.protocol.scans import AskedScan, PlannedScan, WorkerSplit
 from table_store.catalog.planner.read.arrow_answer import arrow_answer
 from table_store.catalog.planner.read.jvm_schema import jvm_rows, jvm_schema
-from table_store.catalog.planner.read.read_options import read_options
 from table_store.catalog.planner.read.read_task import ReadTask
 from table_store.catalog.planner.read.spark_predicate import necessary
 from table_store.storage.options.log_options import SCAN_BOUNDED_MODE
+from table_store.storage.options.options import OptionValues
 
 _VALUE_BYTES: Final = 8
 
 
 def plan_source(
-    session: PlannerSession, source: Source, opened: OpenedTable, asked: AskedScan
+    session: PlannerSession,
+    source: Source,
+    opened: OpenedTable,
+    asked: AskedScan,
+    options: OptionValues,
 ) -> PlannedScan | ArrowRows:
     """The parts that Python workers read; few rows themselves if these are asked for.
 
@@ -46,7 +50,7 @@ def plan_source(
         first=asked.table.table_handle.first_row,
         last=opened.snapshot_id,
         limit=asked.limit,
-        is_bounded=read_options(asked.options).get(SCAN_BOUNDED_MODE) != SCAN_BOUNDED_MODE.default,
+        is_bounded=options.get(SCAN_BOUNDED_MODE) != SCAN_BOUNDED_MODE.default,
         parallelism=asked.parallelism,
         dead_letters=_dead_letters(session, opened, asked),
         predicate=necessary(asked.predicates),

@@ -6,6 +6,7 @@ import base64
 import shutil
 import sys
 import tracemalloc
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
@@ -41,7 +42,12 @@ from table_store.storage.file_store.model.data_file import CommitMessage, DataFi
 from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.scan.scan_planner import OPEN_COST_BYTES
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import MissingFileError, PathNotAllowedError
+from table_store.storage.kernel.errors import (
+    MissingFileError,
+    PathNotAllowedError,
+    TableStoreError,
+)
+from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import DOUBLE, LONG, STRING
 from tests.fakes.metadata_only_file_io import MetadataOnlyFileIO
 from tests.fakes.metadata_table import KEYLESS, make_file
@@ -87,9 +93,13 @@ def _reference(table: FileStoreTable) -> TableReference:
     return reference(handle)
 
 
-def _asked(table: FileStoreTable, *functions: tuple[str, str | None]) -> list[Any] | None:
+def _asked(
+    table: FileStoreTable,
+    *functions: tuple[str, str | None],
+    options: Mapping[str, str] = FrozenMap(),
+) -> list[Any] | None:
     asked = [AggregateFunction(name=f, column=None if c is None else (c,)) for f, c in functions]
-    request = ExactAggregates(table=_reference(table), functions=tuple(asked))
+    request = ExactAggregates(table=_reference(table), functions=tuple(asked), options=options)
     answer = exact_aggregates(SESSION, request)
     if answer is None:
         return None
@@ -98,7 +108,10 @@ def _asked(table: FileStoreTable, *functions: tuple[str, str | None]) -> list[An
 
 
 def _answer(
-    table: FileStoreTable, *predicates: SparkExpression, columns: tuple[str, ...] = ("id",)
+    table: FileStoreTable,
+    *predicates: SparkExpression,
+    columns: tuple[str, ...] = ("id",),
+    options: Mapping[str, str] = FrozenMap(),
 ) -> PlannedScan | ArrowRows:
     schema = columns_to_spark([table.schema.field_named(name) for name in columns])
     scan = AskedScan(
@@ -106,7 +119,7 @@ def _answer(
         columns=columns,
         schema=SparkColumns(schema),
         predicates=predicates,
-        options={},
+        options=options,
     )
     return plan_scan(SESSION, PlanScan(scan=scan))
 
@@ -304,6 +317,18 @@ def test_rows_of_one_key_come_with_the_plan(tmp_path: Path) -> None:
         found = _rows_of(answer)
         assert found == [{"id": key, "v": 2.0 if key in (7, 8) else 1.0}]
     assert isinstance(_answer(table, _equals("v", 2)), PlannedScan)
+
+
+def test_wrong_options_are_refused_whatever_answers(tmp_path: Path) -> None:
+    """Neither manifests nor few rows are an answer to a read that cannot be as it is asked for."""
+    table = _table(tmp_path, ("id",))
+    table.append(_rows(1, 2))
+    for options in ({"nonsense": "1"}, {"startingVersion": "1"}):
+        with pytest.raises(TableStoreError, match=r"nonsense|\.changes\("):
+            _asked(table, ("count", None), options=options)
+        for predicates in ((), (_equals("id", 1),)):
+            with pytest.raises(TableStoreError, match=r"nonsense|\.changes\("):
+                _answer(table, *predicates, options=options)
 
 
 def test_no_other_bucket_is_opened_for_a_key(tmp_path: Path) -> None:
