@@ -86,6 +86,22 @@ def test_write(spark: SparkSession) -> None:
         assert rows(spark.table(f"s_{form}")) == [(0, "v0"), (0, "v0"), (1, "v1"), (2, "v2")]
 
 
+def test_a_path_is_the_location(spark: SparkSession) -> None:
+    """Of a table that a program makes, as LOCATION in SQL is; a write to a table takes none."""
+    place = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
+    frame = spark.range(2)
+    frame.write.option("path", str(place / "own_1")).saveAsTable("placed_1")
+    spark.catalog.createTable("placed_2", path=str(place / "own_2"), schema=frame.schema)
+    frame.write.insertInto("placed_2")
+    for number in (1, 2):
+        assert rows(spark.table(f"placed_{number}")) == [(0,), (1,)]
+        assert (place / f"own_{number}").is_dir()
+    with pytest.raises(PySparkException, match=r"TABLE_STORE_INVALID_OPTION.*'path'"):
+        frame.write.mode("append").option("path", str(place / "own_3")).saveAsTable("placed_1")
+    with pytest.raises(PySparkException, match=r"TABLE_STORE_INVALID_OPTION.*EXTERNAL"):
+        spark.sql(f"CREATE EXTERNAL TABLE placed_4 (a INT) LOCATION '{place}/own_4'")
+
+
 def test_any_names_of_columns(spark: SparkSession) -> None:
     """What statements add to rows on their way has names that no column can have."""
     spark.sql(

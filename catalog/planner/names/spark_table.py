@@ -8,6 +8,7 @@ from typing import Final
 from table_store.catalog.bridge.shared_text import shared_name
 from table_store.catalog.definition.rule_change import unsupported_constraint
 from table_store.catalog.definition.table_definition import (
+    OPTION_PREFIX,
     WATERMARK_COLUMN,
     WATERMARK_EXPRESSION,
     TableDefinition,
@@ -62,6 +63,10 @@ def definition_of(
         InvalidOptionError: a property that a managed table cannot have, such as LOCATION.
     """
     given = dict(declared.properties)
+    if {"external", "provider", "location", "path"} <= given.keys():
+        # So `spark.catalog.createTable` gives its path; in SQL nothing is left of `path`.
+        for repeated in ("external", "path", OPTION_PREFIX + "path"):
+            given.pop(repeated, None)
     for own in (TEMPORARY, "provider"):  # not stored: they say that it is temporary, and managed
         given.pop(own, None)
     source: Mapping[str, str] = {

@@ -18,15 +18,20 @@ OFFSETS: Final = "stream.offsets."
 _SPARK_S_OWN = frozenset({"checkpointlocation", "path", "queryname"})
 
 
-def stream_write_options(options: Mapping[str, str], stream: StreamBatch | None) -> WriteOptions:
+def stream_write_options(
+    options: Mapping[str, str], stream: StreamBatch | None, *, makes_table: bool = False
+) -> WriteOptions:
     """The options of a write; a micro-batch's commit is named by its query and batch number.
+
+    If it `makes_table`, the option `path` is the LOCATION of that, and tells the write nothing.
 
     Raises:
         UnknownOptionError: a key is not an option of writes.
         InvalidOptionError: a value is not allowed, or a stream's options name its commits.
     """
     if stream is None:
-        return WriteOptions.parse(options)
+        stated = {k: v for k, v in options.items() if not (makes_table and k.lower() == "path")}
+        return WriteOptions.parse(stated)
     own = {key: value for key, value in options.items() if key.lower() not in _SPARK_S_OWN}
     parsed = WriteOptions.parse(own)
     if parsed.commit is not None:

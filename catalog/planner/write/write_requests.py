@@ -151,7 +151,8 @@ def _write(
     previous_identifier: int | None = None,
     waits: bool = True,
 ) -> WriteResult:
-    options = stream_write_options(request.options, request.stream)
+    makes_table = request.table.table_handle.staged is not None
+    options = stream_write_options(request.options, request.stream, makes_table=makes_table)
     named = options.commit
     if named and opened.table.committer().has_committed(named.user, named.identifier):
         return WriteResult(WrittenRows(), None)
