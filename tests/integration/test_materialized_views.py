@@ -157,6 +157,41 @@ def test_views_are_their_queries(spark: SparkSession) -> None:
     assert refreshed(spark, "joined") == [("joined", "none", 0)]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT o.id, b.k, b.v FROM o FULL JOIN b ON o.id = b.k",
+        "SELECT k, max(v) AS m FROM (SELECT 7 AS k, v FROM o UNION ALL TABLE b) GROUP BY k",
+        "SELECT id, lag(v) OVER (PARTITION BY id ORDER BY v) AS w FROM (TABLE o UNION ALL TABLE b)",
+        (
+            "SELECT count(i) AS a, count(n) AS b FROM (SELECT id AS i, NULL AS n FROM o UNION ALL "
+            "SELECT NULL, 1 FROM b)"
+        ),
+        "SELECT id FROM o INTERSECT ALL SELECT k FROM b",
+        (
+            "SELECT count(c.x) AS n FROM (SELECT struct(id AS x) AS c FROM o UNION ALL "
+            "SELECT struct(k) FROM b)"
+        ),
+    ],
+)
+def test_null_comes_where_only_one_input_may_have_it(spark: SparkSession, query: str) -> None:
+    """Both inputs change in the same epoch."""
+    spark.sql("USE default")
+    spark.sql("CREATE OR REPLACE TABLE o (id INT, v INT, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql("CREATE OR REPLACE TABLE b (k INT, v INT)")
+    spark.sql("INSERT INTO o VALUES (1, 1), (2, 2)")
+    spark.sql("INSERT INTO b VALUES (1, 1), (5, 2)")
+    spark.sql(f"CREATE OR REPLACE MATERIALIZED VIEW with_null AS {query}")
+    spark.sql("INSERT INTO o VALUES (3, 3)")
+    spark.sql("INSERT INTO b VALUES (NULL, 9), (3, 4), (5, 2)")
+    for _ in range(2):
+        ((_, rule, _),) = refreshed(spark, "with_null")
+        assert rule == "incremental"
+        assert rows(spark.table("with_null")) == rows(spark.sql(query))
+        spark.sql("DELETE FROM o WHERE id < 3")
+        spark.sql("DELETE FROM b WHERE k = 5 OR k IS NULL")
+
+
 def test_a_subquery_with_more_than_one_row(spark: SparkSession) -> None:
     spark.sql("USE default")
     spark.sql("CREATE TABLE chosen (id INT, s STRING)")

@@ -54,8 +54,8 @@ object HeldRows {
       val predicate = Predicate.create(condition, output)
       predicate.initialize(0)
       of(output, rows.filter(predicate.eval))
-    case Union(children, false, false) if children.forall(In.unapply(_).nonEmpty) =>
-      of(children.head.output, children.flatMap(In.unapply(_).get._2))
+    case union @ Union(children, false, false) if children.forall(In.unapply(_).nonEmpty) =>
+      of(union.output, children.flatMap(In.unapply(_).get._2))
   }
 
   /** Columns of few rows are computed sooner than compiled. */

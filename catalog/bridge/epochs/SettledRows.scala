@@ -5,7 +5,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, Union}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -55,7 +55,7 @@ class SettledRows(session: classic.SparkSession, heldMax: Int) {
     val known = frames.map(SettledRows.held)
     if (known.contains(None)) of(frames.reduce(_ union _).distinct())
     else
-      local(known.head.get._1,
+      local(Union.mergeChildOutputs(known.flatten.map(_._1)),
         known.flatten.flatMap { case (output, rows) =>
           SettledRows.binary(output, rows, output.size)
         }.distinct)
@@ -77,7 +77,7 @@ class SettledRows(session: classic.SparkSession, heldMax: Int) {
           weights.updateWith(row)(before => Some(before.getOrElse(0) + weight).filter(_ != 0))
         }
       }
-      val output = known.head._1.zip(names).map { case (column, name) =>
+      val output = Union.mergeChildOutputs(known.map(_._1.take(names.size))).zip(names).map { case (column, name) =>
         AttributeReference(name, column.dataType)()
       } :+ AttributeReference(kind, StringType)()
       val (insert, delete) = (UTF8String.fromString("insert"), UTF8String.fromString("delete"))
