@@ -267,6 +267,32 @@ def test_groups_that_are_lost_are_computed_again(spark: SparkSession, table: str
     assert len(groups(spark, "v")) == 1
 
 
+@pytest.mark.parametrize("statement", ["ALTER MATERIALIZED VIEW v SET", "CREATE OR REFRESH"])
+def test_groups_are_not_held_while_the_whole_result_is_wanted(
+    spark: SparkSession, table: str, statement: str
+) -> None:
+    """They would stay behind the rows, and the next increment would begin with them."""
+    query = "SELECT g, sum(i) AS s FROM t GROUP BY g"
+
+    def set_policy(policy: str) -> None:
+        if statement.startswith("ALTER"):
+            spark.sql(f"{statement} REFRESH POLICY {policy}")
+        else:
+            spark.sql(f"{statement} MATERIALIZED VIEW v REFRESH POLICY {policy} AS {query}")
+
+    spark.sql("INSERT INTO t (id, g, i) VALUES (1, 1, 1), (2, 2, 2)")
+    spark.sql(f"CREATE MATERIALIZED VIEW v AS {query}")
+    assert groups(spark, "v")
+    set_policy("FULL")
+    spark.sql("INSERT INTO t (id, g, i) VALUES (3, 1, 100)")
+    assert refresh(spark, "v") == "full"
+    assert not groups(spark, "v")
+    set_policy("INCREMENTAL")
+    spark.sql("INSERT INTO t (id, g, i) VALUES (4, 1, 1000)")
+    assert refresh(spark, "v") == "incremental"
+    assert rows(spark.table("v")) == rows(spark.sql(query))
+
+
 def test_groups_of_another_query_go_with_it(spark: SparkSession, table: str) -> None:
     spark.sql(f"CREATE MATERIALIZED VIEW v AS {QUERIES['of_groups']}")
     before = groups(spark, "v")

@@ -154,6 +154,7 @@ def _result(states: AggregateStates) -> DataFrame:
     sink, query = states.sink, states.query
     is_full = sink.schema.upkeep.policy is RefreshPolicy.FULL
     if is_full or why_never_incremental(sink, query) is not None:
+        states.now.clear()
         return query.rows()
     states.rebuild()
     return query.evaluated(0, {}, states=states.rows()) if states.now else query.rows()
