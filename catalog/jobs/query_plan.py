@@ -25,7 +25,8 @@ class QueryNode:
 
     Attributes:
         kind: ``Project``, ``Filter``, ``Join Inner``, …, as Spark calls the node; ``Source`` for a
-            managed table; ``Subquery`` for a node with a subquery among its expressions.
+            managed table; ``Subquery`` for a node with a subquery among its expressions;
+            ``SessionWindow`` for an aggregate whose groups are merged where they meet.
         parent: the number of its parent; -1 for the root.
         source: of a ``Source`` which of the query's sources it is.
         keys: how many expressions of its children's rows say which rows of a child a row of its

@@ -192,6 +192,38 @@ def test_null_comes_where_only_one_input_may_have_it(spark: SparkSession, query:
         spark.sql("DELETE FROM b WHERE k = 5 OR k IS NULL")
 
 
+SESSION = "session_window(at, '5 minutes')"
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        (f"SELECT session_window AS w, k, count(*) AS n FROM heard GROUP BY {SESSION}, k", ""),
+        (f"SELECT session_window.start AS s, max(k) AS m FROM heard GROUP BY {SESSION}", ""),
+        (f"SELECT count(*) AS n FROM (SELECT k FROM heard GROUP BY {SESSION}, k)", ""),
+        (f"SELECT {SESSION} AS w FROM heard", "FULL"),
+    ],
+)
+def test_sessions_are_those_of_all_rows(spark: SparkSession, query: str, options: str) -> None:
+    """Spark merges sessions where it runs a plan, whose aggregates do not show it."""
+    spark.sql("USE default")
+    spark.sql("CREATE OR REPLACE TABLE heard (id INT, k INT, at TIMESTAMP)")
+
+    def heard(key: int, kind: int, minute: int) -> str:
+        return f"({key}, {kind}, TIMESTAMP'2026-01-01 00:{minute:02}:00')"
+
+    spark.sql(f"INSERT INTO heard VALUES {heard(1, 1, 0)}, {heard(2, 1, 8)}, {heard(3, 2, 1)}")
+    spark.sql(f"CREATE OR REPLACE MATERIALIZED VIEW sessions REFRESH POLICY INCREMENTAL AS {query}")
+    for statement in (
+        f"INSERT INTO heard VALUES {heard(4, 1, 4)}",
+        f"INSERT INTO heard VALUES {heard(5, 2, 5)}, {heard(6, 1, 10)}",
+        "DELETE FROM heard WHERE id IN (3, 4)",
+    ):
+        spark.sql(statement)
+        refreshed(spark, "sessions", options)
+        assert rows(spark.table("sessions")) == rows(spark.sql(query)), statement
+
+
 def test_a_subquery_with_more_than_one_row(spark: SparkSession) -> None:
     spark.sql("USE default")
     spark.sql("CREATE TABLE chosen (id INT, s STRING)")

@@ -122,7 +122,8 @@ object AggregateState {
 
   /** None if some function is not a sum or a count of exact numbers, or a table cannot have the groups. */
   def of(node: LogicalPlan): Option[AggregateState] = node match {
-    case aggregate: Aggregate if aggregate.groupingExpressions.forall(group => isKept(group.dataType)) =>
+    case aggregate: Aggregate
+        if !JobPlan.hasSessions(aggregate) && aggregate.groupingExpressions.forall(group => isKept(group.dataType)) =>
       val calls = aggregate.aggregateExpressions.flatMap(_.collect { case call: AggregateExpression => call })
       val linear = calls.foldLeft(Seq.empty[AggregateExpression]) { (known, call) =>
         if (known.exists(_.semanticEquals(call))) known else known :+ call

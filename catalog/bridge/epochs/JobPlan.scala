@@ -69,6 +69,13 @@ object JobPlan {
   private def comparable(keys: Seq[Seq[Expression]]): Seq[Seq[Expression]] =
     if (keys.head.isEmpty || keys.flatten.exists(_.dataType.existsRecursively(_.isInstanceOf[MapType]))) Nil else keys
 
+  /** Whether Spark merges groups of an aggregate that meet: what it groups by does not say in which group a row ends up,
+    * and no condition on it may go below the aggregate. */
+  def hasSessions(aggregate: Aggregate): Boolean = aggregate.groupingExpressions.exists {
+    case column: Attribute => column.metadata.contains(SessionWindow.marker)
+    case _ => false
+  }
+
   /** The columns that a query uses of each managed table in its plan, in the plan's order. */
   def columns(plan: LogicalPlan): Seq[Seq[String]] = {
     val isUsed = used(pruned(plan))

@@ -5,7 +5,7 @@ import java.util.Locale
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, ExprId, SubqueryExpression}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Join, LogicalPlan}
 
 /** The nodes of a plan by number, parents before children. */
 class PlanNodes(plan: LogicalPlan) {
@@ -87,6 +87,7 @@ object PlanNodes {
         case _: ExistenceJoin => "Join Existence"
         case joined => s"Join ${joined.sql.toLowerCase(Locale.ROOT).split(' ').map(_.capitalize).mkString(" ")}"
       }
+    case aggregate: Aggregate if JobPlan.hasSessions(aggregate) => "SessionWindow"
     case other => other.getClass.getSimpleName.stripSuffix("$")
   }
 }

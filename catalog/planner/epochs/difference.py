@@ -40,8 +40,12 @@ def changes(parts: Sequence[tuple[DataFrame, int]], names: Sequence[str]) -> Dat
     `CHANGE_TYPE`, ``insert`` or ``delete``; rows that cancel out are not in it. It costs one
     shuffle of all frames.
     """
-    types = [field.dataType for field in parts[0][0].schema.fields[: len(names)]]
-    forms = {name: form_of(quoted(name), t) for name, t in zip(names, types, strict=True)}
+    fields = parts[0][0].schema.fields[: len(names)]
+    forms = {}
+    for name, field in zip(names, fields, strict=True):
+        form = form_of(quoted(name), field.dataType)
+        # Spark knows by metadata which columns are sessions, and would merge those that meet.
+        forms[name] = f"struct({form})" if field.metadata else form
     formed = [name for name in names if forms[name] != quoted(name)]
     groups = [quoted(_FORM + name if name in formed else name) for name in names]
     counted = (
