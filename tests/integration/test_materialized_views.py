@@ -192,6 +192,22 @@ def test_null_comes_where_only_one_input_may_have_it(spark: SparkSession, query:
         spark.sql("DELETE FROM b WHERE k = 5 OR k IS NULL")
 
 
+def test_lambda_functions_of_rows_that_are_computed_at_once(spark: SparkSession) -> None:
+    """Threads compute the rows of both inputs, each with the variables' values for its own."""
+    spark.sql("USE default")
+    spark.sql("CREATE TABLE low (id BIGINT)")
+    spark.sql("CREATE TABLE high (id BIGINT)")
+    query = (
+        "SELECT id, size(filter(sequence(1L, 2000L), x -> x <= id)) AS n "
+        "FROM (TABLE low UNION ALL TABLE high)"
+    )
+    spark.sql(f"CREATE MATERIALIZED VIEW counted_below AS {query}")
+    spark.sql("INSERT INTO low SELECT id FROM range(300)")
+    spark.sql("INSERT INTO high SELECT id + 1500 FROM range(300)")
+    assert refreshed(spark, "counted_below") == [("counted_below", "incremental", 600)]
+    assert rows(spark.table("counted_below")) == rows(spark.sql(query))
+
+
 SESSION = "session_window(at, '5 minutes')"
 
 

@@ -1,5 +1,9 @@
 package org.apache.spark.sql.tablestore
 
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.collection.mutable
+
 import org.apache.spark.{Partition, SparkContext, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -9,6 +13,7 @@ import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
+import org.apache.spark.sql.catalyst.trees.TreePattern.LAMBDA_FUNCTION
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan}
 
@@ -43,7 +48,7 @@ object HeldRows {
   }
 
   /** A plan in which rows that only go through projections, filters and unions are held as what they become. */
-  def folded(plan: LogicalPlan): LogicalPlan = ReplaceExpressions(plan).transformUp {
+  def folded(plan: LogicalPlan): LogicalPlan = withOwnVariables(ReplaceExpressions(plan)).transformUp {
     case Project(columns, HeldRows(output, block)) if isRenaming(columns, output) =>
       HeldRows(columns.map(_.toAttribute), block)
     case Project(columns, In(output, rows)) if columns.forall(isKnown) =>
@@ -56,6 +61,17 @@ object HeldRows {
       of(output, rows.filter(predicate.eval))
     case union @ Union(children, false, false) if children.forall(In.unapply(_).nonEmpty) =>
       of(union.output, children.flatMap(In.unapply(_).get._2))
+  }
+
+  /** The variables of lambda functions hold values while rows are computed, and another thread may compute other rows
+    * by the same expressions. Tasks of Spark have copies of their own. */
+  private def withOwnVariables(plan: LogicalPlan): LogicalPlan = {
+    val values = mutable.Map.empty[ExprId, AtomicReference[Any]]
+    plan.transformAllExpressionsWithPruning(_.containsPattern(LAMBDA_FUNCTION)) { case lambda: LambdaFunction =>
+      lambda.transform { case variable: NamedLambdaVariable =>
+        variable.copy(value = values.getOrElseUpdate(variable.exprId, new AtomicReference[Any]))
+      }
+    }
   }
 
   /** Columns of few rows are computed sooner than compiled. */
