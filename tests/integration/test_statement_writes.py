@@ -51,6 +51,28 @@ def test_change_types_without_key(shell: StockShell) -> None:
     assert shell.run("SELECT * FROM cb").sorted() == [("x", "1"), ("y", "3")]
 
 
+@pytest.mark.parametrize("second", ["OVERWRITE TABLE", "OVERWRITE"])
+def test_inserts_of_one_statement_follow_each_other(shell: StockShell, second: str) -> None:
+    """Each is a commit; an overwrite of what the statement itself reads is refused before."""
+    parts = " PARTITIONED BY (p)" if second == "OVERWRITE" else ""
+    shell.ok(f"CREATE OR REPLACE TABLE one_by_one (id INT, v INT, p STRING){parts}")
+    shell.ok("INSERT INTO one_by_one VALUES (9, 9, 'z')")
+    shell.ok(
+        "FROM (SELECT * FROM VALUES (3, 1), (4, 2) AS t(id, v)) "
+        "INSERT INTO one_by_one SELECT id, v, 'a' WHERE v = 1 "
+        f"INSERT {second} one_by_one SELECT id, v, 'b' WHERE v = 2"
+    )
+    assert shell.ok("SELECT id FROM one_by_one") == (("4",),)
+    twice = (
+        "FROM one_by_one INSERT INTO one_by_one SELECT id + 1, v, p INSERT {} one_by_one SELECT *"
+    )
+    said = shell.run(twice.format(second)).error
+    assert said.startswith("[TABLE_STORE_REPEATED_WRITE] An INSERT OVERWRITE of")
+    assert shell.ok("SELECT id FROM one_by_one") == (("4",),)
+    shell.ok(twice.format("INTO"))
+    assert shell.run("SELECT id FROM one_by_one").sorted() == [("4",), ("4",), ("5",)]
+
+
 def test_session_variables_are_assigned(shell: StockShell) -> None:
     """They are found where Spark looks for columns alone; a column of the name goes first."""
     shell.ok("CREATE TABLE sv (id INT, v INT)")

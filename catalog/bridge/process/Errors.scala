@@ -135,6 +135,13 @@ object Errors {
     "428C9"
   )
 
+  def overwrittenAgain(table: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_REPEATED_WRITE] An INSERT OVERWRITE of $table would replace it by what it held before an earlier " +
+      "INSERT of the same statement. Nothing was written; make them statements of their own. SQLSTATE: 0A000",
+    "TABLE_STORE_REPEATED_WRITE",
+    "0A000"
+  )
+
   def declaredColumns(declared: Seq[String], query: StructType): Throwable = new TableStoreException(
     s"[TABLE_STORE_INVALID_SCHEMA] The materialized view declares ${declared.mkString(", ")}, and its query returns " +
       s"${query.fields.map(field => s"${field.name} ${field.dataType.sql}").mkString(", ")}. Declare as many columns, " +

@@ -38,6 +38,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(_ => TableRules)
     extensions.injectPostHocResolutionRule(session => new StreamingStatements(session))
     extensions.injectPlanNormalizationRule(_ => RowLevelStatements)
+    extensions.injectPlanNormalizationRule(_ => LaterInserts)
     extensions.injectPlanNormalizationRule(session => new BarrierReads(session))
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
     extensions.injectPlannerStrategy(session => new MaterializedViews(session))

@@ -103,7 +103,7 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
       complete: Requests.Write => Requests.Write): Seq[SparkPlan] =
     write match {
       case Some(ManagedWrite(table, request, _)) =>
-        val whole = complete(request).copy(upserts = upserts.isDefined)
+        val whole = complete(request).copy(upserts = upserts.isDefined, onNewest = LaterInserts.is(command))
         WriteExec(table, whole, query, upserts, command.table, RowLevelStatements.of(command)) :: Nil
       case _ => Nil
     }

@@ -21,15 +21,16 @@ class OpenedTable:
     name: str
 
 
-def opened_table(reference: TableReference) -> OpenedTable:
-    """The table whose handle a request carries."""
+def opened_table(reference: TableReference, *, on_newest: bool = False) -> OpenedTable:
+    """The table whose handle a request carries, at the handle's snapshot or the newest one."""
     handle = reference.table_handle
     table = open_logged(handle.path)
     if handle.staged is not None:
         table = replace(table, listener=NO_LISTENER)  # a staged table has no topic yet
+    newest = table.latest_snapshot() if on_newest else None
     return OpenedTable(
         table=table,
         schema=table.schema_store.get(handle.schema_id),
-        snapshot_id=handle.snapshot_id,
+        snapshot_id=handle.snapshot_id if newest is None else newest.id,
         name=reference.relation.text,
     )

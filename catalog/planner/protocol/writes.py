@@ -34,6 +34,8 @@ class Write:
         row_id: for DELTA, positions of the columns that identify a row of the table.
         upserts: whether a MERGE can be tried without reading its target.
         stream: the micro-batch whose rows are written; None for a statement.
+        on_newest: whether the write follows the newest snapshot, and not that of the handle, which
+            an earlier part of the same statement has overtaken.
     """
 
     table: TableReference
@@ -45,6 +47,7 @@ class Write:
     row_id: tuple[int, ...] = ()
     upserts: bool = False
     stream: StreamBatch | None = None
+    on_newest: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

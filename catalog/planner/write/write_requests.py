@@ -93,7 +93,7 @@ def write(session: PlannerSession, request: Write, data: Any) -> WrittenRows:
 
     `data` is the JVM's `WriteQuery`. Returns what was written, and is out where it goes.
     """
-    opened = opened_table(request.table)
+    opened = opened_table(request.table, on_newest=request.on_newest)
     done = _write(session, opened, request, data, commit_properties(request.stream))
     deliver(opened.table, opened.schema)
     return done.written
