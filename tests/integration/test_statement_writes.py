@@ -73,6 +73,20 @@ def test_inserts_of_one_statement_follow_each_other(shell: StockShell, second: s
     assert shell.run("SELECT id FROM one_by_one").sorted() == [("4",), ("4",), ("5",)]
 
 
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id) NOT ENFORCED"], ids=["bag", "key"])
+def test_updates_by_subqueries(shell: StockShell, key: str) -> None:
+    shell.ok(f"CREATE OR REPLACE TABLE looked_up (id INT, v INT{key})")
+    shell.ok("CREATE OR REPLACE TABLE beside (id INT, v INT)")
+    shell.ok("INSERT INTO looked_up VALUES (1, 1), (2, 2), (3, 3)")
+    shell.ok("INSERT INTO beside VALUES (1, 10), (1, 11), (2, 20)")
+    newest = "SELECT max(b.v) FROM beside b WHERE b.id = looked_up.id"
+    shell.ok(f"UPDATE looked_up SET v = ({newest}) WHERE id < 3")
+    assert shell.run("SELECT * FROM looked_up").sorted() == [("1", "11"), ("2", "20"), ("3", "3")]
+    there = "EXISTS (SELECT 1 FROM beside b WHERE b.id = looked_up.id)"
+    shell.ok(f"UPDATE looked_up SET v = CASE WHEN {there} THEN 1 ELSE 2 END")
+    assert shell.run("SELECT * FROM looked_up").sorted() == [("1", "1"), ("2", "1"), ("3", "2")]
+
+
 def test_session_variables_are_assigned(shell: StockShell) -> None:
     """They are found where Spark looks for columns alone; a column of the name goes first."""
     shell.ok("CREATE TABLE sv (id INT, v INT)")

@@ -86,7 +86,6 @@ class ManagedTable(
           ManagedTable.this.newScanBuilder(options)
         override def newWriteBuilder(write: LogicalWriteInfo): DeltaWriteBuilder =
           new ManagedDeltaWriteBuilder(reference, name(), info.command.toString, write)
-        override val representUpdateAsDeleteAndInsert: Boolean = definition.updateAsDeleteAndInsert
         override val rowId: Array[NamedReference] =
           definition.rowId.map(FieldReference.column(_): NamedReference).toArray
       }

@@ -131,7 +131,6 @@ object Answers {
     val capabilities = member[Seq[String]]("capabilities")
     val metadataColumns = member[Seq[MetadataColumn]]("metadataColumns")
     val rowId = member[Seq[String]]("rowId")
-    val updateAsDeleteAndInsert = member[Boolean]("updateAsDeleteAndInsert")
     val isExternal = member[Boolean]("isExternal")
     val isReadBySpark = member[Boolean]("isReadBySpark")
     val isStream = member[Boolean]("isStream")

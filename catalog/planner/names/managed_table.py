@@ -73,7 +73,6 @@ def describe_table(
         capabilities=_capabilities(schema),
         metadata_columns=_metadata_columns(schema) if connector is None else (),
         row_id=schema.primary_key or (ROW_COLUMN,),
-        update_as_delete_and_insert=not schema.primary_key,
         is_external=connector is not None,
         is_read_by_spark=is_read_by_spark(schema),
         is_stream=is_stream(schema),

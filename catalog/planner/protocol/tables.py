@@ -57,7 +57,6 @@ class DescribedTable:
         capabilities: names of Spark's `TableCapability`.
         metadata_columns: columns that can be read besides `columns`.
         row_id: columns that identify a row in UPDATE, DELETE and MERGE.
-        update_as_delete_and_insert: whether Spark passes an updated row as a delete and an insert.
         is_external: whether a connector makes its rows.
         is_read_by_spark: whether that is a source of Spark's.
         is_stream: whether jobs follow that as a stream.
@@ -75,7 +74,6 @@ class DescribedTable:
     capabilities: tuple[str, ...]
     metadata_columns: tuple[MetadataColumn, ...] = ()
     row_id: tuple[str, ...] = ()
-    update_as_delete_and_insert: bool = False
     is_external: bool = False
     is_read_by_spark: bool = False
     is_stream: bool = False

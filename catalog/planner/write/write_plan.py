@@ -99,7 +99,7 @@ def delta_rows(
     row = _new_row(schema, delta.row)
     recomputed = _recomputed(source, schema, row)
     moved = _moved_key(schema, delta, row)
-    if moved is None and schema.primary_key and not is_merge:
+    if moved is None and not is_merge:
         return PlannedRows(frame=recomputed.selectExpr(*_columns(schema, row)), keep_keys=True)
     if moved is None:
         values = {
@@ -165,9 +165,12 @@ def _new_row(schema: TableSchema, positions: Sequence[int]) -> dict[str, str]:
 def _moved_key(schema: TableSchema, delta: DeltaColumns, row: dict[str, str]) -> str | None:
     """SQL condition that an update changes the row's key; None if it cannot change any key column.
 
-    A computed key column changes with the columns from which it is computed.
+    A computed key column changes with the columns from which it is computed. Without key, the key
+    is the whole row, and the condition is always true.
     """
-    if delta.row is None or not schema.primary_key:
+    if not schema.primary_key:
+        return "TRUE"
+    if delta.row is None:
         return None
     position = {field.name: i for field, i in zip(schema.fields, delta.row, strict=True)}
     moved = [
