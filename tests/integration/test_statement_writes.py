@@ -409,6 +409,22 @@ def test_days_that_python_does_not_have(shell: StockShell) -> None:
     assert "[CAST_INVALID_INPUT]" in refused.error
 
 
+def test_dates_that_are_no_timestamps(shell: StockShell) -> None:
+    """Who reads such a date under its column's new type is told, and how to go on."""
+    shell.ok("CREATE TABLE later_ntz (id INT, d DATE)")
+    shell.ok("INSERT INTO later_ntz VALUES (1, date_add(DATE'1970-01-01', 2000000000))")
+    shell.ok("ALTER TABLE later_ntz ALTER COLUMN d TYPE TIMESTAMP_NTZ")
+    for statement in ("SELECT * FROM later_ntz", "SELECT id FROM later_ntz WHERE d > '2000-01-01'"):
+        said = shell.run(statement).error
+        assert said.startswith("[TABLE_STORE_VALUE_OUT_OF_RANGE] Column 'd' was DATE when file")
+        assert "\n" not in said
+    shell.ok(
+        "INSERT OVERWRITE later_ntz SELECT id, IF(d < DATE'+290000-01-01', d, NULL) "
+        "FROM later_ntz VERSION AS OF 1"
+    )
+    assert shell.ok("SELECT * FROM later_ntz") == (("1", "NULL"),)
+
+
 def test_days_that_the_julian_calendar_skipped(shell: StockShell) -> None:
     """Spark's calendar is Gregorian throughout: it has the ten days before 15 October 1582."""
     shell.ok("CREATE TABLE skipped (id INT, d DATE, t TIMESTAMP)")

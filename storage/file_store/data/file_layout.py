@@ -22,6 +22,7 @@ from table_store.storage.file_store.model.data_file import (
     SEQUENCE_COLUMN,
     DataFile,
 )
+from table_store.storage.file_store.model.errors import ValueOutOfRangeError
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.formats.data_format import FormatReader
 from table_store.storage.kernel.bounded_cache import BoundedCache
@@ -81,6 +82,7 @@ class FileLayout:
         self._reader = reader
         self._file = file
         self._want = want
+        self._path = path
         self._key = f"{path} {written.id} {current.id} {','.join(want.columns)}"
         self._columns = columns = [_column(name, written, current) for name in want.columns]
         # If all rows have the same kind, the column of kinds is not read.
@@ -129,7 +131,16 @@ class FileLayout:
     def _column(self, column: _Column, values: pa.Array | None, stored: pa.Table) -> pa.Array:
         if column.written is None or values is None:
             return absent_column(column.field, stored.num_rows)
-        return converted(values, column.written.type, column.field.type)
+        written, wanted = column.written.type, column.field.type
+        try:
+            return converted(values, written, wanted)
+        except pa.ArrowInvalid as error:
+            raise ValueOutOfRangeError(
+                column=column.name,
+                path=self._path,
+                written=written.sql_name(),
+                wanted=wanted.sql_name(),
+            ) from error
 
     def _system_columns(self, stored: pa.Table) -> list[pa.ChunkedArray | pa.Array]:
         columns = []
@@ -182,7 +193,10 @@ class FileLayout:
             if stored is None:
                 continue
             low, high, null_count = stored
-            pair = converted(pa.array([low, high], low.type), c.written.type, c.field.type)
+            try:
+                pair = converted(pa.array([low, high], low.type), c.written.type, c.field.type)
+            except pa.ArrowInvalid:
+                continue  # who reads such a value is told
             known[c.name] = RowGroupBounds(low=pair[0], high=pair[1], has_nulls=null_count > 0)
         return known
 

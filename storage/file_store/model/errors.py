@@ -52,6 +52,22 @@ class RowOutsideConditionError(TableStoreError):
         )
 
 
+class ValueOutOfRangeError(TableStoreError):
+    """A value that was written before its column's type changed does not fit into the new type."""
+
+    condition = "TABLE_STORE_VALUE_OUT_OF_RANGE"
+    sql_state = "22003"
+
+    def __init__(self, *, column: str, path: str, written: str, wanted: str) -> None:
+        self.column = column
+        self.path = path
+        super().__init__(
+            f"Column {column!r} was {written} when file {path!r} was written, which has a value "
+            f"that no {wanted} can be. Read the table with VERSION AS OF a snapshot from before "
+            "the change of the type, and INSERT OVERWRITE it with such values replaced."
+        )
+
+
 class RuleOfLaterError(TableStoreError):
     """Rows of an older snapshot need not satisfy what the table has declared since."""
 

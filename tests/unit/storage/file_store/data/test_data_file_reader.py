@@ -21,6 +21,7 @@ from table_store.storage.file_store.data.data_file_reader import (
 )
 from table_store.storage.file_store.data.file_layout import FileLayout, Wanted
 from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN, DataFile
+from table_store.storage.file_store.model.errors import ValueOutOfRangeError
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.model.storage_settings import DataFileOptions
 from table_store.storage.formats.data_format import FORMAT_NAMES, data_format
@@ -304,6 +305,23 @@ def test_date_widened_to_timestamp(tmp_path: Path) -> None:
     (file,) = folder.write(old, pa.table({"c": pa.array([1], pa.date32())}))
     found = folder.reader(new).read_table(file, ["c"])["c"].cast(pa.int64()).to_pylist()
     assert found == [86_400_000_000]
+
+
+@pytest.mark.parametrize("name", FORMAT_NAMES)
+def test_date_that_is_no_timestamp(tmp_path: Path, name: str) -> None:
+    """Rows beside it can be read; who reads it is told the column and the file."""
+    old = make_schema({"id": INTEGER, "c": DATE})
+    new = later_schema(old, [old.fields[0], replace(old.fields[1], type=TIMESTAMP_NTZ)])
+    folder = DataFileFolder.create(tmp_path, old, new)
+    rows = pa.table({"id": pa.array([1], pa.int32()), "c": pa.array([2_000_000_000], pa.date32())})
+    (file,) = folder.write(old, rows, DataFileOptions(format=name))
+    reader, where = folder.reader(new), pc.field("c") > pa.scalar(0, pa.timestamp("us"))
+    assert reader.read_table(file, ["id"])["id"].to_pylist() == [1]
+    for condition in (None, where):
+        with pytest.raises(
+            ValueOutOfRangeError, match=f"'c' was DATE .*{file.name}.*TIMESTAMP_NTZ"
+        ):
+            reader.read_table(file, ["id", "c"], where=condition)
 
 
 @pytest.mark.parametrize("name", FORMAT_NAMES)
