@@ -21,7 +21,8 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsDown {
     case insert @ InsertIntoStatement(target: UnresolvedRelation, _, _, query, _, _, _, _, _) =>
-      if (insert.userSpecifiedCols.nonEmpty) refuse(insert.userSpecifiedCols, computed(target))
+      val said = insert.userSpecifiedCols ++ insert.partitionSpec.keys
+      if (said.nonEmpty) refuse(said, computed(target))
       changeTypeColumn(target.options.get(WriteTargets.option)).map { column =>
         val static = insert.partitionSpec.collect { case (name, Some(_)) => name }.toList
         val listed = insert.userSpecifiedCols
