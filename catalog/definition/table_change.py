@@ -19,6 +19,7 @@ from table_store.catalog.definition.rule_change import (
 )
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.file_store.model.schema_evolution import (
+    FIRST,
     Member,
     Metadata,
     NewColumn,
@@ -35,7 +36,7 @@ from table_store.storage.file_store.model.schema_evolution import (
 )
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.frozen_map import FrozenMap
-from table_store.storage.kernel.types import DataType, StructField
+from table_store.storage.kernel.types import DataType, StructField, to_arrow
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -161,6 +162,7 @@ def changed_schema(
             value, or may not change.
     """
     changed = schema
+    changes = with_kept_columns(schema, changes)
     for change in changes:
         if isinstance(change, RuleChange):
             changed = with_rule(changed, change, since=schema.id + 1, time_ms=time_ms)
@@ -169,6 +171,40 @@ def changed_schema(
     changed = _with_options(changed, changes, time_ms)
     settled = replace(changed, id=schema.id, time_ms=schema.time_ms)
     return schema if settled == schema else replace(changed, id=schema.id + 1)
+
+
+def with_kept_columns(schema: TableSchema, changes: Sequence[TableChange]) -> Sequence[TableChange]:
+    """Return the changes; those of REPLACE COLUMNS so that columns of old names keep their values.
+
+    Spark sends that statement as the drop of every column, followed by the new ones. A column that
+    is named again keeps NOT NULL and its DEFAULT, too, which the statement cannot say.
+    """
+    drops, adds = changes[: len(schema.fields)], changes[len(schema.fields) :]
+    dropped = [change.path[0] for change in drops if isinstance(change, DropColumn)]
+    added = [change.column for change in adds if isinstance(change, AddColumn)]
+    if not added or len(added) != len(adds) or tuple(dropped) != schema.column_names:
+        return changes
+    kept: list[TableChange] = []
+    gone, after = {field.name.lower(): field for field in schema.fields}, FIRST
+    for column in added:
+        old = gone.pop(column.name.lower(), None)
+        kept += (
+            [AddColumn(column=column, after=after)] if old is None else _kept(old, column, after)
+        )
+        after = (old or column).name
+    # A computed column goes before the columns that it names.
+    left = sorted(gone.values(), key=lambda field: field.generated is None)
+    return [*kept, *(DropColumn((field.name,)) for field in left)]
+
+
+def _kept(old: Field, new: Field, after: str) -> list[TableChange]:
+    path, declared = (old.name,), dict(new.metadata).get(CHAR_VARCHAR)
+    changes: list[TableChange] = [SetColumnComment(path, new.comment), MoveColumn(path, after)]
+    is_same = declared == dict(old.metadata).get(CHAR_VARCHAR)
+    if is_same and to_arrow(old.type) == to_arrow(new.type):
+        return changes
+    text = None if declared is None else json.loads(declared)
+    return [WidenColumn(path=path, type=new.type, declared=text), *changes]
 
 
 def _changed(schema: TableSchema, change: _ColumnChange, time_ms: int) -> TableSchema:

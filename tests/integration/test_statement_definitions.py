@@ -220,6 +220,18 @@ def test_alter_below_a_column_with_lengths_and_collations(shell: StockShell) -> 
     assert found == [("abc", "NULL"), ("def", "long")]
 
 
+def test_replaced_columns_keep_the_values_of_their_names(shell: StockShell) -> None:
+    shell.ok("CREATE TABLE newer (id INT, a STRING, b INT)")
+    shell.ok("INSERT INTO newer VALUES (1, 'x', 7)")
+    shell.ok("ALTER TABLE newer REPLACE COLUMNS (a STRING COMMENT 'first', c INT, ID BIGINT)")
+    assert shell.ok("SELECT * FROM newer") == (("x", "NULL", "1"),)
+    assert [cell.strip() for cell in shell.ok("DESCRIBE newer")[0]] == ["a", "string", "first"]
+    said = shell.run("ALTER TABLE newer REPLACE COLUMNS (a INT)").error
+    assert "at column 'a': STRING cannot become INT" in said
+    shell.ok("ALTER TABLE newer REPLACE COLUMNS (z INT)")
+    assert shell.ok("SELECT * FROM newer") == (("NULL",),)
+
+
 def test_a_write_may_bring_columns(shell: StockShell) -> None:
     """WITH SCHEMA EVOLUTION adds what the source has more, and widens types, never narrows one."""
     shell.ok("CREATE TABLE grows (id INT, v INT, d AS id * 2, PRIMARY KEY (id) NOT ENFORCED)")

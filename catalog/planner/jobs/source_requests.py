@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from table_store.catalog.definition.fate import Fate
 from table_store.catalog.definition.spark_change import change_from_spark
-from table_store.catalog.definition.table_change import changed_schema
+from table_store.catalog.definition.table_change import changed_schema, with_kept_columns
 from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
 from table_store.catalog.jobs.renamed_query import TableName, renamed_table
 from table_store.catalog.names.identifier import Identifier
@@ -61,15 +61,14 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
     if found is None:
         return table_requests.alter_table(session, request)
     access, record = found
-    changes = [change_from_spark(change) for change in request.changes]
-    structural = [change for change in changes if isinstance(change, STRUCTURAL)]
-    if not structural:
+    asked = [change_from_spark(change) for change in request.changes]
+    if not any(isinstance(change, STRUCTURAL) for change in asked):
         return table_requests.alter_table(session, request)
     location = access.warehouse.location(record)
     before = open_logged(location).schema
-    after = changed_schema(
-        before, [change for change in changes if change is not None], time_ms=before.time_ms
-    )
+    changes = with_kept_columns(before, [change for change in asked if change is not None])
+    structural = [change for change in changes if isinstance(change, STRUCTURAL)]
+    after = changed_schema(before, changes, time_ms=before.time_ms)
     parts = (access.name, record.identifier.namespace, record.identifier.name)
     alteration = Alteration(parts, structural, {location: after})
     alteration.follow(session, [*all_dependents(record, access), *writers(session, location)])

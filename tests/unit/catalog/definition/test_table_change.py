@@ -26,7 +26,7 @@ from table_store.storage.kernel.errors import (
     InvalidSchemaError,
     TableStoreError,
 )
-from table_store.storage.kernel.types import LONG, STRING, StructType
+from table_store.storage.kernel.types import INTEGER, LONG, STRING, StructType
 
 
 def column(name: str, data_type: object = "integer", **metadata: object) -> dict[str, object]:
@@ -78,6 +78,49 @@ def test_add_columns_at_their_places(schema: TableSchema) -> None:
     ids = [f.id for f in changed.fields] + [f.id for f in inner.fields]
     assert len(set(ids)) == len(ids)
     assert (changed.id, changed.time_ms) == (1, 9)
+
+
+def replaced(schema: TableSchema, *columns: dict[str, object]) -> TableSchema:
+    """What REPLACE COLUMNS sends."""
+    drops: list[dict[str, object]] = [
+        {"change": "drop_column", "path": [name]} for name in schema.column_names
+    ]
+    adds: list[dict[str, object]] = [
+        {"change": "add_column", "path": [c["name"]], "column": struct(c), "position": None}
+        for c in columns
+    ]
+    return altered(schema, *drops, *adds)
+
+
+def test_replaced_columns_keep_what_they_can(schema: TableSchema) -> None:
+    """Columns of old names keep their values and get types that hold them; others come and go."""
+    schema = altered(schema, {"change": "update_default", "path": ["p"], "default": "7"})
+    before = {field.name: field.id for field in schema.fields}
+    key = column("k", "string", __CHAR_VARCHAR_TYPE_STRING="varchar(9)")
+    inner = column("S", {"type": "struct", "fields": [column("x", "long"), column("y")]})
+    changed = replaced(
+        schema, inner, column("new"), key, column("p", comment="c"), column("ts", "timestamp")
+    )
+    assert changed.column_names == ("s", "new", "k", "p", "ts")
+    assert {f.name: f.id for f in changed.fields if f.name != "new"} == {
+        name: before[name] for name in ("s", "k", "p", "ts")
+    }
+    struct_type = changed.field_named("s").type
+    assert isinstance(struct_type, StructType)
+    assert [f.type for f in struct_type.fields] == [LONG, INTEGER]
+    assert (changed.field_named("p").comment, changed.field_named("p").default) == ("c", "7")
+    assert not changed.field_named("k").nullable
+    for columns, reason in (
+        ([column("a")], "'k': a key or partition column cannot be dropped"),
+        ([key, column("p", "long")], "'p': key and partition columns keep their type"),
+        ([key, column("p"), column("ts", "date")], "'ts': TIMESTAMP cannot become DATE"),
+    ):
+        with pytest.raises(InvalidSchemaError, match=reason):
+            replaced(schema, *columns)
+    no_key = definition_from_spark(
+        columns=struct(column("a")), partition_columns=[], properties={}
+    ).schema(time_ms=0)
+    assert replaced(no_key, column("b")).column_names == ("b",)
 
 
 def test_a_default_reaches_the_rows_that_exist(schema: TableSchema) -> None:
