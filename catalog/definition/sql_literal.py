@@ -15,12 +15,15 @@ from zoneinfo import ZoneInfo
 
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.types import (
+    ArrayType,
     DataType,
     DecimalType,
+    MapType,
     PrimitiveType,
+    StructType,
     TimeType,
 )
-from table_store.storage.kernel.values import Value, binary32
+from table_store.storage.kernel.values import EPOCH, EPOCH_UTC, Value, binary32
 
 _CAST = re.compile(r"CAST\s*\((?P<inner>.*)\s+AS\s+[^)]*(\([^)]*\))?\s*\)", re.I | re.S)
 _TYPED = re.compile(
@@ -37,6 +40,10 @@ _NAMED_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\
 _LIKE_WILDCARDS = "%_"
 _CODE_POINT_MAX = 0x10FFFF
 _DECIMALS: Final = Context(prec=38)  # the digits of Spark's longest decimal; Python's default is 28
+_YEAR: Final = re.compile(r"[+-]?\d{4,}(?=-)")
+_CYCLE_YEARS, _CYCLE = 400, dt.timedelta(days=146_097)
+# Every time zone has its last rule by then, and had not its first one.
+_YEAR_AFTER_RULES, _YEAR_BEFORE_RULES = 2400, 400
 _DOLLAR_TAG = re.compile(r"\$[A-Za-z]*\$")
 
 
@@ -58,6 +65,12 @@ def parse_literal(text: str, data_type: DataType, *, column: str, time_zone: str
         literal = found["inner"].strip()
     if literal.upper() == "NULL":
         return None
+    if isinstance(data_type, ArrayType | MapType | StructType):
+        raise InvalidSchemaError(
+            reason=f"rows that exist cannot get a default of the nested type "
+            f"{data_type.sql_name()}; add the column without one, and SET DEFAULT for later rows",
+            column=column,
+        )
     try:
         value = _raw_value(literal)
         return _converted(value, data_type, time_zone)
@@ -92,7 +105,7 @@ def _converted(value: Value, data_type: DataType, time_zone: str) -> Value:
             return dt.time.fromisoformat(_text(value))
         case PrimitiveType(name):
             return _primitive(value, name, time_zone)
-    raise ValueError("nested")
+    raise ValueError("another type")
 
 
 def _primitive(value: Value, name: str, time_zone: str) -> Value:
@@ -112,16 +125,37 @@ def _primitive(value: Value, name: str, time_zone: str) -> Value:
             return value
         case "binary":
             return value if isinstance(value, bytes) else _text(value).encode()
-        case "date":
-            return dt.date.fromisoformat(_text(value))
-        case "timestamp":
-            moment = dt.datetime.fromisoformat(_text(value))
-            if moment.tzinfo is None:
-                moment = moment.replace(tzinfo=ZoneInfo(time_zone))
-            return moment.astimezone(dt.UTC)
-        case "timestamp_ntz":
-            return dt.datetime.fromisoformat(_text(value))
+        case "date" | "timestamp" | "timestamp_ntz":
+            return _moment(_text(value), name, time_zone)
     raise ValueError("another type")
+
+
+def _moment(text: str, name: str, time_zone: str) -> Value:
+    """The date or timestamp of any year; an integer where Python has none, as in `values.py`.
+
+    What has no near year is read 400 years, or a multiple, nearer: after so many, the calendar
+    repeats, and with it the rules of time zones, in years before and after those of their history.
+    """
+    found = _YEAR.match(text)
+    if found is None:
+        raise ValueError("not a date")
+    year = int(found[0])
+    nearest = _YEAR_AFTER_RULES if year > 0 else _YEAR_BEFORE_RULES
+    cycles = 0 if dt.MINYEAR <= year <= dt.MAXYEAR else (year - nearest) // _CYCLE_YEARS
+    near = f"{year - cycles * _CYCLE_YEARS:04}{text[found.end() :]}"
+    if name == "date":
+        day = dt.date.fromisoformat(near)
+        return (day - EPOCH.date() + cycles * _CYCLE).days if cycles else day
+    moment, epoch = dt.datetime.fromisoformat(near), EPOCH
+    if name == "timestamp":
+        epoch = EPOCH_UTC
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=ZoneInfo(time_zone))
+    since = moment - epoch + cycles * _CYCLE
+    try:
+        return epoch + since
+    except OverflowError:
+        return since // dt.timedelta(microseconds=1)
 
 
 def _number(value: Value) -> Decimal:

@@ -24,8 +24,8 @@ Value: TypeAlias = (
 )
 JsonValue: TypeAlias = bool | int | str | dict[str, str | int] | None
 
-_EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_EPOCH = _EPOCH_UTC.replace(tzinfo=None)
+EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+EPOCH = EPOCH_UTC.replace(tzinfo=None)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
 
@@ -72,9 +72,9 @@ def value_to_json(value: Value) -> JsonValue:
         case Decimal():
             return {"decimal": str(value)}
         case dt.datetime() if value.tzinfo is None:
-            return {"timestamp_ntz": (value - _EPOCH) // _MICROSECOND}
+            return {"timestamp_ntz": (value - EPOCH) // _MICROSECOND}
         case dt.datetime():
-            return {"timestamp": (value - _EPOCH_UTC) // _MICROSECOND}
+            return {"timestamp": (value - EPOCH_UTC) // _MICROSECOND}
         case dt.date():
             return {"date": value.isoformat()}
         case dt.time():
@@ -99,9 +99,9 @@ def value_from_json(item: object) -> Value:
             case "decimal", str():
                 return Decimal(raw)
             case "timestamp_ntz", int():
-                return _EPOCH + raw * _MICROSECOND
+                return EPOCH + raw * _MICROSECOND
             case "timestamp", int():
-                return _EPOCH_UTC + raw * _MICROSECOND
+                return EPOCH_UTC + raw * _MICROSECOND
             case "date", str():
                 return dt.date.fromisoformat(raw)
             case "time", str():
@@ -140,9 +140,9 @@ def _ordered(value: Value) -> object:
         case float():
             return (1, 0.0) if value != value else (0, value)
         case dt.datetime() if value.tzinfo is None:
-            return (value - _EPOCH) // _MICROSECOND
+            return (value - EPOCH) // _MICROSECOND
         case dt.datetime():
-            return (value - _EPOCH_UTC) // _MICROSECOND
+            return (value - EPOCH_UTC) // _MICROSECOND
         case dt.date():
-            return value.toordinal() - _EPOCH.toordinal()
+            return value.toordinal() - EPOCH.toordinal()
     return value

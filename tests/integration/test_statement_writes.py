@@ -427,6 +427,35 @@ def test_dates_that_are_no_timestamps(shell: StockShell) -> None:
     assert shell.ok("SELECT * FROM later_ntz") == (("1", "NULL"),)
 
 
+def test_defaults_that_python_does_not_have(shell: StockShell) -> None:
+    """Rows that exist get them; conditions and changes see them."""
+    shell.ok("CREATE TABLE far_default (id INT)")
+    shell.ok("INSERT INTO far_default VALUES (1)")
+    shell.ok("ALTER TABLE far_default ADD COLUMN d DATE DEFAULT DATE'+10000-01-01'")
+    moment = "TIMESTAMP'9999-12-31 23:59:59 America/New_York'"
+    shell.ok(f"ALTER TABLE far_default ADD COLUMN t TIMESTAMP DEFAULT {moment}")
+    shell.ok(
+        "ALTER TABLE far_default ADD COLUMN n TIMESTAMP_NTZ DEFAULT TIMESTAMP_NTZ'-0044-03-15'"
+    )
+    wanted = (("1", "+10000-01-01", "true", "-0044-03-15 00:00:00"),)
+    for table in ("far_default", "far_default CHANGES FROM VERSION 1"):
+        assert shell.ok(f"SELECT id, d, t = {moment}, n FROM {table}") == wanted
+    shell.ok("INSERT INTO far_default (id) VALUES (2)")
+    for condition, rows in (
+        (f"d = DATE'+10000-01-01' AND t = {moment} AND year(n) = -44", "2"),
+        ("d < DATE'+10000-01-01'", "0"),
+        (f"t > {moment}", "0"),
+        ("n < TIMESTAMP_NTZ'0001-01-01'", "2"),
+    ):
+        assert shell.ok(f"SELECT count(*) FROM far_default WHERE {condition}") == ((rows,),)
+    shell.ok("ALTER TABLE far_default ADD COLUMN a ARRAY<INT>")
+    said = shell.run("ALTER TABLE far_default ADD COLUMN b ARRAY<INT> DEFAULT array(1, 2)").error
+    assert "rows that exist cannot get a default of the nested type ARRAY<INT>" in said
+    shell.ok("ALTER TABLE far_default ALTER COLUMN a SET DEFAULT array(1, 2)")
+    shell.ok("INSERT INTO far_default (id) VALUES (3)")
+    assert shell.ok("SELECT a FROM far_default WHERE id > 1 ORDER BY id") == (("NULL",), ("[1,2]",))
+
+
 def test_days_that_the_julian_calendar_skipped(shell: StockShell) -> None:
     """Spark's calendar is Gregorian throughout: it has the ten days before 15 October 1582."""
     shell.ok("CREATE TABLE skipped (id INT, d DATE, t TIMESTAMP)")
