@@ -16,8 +16,8 @@ from table_store.catalog.planner.protocol.partitions import (
 )
 from table_store.catalog.planner.protocol.rows import ArrowRows
 from table_store.catalog.planner.read.arrow_answer import arrow_answer
+from table_store.catalog.planner.read.internal_values import internal_value
 from table_store.catalog.planner.read.jvm_schema import jvm_rows
-from table_store.catalog.planner.read.partition_values import internal_value
 from table_store.storage.file_store.metadata.live_files import PartitionSummary
 from table_store.storage.file_store.model.scope import Scope, partitions_of
 from table_store.storage.file_store.model.snapshot import CommitKind

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 from pyspark.errors import IllegalArgumentException, ParseException
 
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.read.internal_values import internal_value
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError
-from table_store.storage.kernel.types import BINARY, DataType, DecimalType, PrimitiveType, TimeType
-from table_store.storage.kernel.values import Value, binary32
-
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - a zone is added where there is one
+from table_store.storage.kernel.values import Value
 
 
 def stated_partition(
@@ -54,53 +50,6 @@ def stated_partition(
     row, names = resolved.ident(), resolved.names()
     fields = [schema.field_named(names.apply(i)) for i in range(names.length())]
     return {f.name: internal_value(_text(row.get(i, None)), f.type) for i, f in enumerate(fields)}
-
-
-def internal_value(text: str | None, data_type: DataType) -> Value:
-    """Return the partition value that Spark's internal rows hold as `text`; None is null.
-
-    In these texts dates are days and timestamps microseconds since 1970, times are nanoseconds
-    since midnight, and binary values are hexadecimal. Dates and timestamps outside Python's range
-    of years stay numbers, as in manifests.
-    """
-    if text is None:
-        return None
-    if isinstance(data_type, DecimalType):
-        return Decimal(text)
-    if isinstance(data_type, TimeType):
-        return (_EPOCH + dt.timedelta(microseconds=int(text) // 1000)).time()
-    assert isinstance(data_type, PrimitiveType), "partition columns have orderable types"
-    match data_type.name:
-        case "byte" | "short" | "integer" | "long":
-            return int(text)
-        case "float":
-            return binary32(text)
-        case "double":
-            return float(text)
-        case "boolean":
-            return text == "true"
-        case "date":
-            return _day(int(text))
-        case "timestamp":
-            instant = _instant(int(text))
-            return instant if isinstance(instant, int) else instant.replace(tzinfo=dt.UTC)
-        case "timestamp_ntz":
-            return _instant(int(text))
-    return bytes.fromhex(text) if data_type == BINARY else text
-
-
-def _day(days: int) -> dt.date | int:
-    try:
-        return (_EPOCH + dt.timedelta(days=days)).date()
-    except OverflowError:
-        return days
-
-
-def _instant(microseconds: int) -> dt.datetime | int:
-    try:
-        return _EPOCH + dt.timedelta(microseconds=microseconds)
-    except OverflowError:
-        return microseconds
 
 
 def _text(value: Any) -> str | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from table_store.catalog.planner.protocol.spark_values import SparkExpression
+from table_store.catalog.planner.read.internal_values import READERS, ValueReader
 from table_store.storage.kernel.predicate import (
     And,
     Comparison,
@@ -22,35 +22,9 @@ from table_store.storage.kernel.predicate import (
     StartsWith,
     conjunction,
 )
-from table_store.storage.kernel.values import binary32
 
 _COMPARISONS = {"=": "=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
-_EPOCH = datetime.date(1970, 1, 1)
-_EPOCH_NTZ = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - what NTZ means
-_EPOCH_UTC = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-
-_VALUES: dict[str, Callable[[str], Any]] = {
-    "boolean": lambda text: text == "true",
-    "byte": int,
-    "short": int,
-    "integer": int,
-    "long": int,
-    "float": binary32,
-    "double": float,
-    "string": str,
-    "date": lambda text: _since(_EPOCH, "days", int(text)),
-    "timestamp": lambda text: _since(_EPOCH_UTC, "microseconds", int(text)),
-    "timestamp_ntz": lambda text: _since(_EPOCH_NTZ, "microseconds", int(text)),
-}
-
-
-def _since(epoch: datetime.date, unit: str, count: int) -> datetime.date | int:
-    """The day or instant; outside Python's range of years the count itself, as in storage."""
-    try:
-        return epoch + datetime.timedelta(**{unit: count})
-    except OverflowError:
-        return count
 
 
 def necessary(predicates: Sequence[SparkExpression]) -> Predicate | None:
@@ -143,9 +117,9 @@ def _literal(expression: SparkExpression) -> tuple[bool, Any]:
 
 
 @lru_cache(maxsize=64)
-def _reader(type_json: str) -> Callable[[str], Any] | None:
+def _reader(type_json: str) -> ValueReader | None:
     """What reads literals of a type, given in JSON; None if storage cannot compare them."""
     kind = json.loads(type_json)
-    if not isinstance(kind, str):
+    if not isinstance(kind, str) or kind == "binary":
         return None
-    return decimal.Decimal if kind.startswith("decimal") else _VALUES.get(kind)
+    return Decimal if kind.startswith("decimal") else READERS.get(kind)

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from table_store.catalog.planner.read.partition_values import internal_value
+from table_store.catalog.planner.read.internal_values import internal_value
 from table_store.storage.kernel.types import (
     BINARY,
     BOOLEAN,
