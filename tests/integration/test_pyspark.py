@@ -86,6 +86,45 @@ def test_write(spark: SparkSession) -> None:
         assert rows(spark.table(f"s_{form}")) == [(0, "v0"), (0, "v0"), (1, "v1"), (2, "v2")]
 
 
+def test_format(spark: SparkSession, tmp_path: Path) -> None:
+    """`format("table_store")` is that of managed tables; `save` and `load` take their names."""
+    frame = spark.range(3)
+    frame.write.format("table_store").saveAsTable("f_1")
+    frame.write.format("table_store").partitionBy("id").save("default.f_2")
+    frame.write.format("table_store").mode("append").save("f_2")
+    frame.write.format("table_store").mode("overwrite").save("f_1")
+    reader = spark.read.format("table_store")
+    assert rows(reader.load("f_1")) == [(0,), (1,), (2,)]
+    assert reader.load("default.f_2").count() == 6
+    for option, value in (("versionAsOf", "1"), ("timestampAsOf", "2999-01-01")):
+        older = spark.read.format("table_store").option(option, value)
+        assert rows(older.load("f_2")) == rows(spark.read.option(option, value).table("f_2"))
+    assert spark.read.format("table_store").option("versionAsOf", 1).load("f_2").count() == 3
+    assert spark.sql("SHOW PARTITIONS f_2").count() == 3
+    followed = spark.readStream.format("table_store").load("f_2").writeStream
+    followed = followed.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True)
+    followed.format("table_store").start("f_1").awaitTermination()
+    assert spark.table("f_1").count() == 9
+    with pytest.raises(PySparkException, match=r"TABLE_STORE_INVALID_IDENTIFIER.*/a/path"):
+        reader.load("/a/path").collect()
+    with pytest.raises(PySparkException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        reader.load("f_3").collect()
+    spark.sql("CREATE VIEW f_4 AS SELECT 1")
+    with pytest.raises(PySparkException, match="TABLE_STORE_WRONG_RELATION_KIND"):
+        reader.load("f_4").collect()
+
+
+def test_streams_of_files(spark: SparkSession, tmp_path: Path) -> None:
+    """A stream makes a table `USING parquet`, writes to it and reads it, as in any catalog."""
+    spark.range(3).writeTo("from_here").create()
+    for source, sink in (("from_here", "as_files"), ("as_files", "again")):
+        writer = spark.readStream.table(source).writeStream.trigger(availableNow=True)
+        writer = writer.option("checkpointLocation", str(tmp_path / sink)).format("parquet")
+        writer.toTable(sink).awaitTermination()
+        assert rows(spark.table(sink)) == [(0,), (1,), (2,)]
+        assert "USING parquet" in spark.sql(f"SHOW CREATE TABLE {sink}").collect()[0][0]
+
+
 def test_a_path_is_the_location(spark: SparkSession) -> None:
     """Of a table that a program makes, as LOCATION in SQL is; a write to a table takes none."""
     place = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))

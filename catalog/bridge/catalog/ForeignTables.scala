@@ -184,7 +184,7 @@ class ForeignTables(catalogName: String) {
               val table = catalog.entry(ident.namespace.last, ident.name, definition)
               V1Table(table.copy(identifier = table.identifier.copy(catalog = Some(catalogName))))
             }
-            .getOrElse(new ForeignFiles(definition, ident.toString))
+            .getOrElse(new ForeignFiles(definition, ident))
         case Some(provider) => DataSourceV2Utils.getTableFromProvider(
             provider,
             new CaseInsensitiveStringMap(
@@ -312,9 +312,13 @@ private class RecordedStagedTable(table: StagedTable with SupportsWrite, recorde
   override def abortStagedChanges(): Unit = table.abortStagedChanges()
 }
 
-/** Files that Spark reads, and SQL writes, as one of Spark's own tables; writes of a DataFrame use `FileWrite`. */
-private class ForeignFiles(definition: ForeignDefinition, name: String) extends DelegatingTable(definition.info, name)
-    with SupportsWrite {
+/** Files that Spark reads, and SQL writes, as one of Spark's own tables; writes of a DataFrame use `FileWrite`, and
+  * streams the entry that Spark's session catalog would have. */
+private class ForeignFiles(definition: ForeignDefinition, ident: Identifier)
+    extends DelegatingTable(definition.info, ident.toString) with SupportsWrite with V2TableWithV1Fallback {
+  override def toString: String = name()
+  override def v1Table: CatalogTable =
+    SessionEntry.read(TableIdentifier(ident.name, ident.namespace.lastOption), definition)._1
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.V1_BATCH_WRITE, TableCapability.TRUNCATE)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with SupportsTruncate {

@@ -110,17 +110,22 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   private def listed(namespace: Array[String], request: Requests.Request[Seq[String]]): Array[Identifier] =
     Errors.ofNamespace(namespace)(ask(request)).map(Identifier.of(namespace, _)).toArray
 
-  private def declared(info: TableInfo) = Requests.DeclaredTable(
-    Json.columns(info.columns),
-    info.partitions.toSeq.map(Json.transform),
-    info.properties.asScala.view.mapValues(SealedSecrets.opened).toMap,
-    info.constraints.toSeq.map(Json.constraint)
-  )
+  private def declared(ident: Identifier, info: TableInfo) = {
+    val stated = info.properties.asScala.view.mapValues(SealedSecrets.opened).toMap
+    Requests.DeclaredTable(
+      Json.columns(info.columns),
+      info.partitions.toSeq.map(Json.transform),
+      if (stated.get(TableCatalog.PROP_PROVIDER).contains(TableStoreFormat.name))
+        TableStoreFormat.withoutName(stated, ident)
+      else stated,
+      info.constraints.toSeq.map(Json.constraint)
+    )
+  }
 
   override def createTable(ident: Identifier, info: TableInfo): Table = created(ident, info, None)
 
   private def created(ident: Identifier, info: TableInfo, like: Option[Requests.LikeSource]): Table = {
-    val request = Requests.CreateTable(relation(ident), declared(info), like)
+    val request = Requests.CreateTable(relation(ident), declared(ident, info), like)
     val answer = Errors.ofDefining(ident)(ask(request))
     followed(ident)(answer match {
       case managed: Answers.DescribedTable => ManagedTable(relation(ident), managed)
@@ -153,7 +158,7 @@ class TableStoreCatalog extends RelationCatalog with StagingTableCatalog with Su
   }
 
   private def staged(mode: String, ident: Identifier, info: TableInfo): StagedTable =
-    Errors.ofDefining(ident)(ask(Requests.StageTable(relation(ident), declared(info), mode))) match {
+    Errors.ofDefining(ident)(ask(Requests.StageTable(relation(ident), declared(ident, info), mode))) match {
       case managed: Answers.DescribedTable => new StagedManagedTable(relation(ident), managed)
       case place: Answers.ForeignPlace =>
         val replaced = place.replaced.map(ForeignDefinition(_))

@@ -24,8 +24,11 @@ class DefaultSourceElsewhere(session: SparkSession) extends Rule[LogicalPlan] wi
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case create: V2CreateTablePlan => create.name match {
-        case UnresolvedIdentifier(CatalogAndIdentifier(catalog, _), _) if !catalog.isInstanceOf[TableStoreCatalog] =>
+        case UnresolvedIdentifier(CatalogAndIdentifier(catalog, table), _)
+            if !catalog.isInstanceOf[TableStoreCatalog] =>
           create.asInstanceOf[LogicalPlan].transformExpressions {
+            case spec: UnresolvedTableSpec if spec.provider.exists(_.equalsIgnoreCase(TableStoreFormat.name)) =>
+              throw Errors.notOfFormat(table.toString, s"of the catalog ${catalog.name}")
             case spec: UnresolvedTableSpec if becomesDefault(catalog, spec) => spec.copy(provider = Some("parquet"))
           }
         case _ => plan

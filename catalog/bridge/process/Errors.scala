@@ -194,6 +194,20 @@ object Errors {
     "42704"
   )
 
+  def noTableName(said: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_INVALID_IDENTIFIER] The format '${TableStoreFormat.name}' takes a table's name, such as " +
+      s"load('orders') or load('shop.orders'), and '$said' is none. SQLSTATE: 42602",
+    "TABLE_STORE_INVALID_IDENTIFIER",
+    "42602"
+  )
+
+  def notOfFormat(table: String, kind: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_WRONG_RELATION_KIND] The format '${TableStoreFormat.name}' is that of managed tables alone, and $table " +
+      s"is $kind. Use it by its name without a format, or put a catalog of managed tables before it. SQLSTATE: 42809",
+    "TABLE_STORE_WRONG_RELATION_KIND",
+    "42809"
+  )
+
   def onlyRead(connector: String): Throwable = new TableStoreException(
     s"[TABLE_STORE_EXTERNAL_TABLE] The format '$connector' is only read. To write there, create a table WITH " +
       s"('connector' = '$connector', …) if that connector has sinks, and INSERT INTO it. SQLSTATE: 0A000",

@@ -55,7 +55,8 @@ case class ManagedWrite(table: String, request: Requests.Write, streaming: Optio
 
 class ManagedWriteBuilder(reference: Requests.TableReference, table: String, info: LogicalWriteInfo)
     extends WriteBuilder with SupportsOverwriteV2 with SupportsDynamicOverwrite with SupportsStreamingUpdateAsAppend {
-  private val options = info.options.asCaseSensitiveMap.asScala.toMap
+  private val options =
+    TableStoreFormat.withoutName(info.options.asCaseSensitiveMap.asScala.toMap, reference.relation.identifier)
   private var request = Requests.Write(reference, Requests.WriteMode.append, options = options)
   override def overwrite(predicates: Array[Predicate]): WriteBuilder = {
     request = request.copy(mode = Requests.WriteMode.overwrite, predicates = predicates.toSeq.map(Json.expression))
