@@ -87,6 +87,20 @@ def test_updates_by_subqueries(shell: StockShell, key: str) -> None:
     assert shell.run("SELECT * FROM looked_up").sorted() == [("1", "1"), ("2", "1"), ("3", "2")]
 
 
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id) NOT ENFORCED"], ids=["bag", "key"])
+def test_subqueries_tied_by_an_inequality(shell: StockShell, key: str) -> None:
+    """Spark copies the target into the plan of such a subquery, and allows only one."""
+    shell.ok(f"CREATE OR REPLACE TABLE running (id INT, v INT, total INT{key})")
+    shell.ok("INSERT INTO running VALUES (1, 10, 0), (2, 20, 0), (3, 30, 0)")
+    total = "(SELECT sum(r.v) FROM running r WHERE r.id <= running.id)"
+    more = "(SELECT count(*) FROM running r WHERE r.v > running.v)"
+    shell.ok(f"UPDATE running SET total = {total}, v = {more} WHERE {total} > 10")
+    expected = [("1", "10", "0"), ("2", "1", "30"), ("3", "0", "60")]
+    assert shell.run("SELECT * FROM running").sorted() == expected
+    shell.ok(f"DELETE FROM running WHERE {total} = 11")
+    assert shell.run("SELECT * FROM running").sorted() == expected[:1]
+
+
 def test_session_variables_are_assigned(shell: StockShell) -> None:
     """They are found where Spark looks for columns alone; a column of the name goes first."""
     shell.ok("CREATE TABLE sv (id INT, v INT)")

@@ -40,6 +40,7 @@ class TableStoreExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPlanNormalizationRule(_ => RowLevelStatements)
     extensions.injectPlanNormalizationRule(_ => LaterInserts)
     extensions.injectPlanNormalizationRule(session => new BarrierReads(session))
+    extensions.injectOptimizerRule(_ => TargetCopies)
     extensions.injectPlannerStrategy(session => new WriteStrategy(session))
     extensions.injectPlannerStrategy(session => new MaterializedViews(session))
     extensions.injectPlannerStrategy(_ => HeldRowsStrategy)
