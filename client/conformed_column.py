@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -57,34 +59,54 @@ def conformed(values: pa.Array, field: Field, zone: str | None) -> pa.Array:
     if pa.types.is_dictionary(values.type):
         return conformed(values.dictionary, field, zone).take(values.indices)
     try:
-        source = from_arrow(values.type)
-        values = _in_zone(values, source, field, zone)
-        return recast(values, kind, _cast)
+        return recast(values, kind, _Leaf(field.name, zone).cast)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnsupportedTypeError) as error:
         reason = f"its values of type {values.type} do not fit ({str(error).rstrip('.')})"
         raise InvalidSchemaError(reason=reason, column=field.name) from error
 
 
-def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast values that are not nested; those are refused, too, that Arrow's own cast changes."""
-    target = from_arrow(kind)
-    if _kind(from_arrow(values.type)) != _kind(target):
-        raise pa.ArrowInvalid(f"{target.sql_name()} takes no such values")
-    if isinstance(target, ArrayType):  # of another layout, as those of polars are
-        return recast(values.cast(pa.list_(values.type.value_field)), kind, _cast)
-    if pa.types.is_decimal(kind):
-        if pa.types.is_integer(values.type):
-            values = values.cast(pa.decimal128(20, 0))  # else Arrow looks at the type's range
-        elif pa.types.is_floating(values.type):
-            values = values.cast(pa.string())  # else Arrow rounds
-    done = values.cast(kind)
-    if pa.types.is_floating(kind) and values.type.bit_width > kind.bit_width:
-        became_infinite = pc.and_(pc.is_finite(values), pc.is_inf(done))
-        became_zero = pc.and_(pc.not_equal(values, 0), pc.equal(done, 0))
-        lost = values.filter(pc.or_(became_infinite, became_zero))
-        if len(lost):
-            raise pa.ArrowInvalid(f"{lost[0]} is beyond the range of {kind}")
-    return done
+@dataclass(frozen=True)
+class _Leaf:
+    """What is not nested in a column."""
+
+    column: str
+    zone: str | None
+
+    def cast(self, values: pa.Array, kind: pa.DataType) -> pa.Array:
+        """Cast values; those are refused, too, that Arrow's own cast changes."""
+        source, target = from_arrow(values.type), from_arrow(kind)
+        if _kind(source) != _kind(target):
+            raise pa.ArrowInvalid(f"{target.sql_name()} takes no such values")
+        if isinstance(target, ArrayType):  # of another layout, as those of polars are
+            return recast(values.cast(pa.list_(values.type.value_field)), kind, self.cast)
+        values = self._in_zone(values, source, target)
+        if pa.types.is_decimal(kind):
+            if pa.types.is_integer(values.type):
+                values = values.cast(pa.decimal128(20, 0))  # else Arrow looks at the type's range
+            elif pa.types.is_floating(values.type):
+                values = values.cast(pa.string())  # else Arrow rounds
+        done = values.cast(kind)
+        if pa.types.is_floating(kind) and values.type.bit_width > kind.bit_width:
+            became_infinite = pc.and_(pc.is_finite(values), pc.is_inf(done))
+            became_zero = pc.and_(pc.not_equal(values, 0), pc.equal(done, 0))
+            lost = values.filter(pc.or_(became_infinite, became_zero))
+            if len(lost):
+                raise pa.ArrowInvalid(f"{lost[0]} is beyond the range of {kind}")
+        return done
+
+    def _in_zone(self, values: pa.Array, source: DataType, target: DataType) -> pa.Array:
+        if {source, target} != {TIMESTAMP, TIMESTAMP_NTZ}:
+            return values
+        if self.zone is None:
+            found = "without a time zone" if source == TIMESTAMP_NTZ else "with a time zone"
+            raise NaiveTimestampError(
+                where=f"Column {self.column!r}", needed=target.sql_name(), found=found
+            )
+        micros = values.cast(pa.timestamp("us", values.type.tz))
+        if source == TIMESTAMP_NTZ:
+            # A time that the clock shows twice is the first; one that it leaps over is an error.
+            return pc.assume_timezone(micros, self.zone, ambiguous="earliest", nonexistent="raise")
+        return pc.local_timestamp(micros.cast(pa.timestamp("us", self.zone)))
 
 
 def _kind(data_type: DataType) -> object:
@@ -96,18 +118,3 @@ def _kind(data_type: DataType) -> object:
     if isinstance(data_type, ArrayType | MapType | StructType | TimeType):
         return type(data_type)
     return data_type
-
-
-def _in_zone(values: pa.Array, source: DataType, field: Field, zone: str | None) -> pa.Array:
-    if {source, field.type} != {TIMESTAMP, TIMESTAMP_NTZ}:
-        return values
-    if zone is None:
-        found = "without a time zone" if source == TIMESTAMP_NTZ else "with a time zone"
-        raise NaiveTimestampError(
-            where=f"Column {field.name!r}", needed=field.type.sql_name(), found=found
-        )
-    micros = values.cast(pa.timestamp("us", values.type.tz))
-    if source == TIMESTAMP_NTZ:
-        # A time that the clock shows twice is the first, and one that it leaps over is an error.
-        return pc.assume_timezone(micros, zone, ambiguous="earliest", nonexistent="raise")
-    return pc.local_timestamp(micros.cast(pa.timestamp("us", zone)))

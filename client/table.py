@@ -102,11 +102,13 @@ class Table:
 
         Raises:
             NotFoundError, SnapshotNotFoundError: there is no such tag or version.
-            InvalidOptionError: limit, version or timestamp are no such numbers.
+            InvalidOptionError: limit, version or timestamp are no such numbers, or two of version,
+                timestamp and tag are given.
             InvalidSchemaError: there is no such column.
             InvalidExpressionError, UnsupportedExpressionError: see `row_filter`.
         """
         _check_numbers(limit=limit, version=version, timestamp_ms=timestamp_ms)
+        _check_one(version=version, timestamp_ms=timestamp_ms, tag=tag)
         schema = self.schema
         if (version, timestamp_ms, tag) != (None, None, None):
             snapshot = self._snapshot(version, timestamp_ms, tag)
@@ -350,6 +352,13 @@ def _check_numbers(**numbers: object) -> None:
         if number is not None and not (isinstance(number, int | np.integer) and number >= 0):
             reason = "use a whole number, 0 or more"
             raise InvalidOptionError(key=key, value=repr(number), reason=reason)
+
+
+def _check_one(**ways: object) -> None:
+    given = [key for key, value in ways.items() if value is not None]
+    if len(given) > 1:
+        reason = f"{given[0]} names a version already"
+        raise InvalidOptionError(key=given[1], value=repr(ways[given[1]]), reason=reason)
 
 
 def _spelled(schema: TableSchema, columns: Sequence[str]) -> tuple[str, ...]:

@@ -45,6 +45,8 @@ from table_store.storage.kernel.types import (
     DOUBLE,
     FLOAT,
     INTEGER,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
     ArrayType,
     DataType,
     DecimalType,
@@ -282,6 +284,32 @@ def test_timestamps_need_a_zone(items: Table) -> None:
     assert berlin.scan(where="at = '2020-07-01 12:00:00Z'").count() == 0
     items.append(pa.table({"id": [1], "at": [aware], "clock": [naive]}))
     assert rows(items, "at", "clock") == [(aware, naive)]
+
+
+def test_nested_timestamps_need_a_zone(warehouse: Warehouse) -> None:
+    naive = dt.datetime.fromisoformat("2020-07-01 12:00")
+    aware = naive.replace(tzinfo=ZoneInfo("Europe/Berlin"))
+    described = TableDescriptor.for_managed().column("a", ArrayType(TIMESTAMP))
+    clock = StructType((StructField(name="c", type=TIMESTAMP_NTZ),))
+    table = warehouse.create("t", described.column("s", clock))
+    with pytest.raises(NaiveTimestampError, match="'a'"):
+        table.append(pa.table({"a": [[naive]]}))
+    with pytest.raises(NaiveTimestampError, match="'s'"):
+        table.append(pa.table({"s": [{"c": aware}]}))
+    berlin = open_table(table.path, time_zone="Europe/Berlin")
+    berlin.append(pa.table({"a": [[naive, None], None], "s": [{"c": aware}, None]}))
+    assert berlin.scan().to_arrow().to_pylist() == [
+        {"a": [aware, None], "s": {"c": naive}},
+        {"a": None, "s": None},
+    ]
+
+
+def test_one_way_to_name_a_version(items: Table) -> None:
+    items.append(pa.table({"id": [1]}))
+    items.create_tag("first")
+    for ways in ({"version": 1, "tag": "first"}, {"version": 1, "timestamp_ms": 1}):
+        with pytest.raises(InvalidOptionError, match="version"):
+            items.scan(**ways)
 
 
 def test_update(items: Table) -> None:
