@@ -1,4 +1,4 @@
-"""Goal: a query that needs no more rows leaves its Python worker to the next one."""
+"""Goal: Python workers serve task after task; to start one takes longer than most statements."""
 
 from __future__ import annotations
 
@@ -31,6 +31,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
+def workers() -> set[int]:
+    """The daemon and its workers, of which there is one at least."""
+    found = {pid for pid, line in descendants(os.getpid()).items() if "pyspark.worker" in line}
+    assert len(found) > 1, "no worker has outlived its task"
+    return found
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -40,10 +47,31 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     ],
 )
 def test_unread_rows(spark: SparkSession, query: str) -> None:
-    """No process goes, and none comes."""
+    """No worker goes, and none comes."""
     for value in (5, 6):
         spark.sql(query.format(value)).collect()
-    before = set(descendants(os.getpid()))
+    before = workers()
     for value in range(7, 12):
         assert spark.sql(query.format(value)).collect()
-    assert set(descendants(os.getpid())) == before
+    assert workers() == before
+
+
+def test_writers(spark: SparkSession) -> None:
+    """Neither do the workers of statements that change rows end."""
+    merge = (
+        "MERGE INTO t USING (SELECT explode(sequence(0, 40, 2)) AS k) ON id = k "
+        "WHEN MATCHED THEN UPDATE SET v = v + 1 WHEN NOT MATCHED THEN INSERT (id, v) VALUES (k, k)"
+    )
+    statements = (
+        "UPDATE t SET v = v + 1 WHERE id % 3 = 1",
+        "DELETE FROM t WHERE id = 30 + {}",
+        merge,
+        "ALTER TABLE t COMPACT",
+    )
+    for statement in statements:
+        spark.sql(statement.format(0)).collect()
+    before = workers()
+    for value in range(1, 4):
+        for statement in statements:
+            spark.sql(statement.format(value)).collect()
+            assert workers() == before, statement

@@ -55,14 +55,17 @@ class WriteTask:
         yield from answers_of(lambda: self._write(batches))
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> WrittenFiles:
-        """Write up to the empty batch; without one Spark failed to compute rows, and none stay."""
+        """Write the rows; without an empty batch as the last Spark failed to compute them all.
+
+        The stream is read to its end: a worker that has not can do no other task.
+        """
+        are_all = False
         with TableWriter(self.context) as writer:
             for batch in batches:
-                if batch.num_rows == 0:
-                    return written_by(writer)
+                are_all = batch.num_rows == 0
                 rows = batch.rename_columns(list(self.columns))
                 write_batch(writer, rows, are_deletes=self.are_deletes)
-        return leave()
+            return written_by(writer) if are_all else leave()
 
 
 def write_rows(
