@@ -8,7 +8,6 @@ from functools import partial
 
 from table_store.catalog.definition.sql_literal import string_literal
 from table_store.catalog.errors import ProcedureNotFoundError
-from table_store.catalog.planner.epochs.epoch import recache
 from table_store.catalog.planner.jobs.flush import flush
 from table_store.catalog.planner.jobs.sync_database import sync_database
 from table_store.catalog.planner.meta_service.consistency_requests import pin
@@ -88,8 +87,8 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
         import_table=partial(import_table, session, access),
         export_table=partial(export_table, session, access),
         pin=partial(pin, session, access.warehouse),
-        recache=lambda table: recache(
-            session, (access.name, table.identifier.namespace, table.identifier.name)
+        recache=lambda table: session.recache(
+            (access.name, table.identifier.namespace, table.identifier.name)
         ),
         revise=partial(revise, session, request.procedure.catalog),
         sync_database=partial(sync_database, session, access),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 from zoneinfo import ZoneInfo
 
 from table_store.catalog.jobs.progress import read_progress
@@ -17,7 +16,7 @@ from table_store.storage.file_store.model.scope import Scope
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
 from table_store.storage.kernel.secrets import shown_value
-from table_store.storage.kernel.values import Value
+from table_store.storage.kernel.values import EPOCH_UTC, Value
 from table_store.storage.log_store.log_settings import log_system
 from table_store.storage.options.log_options import (
     LOG_KAFKA_BOOTSTRAP_SERVERS,
@@ -32,8 +31,6 @@ from table_store.storage.options.table_options import (
     FILE_FORMAT,
     TABLE_OPTIONS,
 )
-
-_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +172,7 @@ def _partition_values(schema: TableSchema, partition: Mapping[str, Value]) -> tu
 
 def _time_text(time_ms: int, zone: ZoneInfo) -> str:
     try:
-        moment = (_EPOCH + dt.timedelta(milliseconds=time_ms)).astimezone(zone)
+        moment = (EPOCH_UTC + dt.timedelta(milliseconds=time_ms)).astimezone(zone)
     except OverflowError:
         return f"{time_ms} ms"  # Python does not know this year
     return moment.replace(tzinfo=None).isoformat(" ", "milliseconds")

@@ -294,10 +294,6 @@ object JobQuery {
         case _ => frame.queryExecution.optimizedPlan
       })
 
-  /** Lets cached plans over a table read its new rows. */
-  def recache(session: classic.SparkSession, name: java.util.List[String]): Unit =
-    session.sharedState.cacheManager.recacheTableOrView(session, name.asScala.toSeq, includeTimeTravel = false)
-
   private def list(json: String): Seq[String] = Form.seq[String].read(Json.parse(json))
   private def texts(json: String): Map[String, String] = Form.map[String].read(Json.parse(json))
   private def numbers(json: String): Seq[Int] = Form.seq[Int].read(Json.parse(json))

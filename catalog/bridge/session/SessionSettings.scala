@@ -3,9 +3,9 @@ package org.apache.spark.sql.tablestore
 import java.net.URI
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
-
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, DefaultCatalogManager}
@@ -55,6 +55,10 @@ object SessionSettings {
     val found = session.sessionState.conf.getAllConfs.filter(_._1.startsWith(prefix)).toList
     compact(JObject(found.map { case (key, value) => key -> JString(value) }))
   }
+
+  /** Lets cached plans over a table read its new rows. */
+  def recache(session: classic.SparkSession, name: java.util.List[String]): Unit =
+    session.sharedState.cacheManager.recacheTableOrView(session, name.asScala.toSeq, includeTimeTravel = false)
 
   /** Spark keeps a catalog for as long as the session lives, and has no way to let one go. */
   def forgetCatalog(session: classic.SparkSession, name: String): Unit = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.errors.exceptions.captured import CapturedException
@@ -260,11 +260,6 @@ def write_changes(
         states.query.release()
 
 
-def recache(session: PlannerSession, parts: Sequence[str]) -> None:
-    """Let cached plans over a table, of the full name in `parts`, read the rows that it has now."""
-    session.bridge.JobQuery.recache(session.spark._jsparkSession, list(parts))
-
-
 def _written(
     session: PlannerSession,
     states: AggregateStates,
@@ -307,5 +302,5 @@ def _written(
         waits=sink.is_view,  # a job's next epoch is not to be late
     )
     if done.snapshot is not None and sink.staged is None:
-        recache(session, sink.parts)
+        session.recache(sink.parts)
     return done

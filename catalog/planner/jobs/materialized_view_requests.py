@@ -13,7 +13,6 @@ from table_store.catalog.jobs.job_errors import SuspendedViewError
 from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import RelationKind
-from table_store.catalog.planner.epochs.epoch import recache
 from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.registration import forget_sink
@@ -84,7 +83,7 @@ def create_materialized_view(session: PlannerSession, request: CreateMaterialize
     refuse_cycle(session, view, JobQuery.analysed(session, request.query))
     _make(session, access, request, definition, StagingMode.REPLACE)
     forget_sink(access.warehouse, view.table.path)
-    recache(session, view.parts)
+    session.recache(view.parts)
 
 
 def _definition(request: CreateMaterializedView, clauses: ViewClauses) -> TableDefinition:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -95,6 +95,10 @@ class PlannerSession:
     def forget_catalog(self, name: str) -> None:
         """Let the session make a catalog anew, if it is ever named again."""
         self.bridge.SessionSettings.forgetCatalog(self.spark._jsparkSession, name)
+
+    def recache(self, parts: Sequence[str]) -> None:
+        """Let cached plans over a table, whose full name is `parts`, read the rows it has now."""
+        self.bridge.SessionSettings.recache(self.spark._jsparkSession, list(parts))
 
     def has_temporary_view(self, name: str) -> bool:
         """Whether a temporary view of the session has this name."""

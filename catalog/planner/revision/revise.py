@@ -34,7 +34,6 @@ from table_store.catalog.meta_service.revision_plan import (
     tables_of,
 )
 from table_store.catalog.names.process_identity import identity_of
-from table_store.catalog.planner.epochs.epoch import recache
 from table_store.catalog.planner.epochs.epoch_record import error_text
 from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.standing import Standing
@@ -212,7 +211,7 @@ class _Run:
             found = self.jobs.names.get(path)
             if found is not None:
                 parts = (self.jobs.access.name, found.namespace, found.name)
-                recache(self.jobs.session, parts)
+                self.jobs.session.recache(parts)
 
     def _cut(
         self,
