@@ -26,6 +26,9 @@ _MATCHES: Final = (
     "l.f = r.f",
     "l.d <=> r.d AND l.s <=> r.s",
     "l.k = r.k AND l.d > r.d",
+    "l.k BETWEEN r.v - 1 AND r.v + 1",
+    "l.s COLLATE UTF8_LCASE = r.s COLLATE UTF8_LCASE",
+    "l.k = r.k AND exists(array(l.v, r.v, 3), x -> x > r.k + l.v)",
 )
 _SETS: Final = ("UNION ALL", "UNION", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
 _AGGREGATES: Final = (
@@ -42,9 +45,18 @@ _AGGREGATES: Final = (
     "bit_or(v)",
     "bool_and(v > 1)",
     "max(length(s))",
+    "bit_xor(v)",
+    "median(v)",
+    "percentile(v, 0.25)",
+    "approx_count_distinct(v)",
+    "sum(v) FILTER (WHERE s = 'x') % 1000",
 )
+_TEXT_AGGREGATES: Final = ("min(s)", "max(s)", "max(left(s, 1))")
+"""None of a collation: without generated code Spark 4.2 loses such values next to a median."""
 _FLOAT_AGGREGATES: Final = ("sum(f)", "avg(f)", "min(f)", "max(f)", "sum(DISTINCT f)", "sum(v / 2)")
 _DECIMAL_AGGREGATES: Final = ("sum(d) % 1000", "avg(d)", "min(d)", "max(d)", "sum(d * v) % 1000")
+_ADD: Final = "(a, x) -> a + coalesce(x, 1)"
+_VARIANT: Final = "parse_json(to_json(named_struct('v', v, 's', s)))"
 _WINDOWS: Final = (
     f"row_number() OVER (PARTITION BY k ORDER BY {_TOTAL_ORDER})",
     "rank() OVER (PARTITION BY s ORDER BY v)",
@@ -54,6 +66,8 @@ _WINDOWS: Final = (
     f"lead(v) OVER (PARTITION BY d ORDER BY {_TOTAL_ORDER})",
     f"ntile(3) OVER (PARTITION BY k ORDER BY {_TOTAL_ORDER})",
     f"sum(k) OVER (PARTITION BY s ORDER BY {_TOTAL_ORDER} ROWS 1 PRECEDING) % 1000",
+    "sum(v) OVER (PARTITION BY k ORDER BY v RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) % 1000",
+    "100 * cume_dist() OVER (PARTITION BY s ORDER BY v)",
     "count(*) OVER ()",
 )
 
@@ -98,7 +112,7 @@ class ViewQuery:
     def keyed_text(self, depth: int) -> str:
         """The same with one row for each k, which is never NULL."""
         return (
-            f"SELECT k, {self._value()}, min(s) AS s, {self._float()}, {self._decimal()} "
+            f"SELECT k, {self._value()}, {self._text()}, {self._float()}, {self._decimal()} "
             f"FROM ({self.text(depth - 1)}) WHERE k IS NOT NULL GROUP BY k"
         )
 
@@ -107,6 +121,9 @@ class ViewQuery:
 
     def _value(self) -> str:
         return f"CAST({self.dice.choice(_AGGREGATES)} AS INT) AS v"
+
+    def _text(self) -> str:
+        return f"{self.dice.choice(_TEXT_AGGREGATES)} AS s"
 
     def _float(self) -> str:
         return f"{self.dice.choice(_FLOAT_AGGREGATES)} + 0.0D AS f"
@@ -122,6 +139,11 @@ class ViewQuery:
                 "k, CASE WHEN s = 'x' THEN NULL ELSE v END AS v, coalesce(s, 'none') AS s, f, d",
                 "DISTINCT k, v % 2 AS v, s, f, CAST(NULL AS DECIMAL(8,2)) AS d",
                 "k, nullif(v, 1) AS v, s, nanvl(f, 2.5D) AS f, d",
+                f"k, aggregate(transform(array(v, k), x -> x + v), 0, {_ADD}) % 1000 AS v, s, f, d",
+                (
+                    f"k, variant_get({_VARIANT}, '$.v', 'int') AS v, "
+                    f"variant_get({_VARIANT}, '$.s', 'string') AS s, f, d"
+                ),
             ]
         )
         return f"SELECT {columns} FROM ({part})"
@@ -173,7 +195,8 @@ class ViewQuery:
         )
 
     def _grouped(self, part: str, depth: int) -> str:
-        v, f, d = self._value(), self._float(), self._decimal()
+        v, s, f, d = self._value(), self._text(), self._float(), self._decimal()
+        folded = "CAST(lower(s COLLATE UTF8_LCASE) AS STRING) AS s"
         having = self.dice.choice(
             ["", "", " HAVING count(*) > 1", " HAVING sum(v) IS NOT NULL", " HAVING max(d) > 3"]
         )
@@ -185,11 +208,15 @@ class ViewQuery:
             of_sets = v
         return self.dice.choice(
             [
-                f"SELECT k, {v}, min(s) AS s, {f}, {d} FROM ({part}) GROUP BY k{having}",
+                f"SELECT k, {v}, {s}, {f}, {d} FROM ({part}) GROUP BY k{having}",
                 f"SELECT max(k) AS k, {v}, s, {f}, {d} FROM ({part}) GROUP BY s{having}",
-                f"SELECT min(k) AS k, {v}, max(s) AS s, f, d FROM ({part}) GROUP BY f, d{having}",
+                f"SELECT min(k) AS k, {v}, {s}, f, d FROM ({part}) GROUP BY f, d{having}",
                 f"SELECT k, {of_sets}, s, {f}, {d} FROM ({part}) GROUP BY {sets}{having}",
-                f"SELECT max(k) AS k, {v}, max(s) AS s, {f}, {d} FROM ({part})",
+                f"SELECT max(k) AS k, {v}, {s}, {f}, {d} FROM ({part})",
+                (
+                    f"SELECT max(k) AS k, {v}, {folded}, {f}, {d} FROM ({part}) "
+                    f"GROUP BY s COLLATE UTF8_LCASE{having}"
+                ),
             ]
         )
 
