@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from table_store.catalog.shown.procedure import (
 from table_store.catalog.shown.procedure_context import ProcedureContext
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.storage_settings import ExpireOptions, StorageSettings
-from table_store.storage.kernel.errors import InvalidOptionError, NotFoundError
+from table_store.storage.kernel.errors import CorruptFileError, InvalidOptionError, NotFoundError
 from table_store.storage.kernel.types import INTEGER, LONG, STRING
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_settings import LogSystem, log_system
@@ -111,10 +112,11 @@ def _create_tag(context: ProcedureContext, arguments: Arguments) -> pa.Table:
 
 def _delete_tag(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     tags = context.open(context.table(arguments)).tags
-    name = arguments.text("tag")
-    snapshot = tags.get(name).snapshot
+    name, snapshot_id = arguments.text("tag"), None
+    with suppress(CorruptFileError):  # a damaged tag goes like any other, and names no snapshot
+        snapshot_id = tags.get(name).snapshot.id
     tags.delete(name)
-    return pa.table([[name], [snapshot.id]], schema=_TAG_RESULT)
+    return pa.table([[name], [snapshot_id]], schema=_TAG_RESULT)
 
 
 def _reset_consumer(context: ProcedureContext, arguments: Arguments) -> pa.Table:

@@ -90,10 +90,11 @@ def _time_ms(snapshots: SnapshotStore, snapshot_id: int, latest: int) -> int:
 class SnapshotExpiry:
     """Expires snapshots of one table.
 
-    The order is this: the floor is raised, so that nobody finds the snapshots any more; the
-    snapshot files are deleted; pins and newly published snapshots are read; data files are
-    deleted, and then manifests. A crash in between leaves files that nothing refers to, which the
-    removal of orphans finds, but never a snapshot whose files are gone.
+    The order is this: tags are read, and a damaged one stops it while all is there; the floor
+    is raised, so that nobody finds the snapshots any more; the snapshot files are deleted; pins,
+    tags and newly published snapshots are read; data files are deleted, and then manifests. A
+    crash in between leaves files that nothing refers to, which the removal of orphans finds, but
+    never a snapshot whose files are gone.
     tests/property/test_commit_protocol.py is the proof.
     """
 
@@ -123,6 +124,7 @@ class SnapshotExpiry:
             listener: is told before; if it raises an error, nothing is removed.
 
         Raises:
+            CorruptFileError: a tag is damaged; nothing is removed.
             FileAccessError: the store refused; the rest is removed as orphans later.
         """
         earliest = self._snapshots.earliest_id()
@@ -130,6 +132,7 @@ class SnapshotExpiry:
             first = first_retained(self._snapshots, options)
             if earliest is None or first is None or first <= earliest:
                 return ExpireResult()
+            self._tags.all()  # if one is damaged, nobody knows what is needed
             listener.before_expiry(first)
             expired = [s for i in range(earliest, first) if (s := self._readable(i)) is not None]
             retained = self._first_readable(first)

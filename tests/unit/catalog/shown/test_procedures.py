@@ -251,6 +251,9 @@ def test_tags(session: Session) -> None:
     ]
     assert session.call("delete_tag", table="t", tag="a") == [{"tag": "a", "snapshot_id": 2}]
     assert [tag.name for tag in table.tags.all()] == ["b"]
+    Path(table.path, "tag", "tag-b").write_bytes(b"{}")
+    assert session.call("delete_tag", table="t", tag="b") == [{"tag": "b", "snapshot_id": None}]
+    assert table.tags.all() == ()
 
 
 def test_what_a_transfer_is_told(session: Session) -> None:
