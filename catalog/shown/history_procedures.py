@@ -16,7 +16,6 @@ from table_store.catalog.shown.procedure import (
     optional_parameter,
 )
 from table_store.catalog.shown.procedure_context import ProcedureContext
-from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.storage_settings import ExpireOptions, StorageSettings
 from table_store.storage.kernel.errors import CorruptFileError, InvalidOptionError, NotFoundError
 from table_store.storage.kernel.types import INTEGER, LONG, STRING
@@ -43,18 +42,12 @@ def _rollback(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     version, snapshot = arguments.optional_text("version"), arguments.optional_int("snapshot")
     if (version is None) == (snapshot is None):
         raise InvalidOptionError(
-            key="version", value=version, reason="say either version or snapshot, the id to go to"
+            key="version",
+            value=version,
+            reason="say either version, the id or tag to go to, or snapshot, an id",
         )
     if snapshot is None:
-        text = (version or "").strip()
-        if not text.isdecimal():
-            raise SnapshotNotFoundError(
-                table=table.path,
-                asked=repr(text),
-                earliest_id=table.snapshot_store.earliest_id(),
-                latest_id=table.snapshot_store.latest_id(),
-            )
-        snapshot = int(text)
+        snapshot = table.tags.version((version or "").strip()).id
     before = table.snapshot_store.latest_id()
     table.committer().rollback(snapshot, commit_user=table.ids.unique())
     context.recache(managed)
@@ -171,8 +164,8 @@ HISTORY_PROCEDURES: Final = (
         description="Makes a new snapshot with the rows of an older one; history is kept.",
         parameters=(
             TABLE_PARAMETER,
-            optional_parameter("version", STRING, "Id of the snapshot to go back to."),
-            optional_parameter("snapshot", LONG, "The same as a number."),
+            optional_parameter("version", STRING, "Id or tag of the snapshot to go back to."),
+            optional_parameter("snapshot", LONG, "Its id as a number."),
         ),
         result=_ROLLBACK_RESULT,
         run=_rollback,

@@ -38,6 +38,7 @@ from table_store.storage.file_store.metadata.manifest_writer import ManifestWrit
 from table_store.storage.file_store.metadata.pin import Pins
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.metadata.tag import Tags
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.model.errors import (
     CommitConflictError,
@@ -88,10 +89,11 @@ class TableCommit:
         self._snapshots = SnapshotStore(file_io, table_path)
         reader = MetadataReader(file_io=file_io, table_path=table_path, cache=cache)
         self._pins = Pins(file_io, table_path)
+        self._tags = Tags(file_io, table_path)
         self._attempt = CommitAttempt(
             schemas=schema_store,
             snapshots=self._snapshots,
-            planner=CommitPlanner(reader=reader, snapshots=self._snapshots),
+            planner=CommitPlanner(reader=reader, snapshots=self._snapshots, tags=self._tags),
             manifests=ManifestWriter(reader=reader, ids=ids),
             listener=listener,
             clock=clock,
@@ -186,31 +188,32 @@ class TableCommit:
     ) -> Committed | NoChange:
         """Publish a new snapshot whose files are those of `snapshot_id`; history is kept.
 
-        The schema stays the latest one. For the other arguments see `commit`.
+        That snapshot may have expired if a tag keeps it. The schema stays the latest one. For the
+        other arguments see `commit`.
 
         Raises:
             CommitConflictError: rows have changed since `read_snapshot_id`.
             RuleOfLaterError: rows of the snapshot need not satisfy what the table declares now.
-            SnapshotNotFoundError: the snapshot does not exist, or expires meanwhile.
+            SnapshotNotFoundError: the snapshot does not exist and has no tag, or no longer.
             CommitStateUnknownError: see `commit`.
         """
+        target = self._tags.snapshot(snapshot_id)
         changes = Changes(
             messages=(),
             kind=CommitKind.OVERWRITE,
             commit_user=commit_user,
             commit_identifier=commit_identifier,
             read_snapshot_id=read_snapshot_id,
-            rollback_to=snapshot_id,
+            rollback_to=target,
             allow_empty=self._is_newest_damaged(),
             track_changes=track_changes,
             operation="ROLLBACK",
             properties=FrozenMap({**(properties or {}), ROLLBACK_TO: str(snapshot_id)}),
         )
-        target = self._snapshots.get(snapshot_id)
         rule = added_rule(self._schemas.get(target.schema_id), self._schemas.latest())
         if rule is not None:
             raise RuleOfLaterError(table=self._table_path, snapshot_id=snapshot_id, rule=rule)
-        # The snapshot is pinned by now, and each attempt checks that it has not expired.
+        # The snapshot is pinned by now, and each attempt checks that it is still there.
         with self._pins.pinned(target, self._ids.unique()):
             return self._run(changes, since=None)
 

@@ -113,7 +113,7 @@ class CommitAttempt:
             return None
         ids = {f.schema_id for message in changes.messages for f in message.added}
         if changes.rollback_to is not None:
-            ids = {self.snapshots.get(changes.rollback_to).schema_id}
+            ids = {changes.rollback_to.schema_id}
         missed = (added_rule(self.schemas.get(i), schema) for i in sorted(ids) if i != schema.id)
         return next((rule for rule in missed if rule is not None), None)
 

@@ -23,6 +23,7 @@ from table_store.storage.file_store.metadata.manifest_entry import (
 )
 from table_store.storage.file_store.metadata.manifest_file import MetadataReader
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.metadata.tag import Tags
 from table_store.storage.file_store.metadata.watermark import with_carried
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
@@ -47,7 +48,7 @@ class Changes:
     read_snapshot_id: int | None = None
     read_scope: Scope | None = None
     overwrite: Scope | None = None
-    rollback_to: int | None = None
+    rollback_to: Snapshot | None = None
     track_changes: bool | None = None
     operation: str = "WRITE"
     expected_schema_id: int | None = None
@@ -110,6 +111,7 @@ class CommitPlanner:
 
     reader: MetadataReader
     snapshots: SnapshotStore
+    tags: Tags
 
     def plan(
         self, base: Snapshot | None, changes: Changes, schema: TableSchema
@@ -193,10 +195,10 @@ class CommitPlanner:
         return with_kind(live.select(mask).entries, FileKind.DELETE)
 
     def _rolled_back(
-        self, base: Snapshot | None, snapshot_id: int, schema: TableSchema
+        self, base: Snapshot | None, snapshot: Snapshot, schema: TableSchema
     ) -> tuple[pa.Table, Snapshot | None]:
         """Return entries and the snapshot that they change."""
-        snapshot = self.snapshots.get(snapshot_id)
+        self.tags.snapshot(snapshot.id)  # it is pinned, and was still kept then
         target = read_live_files(self.reader, snapshot, schema).entries
         try:
             now = read_live_files(self.reader, base, schema).entries

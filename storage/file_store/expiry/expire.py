@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -132,7 +132,7 @@ class SnapshotExpiry:
             first = first_retained(self._snapshots, options)
             if earliest is None or first is None or first <= earliest:
                 return ExpireResult()
-            self._tags.all()  # if one is damaged, nobody knows what is needed
+            tagged = self._tags.all()
             listener.before_expiry(first)
             expired = [s for i in range(earliest, first) if (s := self._readable(i)) is not None]
             retained = self._first_readable(first)
@@ -146,8 +146,9 @@ class SnapshotExpiry:
         metadata = self._unneeded_metadata(expired, retained)
 
         self._snapshots.expire_before(first)
-        # Pins are read before tags: a tag is written while its snapshot is pinned.
-        pinned = [*self._pins.all(), *(tag.snapshot for tag in self._tags.all())]
+        # Pins are read before tags, for a tag is written while its snapshot is pinned; and behind
+        # tags, for whoever rolls back to a tag pins its snapshot while the tag is there.
+        pinned = {*self._pins.all(), *(tag.snapshot for tag in (*tagged, *self._tags.all()))}
         gone = self._not_pinned(self._not_needed(gone, retained, schema), pinned, schema)
         metadata -= self._metadata_of([*pinned, *self._since_rollback(retained)])
         files = {
@@ -233,7 +234,7 @@ class SnapshotExpiry:
         )
 
     def _not_pinned(
-        self, gone: pa.Table, pinned: Sequence[Snapshot], schema: TableSchema
+        self, gone: pa.Table, pinned: Collection[Snapshot], schema: TableSchema
     ) -> pa.Table:
         for snapshot in pinned if gone.num_rows else ():
             # If its metadata is gone, the snapshot had expired before it was pinned.

@@ -116,23 +116,23 @@ def _needed_names(
 ) -> set[str]:
     """Return the names of all files that any snapshot, tag, or pin from `since_ms` on refers to.
 
-    Snapshots are read, then pins, then tags, then snapshots that came meanwhile: a rollback to a
-    snapshot that expired meanwhile has either pinned it or published its own, and a tag is written
-    while its snapshot is pinned. Everything is read from
-    storage and not from the cache of the process, so that a missing manifest stops the removal.
+    Snapshots and tags are read, then pins, then tags again, then snapshots that came meanwhile: a
+    rollback to a snapshot that expired or lost its tag meanwhile has either pinned it or published
+    its own, and a tag is written while its snapshot is pinned. Everything is read from storage and
+    not from the cache of the process, so that a missing manifest stops the removal.
     """
     reader = MetadataReader(file_io=file_io, table_path=table_path, cache=ManifestCache())
     schema = schema_store.latest()
-    store = SnapshotStore(file_io, table_path)
+    store, tags = SnapshotStore(file_io, table_path), Tags(file_io, table_path)
     while True:
-        snapshots = list(store.newest_first())
+        snapshots, tagged = list(store.newest_first()), tags.all()
         needed = ChangeArchive(reader).file_names(schema)
         needed |= _names_of(reader, snapshots[::-1], schema)
         for pinned in Pins(file_io, table_path).all(since_ms=since_ms):
             with suppress(MissingFileError):  # it had expired before it was pinned
                 needed |= _names_of(reader, [pinned], schema)
-        for tag in Tags(file_io, table_path).all():
-            needed |= _names_of(reader, [tag.snapshot], schema)
+        for snapshot in {tag.snapshot for tag in (*tagged, *tags.all())}:
+            needed |= _names_of(reader, [snapshot], schema)
         if store.latest_id() == (snapshots[0].id if snapshots else None):
             return needed
 

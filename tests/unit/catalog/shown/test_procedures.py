@@ -24,7 +24,12 @@ from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.errors import InvalidOptionError, NotFoundError, UnknownOptionError
+from table_store.storage.kernel.errors import (
+    InvalidOptionError,
+    NotFoundError,
+    TableStoreError,
+    UnknownOptionError,
+)
 from table_store.storage.kernel.types import INTEGER
 
 T = Identifier("default", "t")
@@ -103,11 +108,31 @@ def test_rollback(session: Session) -> None:
     assert session.recached == ["t", "t"]
 
 
-@pytest.mark.parametrize("version", ["77", "main", "-1"])
-def test_rollback_names_the_snapshots_there_are(session: Session, version: str) -> None:
+def test_rollback_goes_to_what_a_tag_keeps(session: Session) -> None:
+    table = table_with_commits(session, 3)
+    session.call("create_tag", table="t", tag="one", snapshot="1")
+    session.call("expire_snapshots", table="t", retain_max="1")
+    for target in ({"version": " one"}, {"version": "1"}, {"snapshot": "1"}):
+        session.call("rollback", table="t", **target)
+        assert table.scan().to_arrow().to_pydict() == {"a": [0]}
+        table.append(pa.table({"a": pa.array([7], pa.int32())}))
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "known"),
+    [
+        ({"version": "77"}, SnapshotNotFoundError, "1 to 3"),
+        ({"snapshot": "-1"}, SnapshotNotFoundError, "1 to 3"),
+        ({"version": "main"}, NotFoundError, "tag 'main' does not exist. Known: one"),
+    ],
+)
+def test_rollback_names_the_versions_there_are(
+    session: Session, target: dict[str, str], error: type[TableStoreError], known: str
+) -> None:
     table_with_commits(session, 3)
-    with pytest.raises(SnapshotNotFoundError, match="1 to 3"):
-        session.call("rollback", table="t", version=version)
+    session.call("create_tag", table="t", tag="one", snapshot="1")
+    with pytest.raises(error, match=known):
+        session.call("rollback", table="t", **target)
 
 
 def test_rollback_needs_one_target(session: Session) -> None:

@@ -12,10 +12,13 @@ import pyarrow as pa
 import pytest
 
 from table_store import TableDescriptor, connect
+from table_store.storage.file_io.file_io import FileStatus
 from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
 from table_store.storage.file_store.metadata.pin import Pins
+from table_store.storage.file_store.metadata.snapshot_store import Publication, SnapshotStore
 from table_store.storage.file_store.metadata.tag import Tags
 from table_store.storage.file_store.model.errors import InvalidTagError, SnapshotNotFoundError
+from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import AlreadyExistsError, CorruptFileError, NotFoundError
@@ -47,7 +50,7 @@ def test_it_outlives_its_snapshot(table: FileStoreTable) -> None:
     assert 5 in expired.snapshot_ids
     assert rows(table, 5) == before
     assert [(tag.name, tag.snapshot.id) for tag in table.tags.all()] == [("a/b é", 5)]
-    remove_orphan_files(table.file_io, table.path, table.schema_store, older_than_ms=2**60)
+    remove_orphans(table)
     assert rows(table, 5) == before
     table.append(pa.table({"id": [99], "n": [99]}))
     table.expire_snapshots(EXPIRE_ALL)
@@ -55,8 +58,12 @@ def test_it_outlives_its_snapshot(table: FileStoreTable) -> None:
     table.tags.delete("a/b é")
     with pytest.raises(SnapshotNotFoundError):
         rows(table, 5)
-    assert remove_orphan_files(table.file_io, table.path, table.schema_store, older_than_ms=2**60)
+    assert remove_orphans(table)
     assert rows(table) == [*newest, {"id": 99, "n": 99}]
+
+
+def remove_orphans(table: FileStoreTable) -> tuple[FileStatus, ...]:
+    return remove_orphan_files(table.file_io, table.path, table.schema_store, older_than_ms=2**60)
 
 
 @pytest.mark.parametrize("name", ["", "12", "a\nb", "x" * 300, "é" * 80])
@@ -114,12 +121,54 @@ def test_an_expiry_that_reads_the_pins_before_the_tag_is_there(table: FileStoreT
     assert rows(table, 3) == before
 
 
+def test_a_rollback_to_an_expired_snapshot(table: FileStoreTable) -> None:
+    before = rows(table, 3)
+    table.tags.create("t", 3, "x")
+    table.expire_snapshots(EXPIRE_ALL)
+    table.committer().rollback(3, commit_user="back")
+    assert rows(table) == before
+    table.tags.delete("t")
+    table.append(pa.table({"id": [99], "n": [99]}))
+    table.expire_snapshots(EXPIRE_ALL)
+    remove_orphans(table)
+    assert rows(table) == [*before, {"id": 99, "n": 99}]
+    with pytest.raises(SnapshotNotFoundError):
+        table.committer().rollback(3, commit_user="again")
+
+
+@pytest.mark.parametrize("is_expired", [False, True])
+def test_a_tag_that_is_deleted_while_a_rollback_goes_to_it(
+    is_expired: bool, table: FileStoreTable
+) -> None:
+    """Who deletes files has read the pins just before the rollback made its own."""
+    before, publish = rows(table, 3), SnapshotStore.publish
+    table.tags.create("t", 3, "x")
+    if is_expired:
+        table.expire_snapshots(EXPIRE_ALL)
+
+    def deleted(_: Pins, **__: int) -> tuple[Snapshot, ...]:
+        table.tags.delete("t")
+        return ()
+
+    def interrupted(self: SnapshotStore, snapshot: Snapshot) -> Publication:
+        with mock.patch.object(Pins, "all", deleted):
+            if is_expired:
+                remove_orphans(table)
+            else:
+                table.expire_snapshots(EXPIRE_ALL)
+        return publish(self, snapshot)
+
+    with mock.patch.object(SnapshotStore, "publish", interrupted):
+        table.committer().rollback(3, commit_user="back")
+    assert rows(table) == before
+
+
 def test_a_damaged_tag_stops_what_deletes_files(table: FileStoreTable) -> None:
     table.tags.create("t", 3, "x")
     Path(table.path, "tag", "tag-t").write_bytes(b"{}")
     ids = table.snapshot_store.ids()
     with pytest.raises(CorruptFileError, match="tag-t"):
-        remove_orphan_files(table.file_io, table.path, table.schema_store, older_than_ms=2**60)
+        remove_orphans(table)
     with pytest.raises(CorruptFileError, match="tag-t"):
         table.expire_snapshots(EXPIRE_ALL)
     assert table.snapshot_store.ids() == ids
