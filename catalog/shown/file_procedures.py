@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Final
 
@@ -68,9 +69,10 @@ def _partition_specs(text: str | None) -> tuple[Mapping[str, str], ...]:
 def _remove_orphan_files(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     warehouse = context.lifecycle.warehouse
     safe_ms = warehouse.clock.now_ms() - ORPHAN_AGE_MIN_MS
-    older_than_ms = context.time_ms(arguments, "older_than", safe_ms)
     is_dry_run = arguments.optional_bool("dry_run") or False
     is_forced = arguments.optional_bool("force") or False
+    default_ms = sys.maxsize if is_forced else safe_ms
+    older_than_ms = context.time_ms(arguments, "older_than", default_ms)
     if older_than_ms > safe_ms and not (is_dry_run or is_forced):
         raise InvalidOptionError(
             key="older_than",
@@ -147,7 +149,7 @@ FILE_PROCEDURES: Final = (
                 "older_than",
                 STRING,
                 "Timestamp; younger files are kept, for a running statement may have written "
-                "them. One day ago by default, which is also the latest without force.",
+                "them. By default one day ago, the latest without force; with force none is kept.",
             ),
             optional_parameter("dry_run", BOOLEAN, "Only count, remove nothing. False by default."),
             optional_parameter(

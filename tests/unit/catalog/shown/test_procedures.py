@@ -195,6 +195,10 @@ def test_remove_orphan_files(session: Session) -> None:
     (done,) = session.call("remove_orphan_files", table="default.*", force="true", **soon)
     assert done == dry
     assert not orphan.exists()
+    orphan.write_bytes(b"12345")
+    assert session.call("remove_orphan_files", table="t", dry_run="true", force="true") == [dry]
+    assert session.call("remove_orphan_files", table="t", force="true") == [dry]
+    assert not orphan.exists()
     assert table.scan().to_arrow().to_pydict() == {"a": [0]}
 
 
