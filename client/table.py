@@ -75,8 +75,12 @@ class Table:
         return self.storage.schema
 
     def latest_snapshot(self) -> Snapshot | None:
-        """Return the newest version, None before the first commit."""
-        return self.storage.latest_snapshot()
+        """Return the newest version, None before the first commit.
+
+        Raises:
+            NotFoundError: the table was dropped.
+        """
+        return self._existing().latest_snapshot()
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -155,8 +159,12 @@ class Table:
         return Scan(f"the changes of {self.name}", source, names, kept)
 
     def history(self) -> pa.Table:
-        """Return the versions, oldest first: the rows of `t$snapshots` in SQL."""
-        return SYSTEM_TABLES["snapshots"].rows(self.storage)
+        """Return the versions, oldest first: the rows of `t$snapshots` in SQL.
+
+        Raises:
+            NotFoundError: the table was dropped.
+        """
+        return SYSTEM_TABLES["snapshots"].rows(self._existing())
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -258,8 +266,12 @@ class Table:
     # -- names of versions -------------------------------------------------------------------------
 
     def tags(self) -> Mapping[str, int]:
-        """Return the tags by name, with the version of each."""
-        return {tag.name: tag.snapshot.id for tag in self.storage.tags.all()}
+        """Return the tags by name, with the version of each.
+
+        Raises:
+            NotFoundError: the table was dropped.
+        """
+        return {tag.name: tag.snapshot.id for tag in self._existing().tags.all()}
 
     def create_tag(self, name: str, *, version: int | None = None) -> Tag:
         """Give a version a name, by which it stays until the tag is deleted; the latest by default.
@@ -267,22 +279,24 @@ class Table:
         Raises:
             InvalidTagError: a tag cannot have this name.
             AlreadyExistsError: there is such a tag.
-            NotFoundError, SnapshotNotFoundError: there is no version, or not this one.
+            NotFoundError, SnapshotNotFoundError: there is no version, or not this one, or the table
+                was dropped.
         """
+        storage = self._existing()
         if version is None:
-            latest = self.latest_snapshot()
+            latest = storage.latest_snapshot()
             if latest is None:
                 raise NotFoundError(kind="version", name=self.name)
             version = latest.id
-        return self.storage.tags.create(name, version, self.storage.ids.unique())
+        return storage.tags.create(name, version, storage.ids.unique())
 
     def delete_tag(self, name: str) -> None:
         """Forget a tag; its version may expire then.
 
         Raises:
-            NotFoundError: there is no such tag.
+            NotFoundError: there is no such tag, or the table was dropped.
         """
-        self.storage.tags.delete(name)
+        self._existing().tags.delete(name)
 
     # -- definition --------------------------------------------------------------------------------
 
@@ -298,6 +312,11 @@ class Table:
         return self.named
 
     # -- details -----------------------------------------------------------------------------------
+
+    def _existing(self) -> FileStoreTable:
+        """Return the table, which has not been dropped."""
+        self.storage.schema_store.latest_id()
+        return self.storage
 
     def _written(self, operation: str) -> TableSchema:
         """Return the schema under which rows are written."""

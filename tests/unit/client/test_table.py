@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -440,6 +442,22 @@ def test_tags(items: Table) -> None:
     items.delete_tag("first")
     with pytest.raises(NotFoundError, match="first"):
         items.scan(tag="first")
+
+
+def test_a_table_that_was_dropped(warehouse: Warehouse, items: Table) -> None:
+    items.append(pa.table(COLUMNS))
+    warehouse.drop("items")
+    for use in (
+        items.scan,
+        items.history,
+        items.latest_snapshot,
+        items.tags,
+        partial(items.delete_tag, "first"),
+        partial(items.create_tag, "first"),
+        partial(items.create_tag, "first", version=1),
+    ):
+        with pytest.raises(NotFoundError, match=re.escape(f"table {items.path!r} does not exist")):
+            use()
 
 
 def test_a_warehouse(warehouse: Warehouse, tmp_path: Path) -> None:
