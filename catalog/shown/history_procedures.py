@@ -113,11 +113,19 @@ def _delete_tag(context: ProcedureContext, arguments: Arguments) -> pa.Table:
 
 
 def _reset_consumer(context: ProcedureContext, arguments: Arguments) -> pa.Table:
-    consumers = context.open(context.table(arguments)).consumers
+    table = context.open(context.table(arguments))
+    consumers = table.consumers
     name, following = arguments.text("consumer_id"), arguments.optional_int("next_snapshot_id")
     if following is None:
         was_known = consumers.remove(name)
     else:
+        if not name:
+            reason = "say the 'consumer-id' of a stream"
+            raise InvalidOptionError(key="consumer_id", value=name, reason=reason)
+        coming = (table.snapshot_store.latest_id() or 0) + 1
+        if not 1 <= following <= coming:
+            reason = f"use the id of a snapshot, or {coming}, that of the next one"
+            raise InvalidOptionError(key="next_snapshot_id", value=str(following), reason=reason)
         was_known = any(consumer.id == name for consumer in consumers.all())
         consumers.note(name, following)
     return pa.table({"was_known": [was_known]}, schema=_RESET_RESULT)

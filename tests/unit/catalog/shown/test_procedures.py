@@ -268,6 +268,24 @@ def test_bad_table_names(text: str) -> None:
         parse_table_name(text, catalog="cat", namespace="here")
 
 
+def test_reset_consumer(session: Session) -> None:
+    table = table_with_commits(session, 2)
+    for following, was_known in (("1", False), ("3", True), (None, True), (None, False)):
+        mine = {"consumer_id": "mine", "next_snapshot_id": following}
+        assert session.call("reset_consumer", table="t", **mine) == [{"was_known": was_known}]
+        kept = [] if following is None else [("mine", int(following))]
+        assert [(c.id, c.next_snapshot_id) for c in table.consumers.all()] == kept
+    for arguments in (
+        {"consumer_id": "mine", "next_snapshot_id": "-1"},
+        {"consumer_id": "mine", "next_snapshot_id": "0"},
+        {"consumer_id": "mine", "next_snapshot_id": "4"},
+        {"consumer_id": "", "next_snapshot_id": "1"},
+    ):
+        with pytest.raises(InvalidOptionError):
+            session.call("reset_consumer", table="t", **arguments)
+    assert table.consumers.all() == ()
+
+
 def test_tags(session: Session) -> None:
     table = table_with_commits(session, 0)
     with pytest.raises(NotFoundError):
