@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import partial
+from typing import Final
+
+from pyspark.errors.exceptions.captured import CapturedException
 
 from table_store.catalog.definition.sql_literal import string_literal
 from table_store.catalog.errors import ProcedureNotFoundError
@@ -34,8 +37,12 @@ from table_store.catalog.shown.procedure_context import ProcedureContext
 from table_store.catalog.shown.procedures import PROCEDURE_NAMESPACE, PROCEDURES
 from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.kernel.arrow_types import from_arrow
+from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import StructField, StructType
 from table_store.storage.log_store.logged_table import open_logged
+
+_DATA_EXCEPTION: Final = "22"
+"""Beginning of the SQLSTATE of a text that Spark cannot cast."""
 
 
 def list_procedures(session: PlannerSession, request: ListProcedures) -> ProcedureNames:
@@ -72,7 +79,14 @@ def call_procedure(session: PlannerSession, request: CallProcedure) -> Procedure
     def compact(table: ManagedTable, partition: Mapping[str, str]) -> Mapping[str, int]:
         name = (access.name, table.identifier.namespace, table.identifier.name)
         constants = [(column, string_literal(text)) for column, text in partition.items()]
-        values = stated_partition(session, name, table.schema, constants)
+        try:
+            values = stated_partition(session, name, table.schema, constants)
+        except CapturedException as error:
+            if not str(error.getSqlState()).startswith(_DATA_EXCEPTION):
+                raise
+            spec = ",".join(f"{column}={text}" for column, text in partition.items())
+            reason = "a value is none of its column's type"
+            raise InvalidOptionError(key="partitions", value=spec, reason=reason) from error
         opened, shown = open_logged(table.location), table.identifier.text
         return compact_table(session, opened, table.schema, values, name=shown)
 

@@ -123,6 +123,25 @@ def test_a_partition_of_the_procedure_is_of_the_session_s_zone(shell: StockShell
 
 
 @pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("INT", "x"),
+        ("INT", "99999999999"),
+        ("DATE", "x"),
+        ("BOOLEAN", "x"),
+        ("DECIMAL(2, 1)", "99"),
+    ],
+)
+def test_the_procedure_names_its_own_argument(shell: StockShell, kind: str, value: str) -> None:
+    shell.ok("DROP TABLE IF EXISTS typed")
+    shell.ok(f"CREATE TABLE typed (n INT, p {kind}) PARTITIONED BY (p)")
+    said = shell.run(f"CALL sys.compact('typed', 'p={value}')").error
+    assert said.startswith("[TABLE_STORE_INVALID_OPTION] "), said
+    assert f"'p={value}'" in said
+    assert "SHOW PARTITIONS" not in said
+
+
+@pytest.mark.parametrize(
     ("terms", "condition"),
     [
         ("p = 'abc'", "[CAST_INVALID_INPUT]"),
