@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import spark_session
+from tests.integration.spark_session import refused, spark_session
 
 pytestmark = pytest.mark.spark
 
@@ -111,6 +111,24 @@ def test_export(kind: str, spark: SparkSession, tmp_path: Path) -> None:
         spark.sql(f"CALL sys.export('{table}', '{kind}', '{folder}')")
     spark.sql(f"CALL sys.export('{table}', '{kind}', '{folder}2')")
     assert spark.read.format(kind).load(f"{folder}2").count() == 1
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_a_partition_that_would_be_read_as_null_is_not_exported(
+    kind: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    table, folder = f"taken_{kind}", f"{tmp_path}/out"
+    spark.sql(f"CREATE TABLE {table} (id INT, p STRING) PARTITIONED BY (p)")
+    for value in ("", "__HIVE_DEFAULT_PARTITION__"):
+        spark.sql(f"INSERT INTO {table} VALUES (1, '{value}'), (2, NULL), (3, 'a')")
+        said = refused(spark, f"CALL sys.export('{table}', '{kind}', '{folder}')")
+        assert "TABLE_STORE_INVALID_OPTION" in said
+        assert f"partition column 'p' has the value '{value}'" in said
+        assert not Path(folder).exists()
+        spark.sql(f"DELETE FROM {table} WHERE p = '{value}'")
+    spark.sql(f"CALL sys.export('{table}', '{kind}', '{folder}')")
+    read = spark.read.format(kind).load(folder).select("p")
+    assert sorted(map(str, read.distinct().collect())) == ["Row(p='a')", "Row(p=None)"]
 
 
 def test_tags(spark: SparkSession) -> None:

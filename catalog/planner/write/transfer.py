@@ -10,10 +10,11 @@ from typing import Final
 
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import col
 
 from table_store.catalog.definition.table_definition import TableDefinition, columns_from_spark
 from table_store.catalog.errors import DuplicateImportedKeyError
-from table_store.catalog.names.identifier import Identifier, quoted_parts
+from table_store.catalog.names.identifier import Identifier, quoted, quoted_parts
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.write.paimon_source import PaimonSource
@@ -22,12 +23,16 @@ from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_io.file_io import FileIO, FileStatus
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_io.resolve import file_io_for, named_path
+from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.checked_json import to_checked_json
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.types import STRING
 from table_store.storage.log_store.logged_table import open_logged
 
 EXPORT_MANIFEST: Final = "_MANIFEST.json"
 _MANIFEST_VERSION: Final = 2
 _KEPT_METADATA: Final = frozenset({"comment"})
+_TAKEN_FOR_NULL: Final = ("", "__HIVE_DEFAULT_PARTITION__")
 
 
 def import_table(
@@ -109,6 +114,9 @@ def export_table(
     """Write one version of a table into a folder that does not exist yet.
 
     A file `_MANIFEST.json` is written last; it says what was exported and which files have it.
+
+    Raises:
+        InvalidOptionError: the format cannot hold a value of a partition column.
     """
     table = open_logged(managed.location, access.warehouse.places.file_io_of(managed.location))
     snapshot = table.tags.version(version) if version is not None else table.latest_snapshot()
@@ -118,6 +126,7 @@ def export_table(
     frame = reader.table(_full_name(access, managed.identifier))
     schema = managed.schema if snapshot is None else table.schema_store.get(snapshot.schema_id)
     session.spark.sparkContext.setJobDescription(f"sys.export {target.format} {target.path}")
+    _check_partitions(frame, schema, target)
     writer = frame.write.format(target.format).mode("error")
     writer.partitionBy(*schema.partition_keys).save(target.path)
     path = named_path(target.path)
@@ -142,6 +151,26 @@ def export_table(
         join_path(path, EXPORT_MANIFEST), to_checked_json(manifest, version=_MANIFEST_VERSION)
     )
     return Transferred(snapshot_id=snapshot_id, rows=rows, files=len(files))
+
+
+def _check_partitions(frame: DataFrame, schema: TableSchema, target: ExportTarget) -> None:
+    """Refuse values that names of folders, and Delta's log, do not tell from NULL.
+
+    Only partitions that have such a value are read.
+    """
+    for field in schema.partition_fields:
+        if field.type != STRING:
+            continue
+        column = col(quoted(field.name))
+        found = frame.where(column.isin(*_TAKEN_FOR_NULL)).select(column).first()
+        if found is not None:
+            raise InvalidOptionError(
+                key="format",
+                value=target.format,
+                reason=f"partition column {field.name!r} has the value {found[0]!r}, which would "
+                "be read as NULL; UPDATE it to another one, or INSERT the rows into a table that "
+                "is not partitioned by this column and export that",
+            )
 
 
 def _plain_schema(frame: DataFrame) -> str:
