@@ -64,6 +64,11 @@ from table_store.catalog.names.namespace_store import NamespaceStore
 from table_store.catalog.names.process_identity import ProcessIdentity, identity_of
 from table_store.catalog.names.table_place import AllowedPlaces
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
+from table_store.catalog.planner.write.export_manifest import (
+    EXPORT_MANIFEST,
+    ExportedFile,
+    ExportManifest,
+)
 from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
 from table_store.catalog.tables.temporary_tables import TemporaryTables, _owner_of
 from table_store.storage.file_io.claim import Claim
@@ -157,7 +162,26 @@ def metadata_files(root: Path) -> dict[str, MetadataFile]:
         **_files_of_table(table),
         **_files_of_names(warehouse, table),
         **_files_of_processes(warehouse, table),
+        "manifest of an export": _manifest_of_export(f"{root}-export"),
     }
+
+
+def _manifest_of_export(folder: str) -> MetadataFile:
+    path = f"{folder}/{EXPORT_MANIFEST}"
+    manifest = ExportManifest(
+        table="`sales`.`é`",
+        snapshot_id=3,
+        format="parquet",
+        rows=2,
+        columns='{"type": "struct", "fields": []}',
+        primary_key=("id",),
+        partition_keys=("day",),
+        files=(ExportedFile(path="day=é/a.parquet", size_bytes=7),),
+    )
+    LocalFileIO(folder).write_new(path, manifest.to_bytes())
+    return MetadataFile(
+        path=path, read=lambda file_io: ExportManifest.from_bytes(file_io.read_bytes(path), path)
+    )
 
 
 def _schema() -> TableSchema:

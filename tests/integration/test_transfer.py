@@ -131,6 +131,28 @@ def test_a_partition_that_would_be_read_as_null_is_not_exported(
     assert sorted(map(str, read.distinct().collect())) == ["Row(p='a')", "Row(p=None)"]
 
 
+def test_an_export_comes_back_with_its_types(spark: SparkSession, tmp_path: Path) -> None:
+    folder = f"{tmp_path}/out"
+    spark.sql("CREATE TABLE typed (id INT, p STRING, d DOUBLE) PARTITIONED BY (p, d)")
+    spark.sql("INSERT INTO typed VALUES (1, '1', 1), (2, '01', 2), (3, NULL, NULL)")
+    spark.sql(f"CALL sys.export('typed', 'parquet', '{folder}')")
+    done = spark.sql(
+        f"CALL sys.import('parquet', '{folder}', 'typed_again', partitioned_by => 'p, d')"
+    ).first()
+    assert done is not None
+    assert done.rows == 3
+    assert spark.table("typed_again").schema["p"].dataType.simpleString() == "string"
+    both = [rows(spark, f"SELECT id, p, d FROM {table}") for table in ("typed", "typed_again")]
+    assert both[0] == both[1]
+    manifest = Path(folder, "_MANIFEST.json")
+    manifest.write_text(manifest.read_text().replace("string", "binary", 1))
+    said = refused(spark, f"CALL sys.import('parquet', '{folder}', 'typed_damaged')")
+    assert "TABLE_STORE_CORRUPT_FILE" in said
+    manifest.unlink()  # Spark's own guesses
+    spark.sql(f"CALL sys.import('parquet', '{folder}', 'untyped')")
+    assert rows(spark, "SELECT p FROM untyped WHERE id < 3") == ["Row(p=1)", "Row(p=1)"]
+
+
 def test_tags(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE tagged (id INT)")
     with pytest.raises(PySparkException, match="TABLE_STORE_NOT_FOUND"):

@@ -58,6 +58,11 @@ class PlannerSession:
         return self._spark
 
     @property
+    def jvm(self) -> Any:
+        """The names of the JVM's classes; each part of one costs a call, so `bridge` is quicker."""
+        return self.spark._jvm
+
+    @property
     def bridge(self) -> Bridge:
         """The bridge's objects in the JVM."""
         gateway = self.spark.sparkContext._gateway

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from delta.tables import DeltaTable
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
 
-from table_store.catalog.definition.table_definition import TableDefinition, columns_from_spark
 from table_store.catalog.errors import DuplicateImportedKeyError
 from table_store.catalog.names.identifier import Identifier, quoted, quoted_parts
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
+from table_store.catalog.planner.write.export_manifest import (
+    EXPORT_MANIFEST,
+    ExportedFile,
+    ExportManifest,
+)
 from table_store.catalog.planner.write.paimon_source import PaimonSource
+from table_store.catalog.planner.write.spark_source import SparkSource
 from table_store.catalog.shown.procedure_context import ExportTarget, ImportSource, Transferred
 from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_io.file_io import FileIO, FileStatus
 from table_store.storage.file_io.path import join_path
 from table_store.storage.file_io.resolve import file_io_for, named_path
 from table_store.storage.file_store.model.schema import TableSchema
-from table_store.storage.kernel.checked_json import to_checked_json
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import STRING
 from table_store.storage.log_store.logged_table import open_logged
 
-EXPORT_MANIFEST: Final = "_MANIFEST.json"
-_MANIFEST_VERSION: Final = 2
-_KEPT_METADATA: Final = frozenset({"comment"})
 _TAKEN_FOR_NULL: Final = ("", "__HIVE_DEFAULT_PARTITION__")
 
 
@@ -76,34 +75,6 @@ def import_table(
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class SparkSource:
-    """A folder that Spark reads, and what is known of the table in it."""
-
-    frame: DataFrame
-    definition: TableDefinition
-
-    @staticmethod
-    def open(session: PlannerSession, source: ImportSource) -> SparkSource:
-        """Return the source at a path; the errors are Spark's."""
-        frame = session.spark.read.format(source.format).load(source.path)
-        definition = TableDefinition(
-            columns=columns_from_spark(_plain_schema(frame)),
-            partition_keys=_partition_keys(session, source),
-        )
-        return SparkSource(frame, definition)
-
-    def copy_to(self, managed: ManagedTable, name: str) -> int:
-        """Write all rows into a new table; return how many there were, if it has a key.
-
-        Args:
-            managed: the table.
-            name: its name in SQL.
-        """
-        self.frame.writeTo(name).append()
-        return self.frame.count() if managed.schema.primary_key else 0
-
-
 def export_table(
     session: PlannerSession,
     access: CatalogAccess,
@@ -134,22 +105,20 @@ def export_table(
     files = sorted(_files_below(file_io, path), key=lambda status: status.path)
     rows = session.spark.read.format(target.format).load(target.path).count()
     snapshot_id = 0 if snapshot is None else snapshot.id
-    manifest = {
-        "table": str(managed.identifier),
-        "snapshot": snapshot_id,
-        "format": target.format,
-        "rows": rows,
-        "columns": json.loads(frame.schema.json()),
-        "primaryKey": list(schema.primary_key),
-        "partitionKeys": list(schema.partition_keys),
-        "files": [
-            {"path": status.path.removeprefix(path).lstrip("/"), "bytes": status.size}
-            for status in files
-        ],
-    }
-    file_io.write_new(
-        join_path(path, EXPORT_MANIFEST), to_checked_json(manifest, version=_MANIFEST_VERSION)
+    manifest = ExportManifest(
+        table=str(managed.identifier),
+        snapshot_id=snapshot_id,
+        format=target.format,
+        rows=rows,
+        columns=frame.schema.json(),
+        primary_key=schema.primary_key,
+        partition_keys=schema.partition_keys,
+        files=tuple(
+            ExportedFile(path=file.path.removeprefix(path).lstrip("/"), size_bytes=file.size)
+            for file in files
+        ),
     )
+    file_io.write_new(join_path(path, EXPORT_MANIFEST), manifest.to_bytes())
     return Transferred(snapshot_id=snapshot_id, rows=rows, files=len(files))
 
 
@@ -171,22 +140,6 @@ def _check_partitions(frame: DataFrame, schema: TableSchema, target: ExportTarge
                 "be read as NULL; UPDATE it to another one, or INSERT the rows into a table that "
                 "is not partitioned by this column and export that",
             )
-
-
-def _plain_schema(frame: DataFrame) -> str:
-    """Return the JSON of the columns without what only their own format means by them."""
-    struct = json.loads(frame.schema.json())
-    for field in struct["fields"]:
-        kept = {key: text for key, text in field["metadata"].items() if key in _KEPT_METADATA}
-        field["metadata"] = kept
-    return json.dumps(struct)
-
-
-def _partition_keys(session: PlannerSession, source: ImportSource) -> tuple[str, ...]:
-    if source.format != "delta":
-        return ()
-    (detail,) = DeltaTable.forPath(session.spark, source.path).detail().collect()
-    return tuple(detail["partitionColumns"])
 
 
 def _imported(access: CatalogAccess, managed: ManagedTable) -> Transferred:

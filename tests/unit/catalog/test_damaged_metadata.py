@@ -39,7 +39,7 @@ WRITERS = {
     },
     "catalog/names/namespace_store.py": {"namespace"},
     "catalog/names/retired_folders.py": set(),  # the name of an empty file
-    "catalog/planner/write/transfer.py": set(),  # the manifest of an export, for others to read
+    "catalog/planner/write/transfer.py": {"manifest of an export"},
     "catalog/tables/stream_writer_claim.py": {"streaming writer"},
     "catalog/tables/temporary_tables.py": {"session"},
     "storage/file_store/metadata/consumer.py": {"consumer"},
