@@ -153,6 +153,17 @@ def test_an_export_comes_back_with_its_types(spark: SparkSession, tmp_path: Path
     assert rows(spark, "SELECT p FROM untyped WHERE id < 3") == ["Row(p=1)", "Row(p=1)"]
 
 
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_a_table_without_rows(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    table, folder = f"empty_{kind}", f"{tmp_path}/out"
+    spark.sql(f"CREATE TABLE {table} (id INT, p STRING) PARTITIONED BY (p)")
+    done = spark.sql(f"CALL sys.export('{table}', '{kind}', '{folder}')").first()
+    assert done is not None
+    assert (done.snapshot_id, done.rows) == (0, 0)
+    spark.sql(f"CALL sys.import('{kind}', '{folder}', '{table}_again')")
+    assert spark.table(f"{table}_again").schema == spark.table(table).schema
+
+
 def test_tags(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE tagged (id INT)")
     with pytest.raises(PySparkException, match="TABLE_STORE_NOT_FOUND"):

@@ -103,7 +103,10 @@ def export_table(
     path = named_path(target.path)
     file_io = file_io_for(path)
     files = sorted(_files_below(file_io, path), key=lambda status: status.path)
-    rows = session.spark.read.format(target.format).load(target.path).count()
+    written = session.spark.read.format(target.format)
+    if target.format == "parquet":  # which tells no columns where it has no file
+        written = written.schema(frame.schema)
+    rows = written.load(target.path).count()
     snapshot_id = 0 if snapshot is None else snapshot.id
     manifest = ExportManifest(
         table=str(managed.identifier),
