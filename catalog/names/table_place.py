@@ -75,6 +75,18 @@ class AllowedPlaces:
             )
         return plain
 
+    def root_of(self, path: str) -> str | None:
+        """Return the allowed root below which a folder lies, or which it is; None: there is none.
+
+        Raises:
+            PathNotAllowedError: the path is relative, climbs, or holds control characters.
+        """
+        plain = plain_path(path)
+        for root in (self.root, *self.others):
+            if plain == root or plain.startswith(root.rstrip("/") + "/"):
+                return root
+        return None
+
     def is_root(self, folder: str) -> bool:
         """Whether a folder, without a slash at its end, is one below which all tables lie."""
         return folder in (self.root, *(root.rstrip("/") or "/" for root in self.others))
@@ -95,9 +107,9 @@ class AllowedPlaces:
         return stored if is_absolute else f"{self.root}/{stored}"
 
     def _place(self, plain: str) -> tuple[str, FileIO]:
-        for root, file_io in ((self.root, self.file_io), *self.others.items()):
-            if plain == root or plain.startswith(root.rstrip("/") + "/"):
-                return root, file_io
+        root = self.root_of(plain)
+        if root is not None:
+            return root, self.file_io if root == self.root else self.others[root]
         known = ", ".join(repr(root) for root in (self.root, *self.others))
         raise PathNotAllowedError(
             path=plain,

@@ -43,7 +43,11 @@ from table_store.catalog.names.table_directories import TableDirectories
 from table_store.catalog.names.table_place import AllowedPlaces, plain_path
 from table_store.storage.file_io.file_io import FileIO, FileStatus
 from table_store.storage.kernel.clock import Clock
-from table_store.storage.kernel.errors import AlreadyExistsError, NotFoundError
+from table_store.storage.kernel.errors import (
+    AlreadyExistsError,
+    NotFoundError,
+    PathNotAllowedError,
+)
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.ids import IdSource
 
@@ -301,6 +305,21 @@ class Warehouse:
         notes = self._locked(change)
         self._directories.remove(notes)
         return tuple(note.location for note in notes)
+
+    def require_apart(self, folder: str) -> None:
+        """Check that a folder is none that the warehouse or one of its tables may remove.
+
+        Raises:
+            PathNotAllowedError: it lies in the warehouse or in a table's directory; or the path is
+                relative or climbs.
+        """
+        root = self.places.root_of(folder)
+        if root == self.root:
+            raise PathNotAllowedError(
+                path=folder, reason=f"it lies in the warehouse {root!r}, which has only tables"
+            )
+        if root is not None:
+            self._directories.require_outside(plain_path(folder))
 
     # -- details -----------------------------------------------------------------------------------
 

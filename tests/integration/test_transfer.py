@@ -164,6 +164,27 @@ def test_a_table_without_rows(kind: str, spark: SparkSession, tmp_path: Path) ->
     assert spark.table(f"{table}_again").schema == spark.table(table).schema
 
 
+def test_an_export_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("CREATE TABLE torn (id INT, p INT) PARTITIONED BY (p)")
+    spark.sql("INSERT INTO torn VALUES (1, 1), (2, 2)")
+    files = spark.sql("SELECT file_path FROM `torn$files`").collect()
+    (location,) = {Path(file[0]).parents[2] for file in files}
+    for folder in ("relative", f"{location}/out", f"{location.parents[1]}/out"):
+        said = refused(spark, f"CALL sys.export('torn', 'parquet', '{folder}')")
+        assert "TABLE_STORE_PATH_NOT_ALLOWED" in said
+        assert not Path(folder).exists()
+    own = tmp_path / "own"
+    own.mkdir()
+    said = refused(spark, f"CALL sys.export('torn', 'delta', '{own}')")
+    assert "TABLE_STORE_ALREADY_EXISTS" in said
+    assert own.exists()
+    next(location.rglob("p=2/**/*.parquet")).unlink()
+    for kind in ("parquet", "delta"):
+        said = refused(spark, f"CALL sys.export('torn', '{kind}', '{tmp_path}/{kind}')")
+        assert "TABLE_STORE_MISSING_FILE" in said
+        assert [*tmp_path.iterdir()] == [own]
+
+
 def test_tags(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE tagged (id INT)")
     with pytest.raises(PySparkException, match="TABLE_STORE_NOT_FOUND"):

@@ -12,6 +12,7 @@ from pyspark.sql.functions import col
 
 from table_store.catalog.errors import DuplicateImportedKeyError
 from table_store.catalog.names.identifier import Identifier, quoted, quoted_parts
+from table_store.catalog.names.table_place import plain_path
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.write.export_manifest import (
@@ -25,12 +26,13 @@ from table_store.catalog.shown.procedure_context import ExportTarget, ImportSour
 from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_io.file_io import FileIO, FileStatus
 from table_store.storage.file_io.path import join_path
-from table_store.storage.file_io.resolve import file_io_for, named_path
+from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.file_store.model.schema import TableSchema
-from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.errors import AlreadyExistsError, InvalidOptionError
 from table_store.storage.kernel.types import STRING
 from table_store.storage.log_store.logged_table import open_logged
 
+_STARTED: Final = "_STARTED"
 _TAKEN_FOR_NULL: Final = ("", "__HIVE_DEFAULT_PARTITION__")
 
 
@@ -84,11 +86,18 @@ def export_table(
 ) -> Transferred:
     """Write one version of a table into a folder that does not exist yet.
 
-    A file `_MANIFEST.json` is written last; it says what was exported and which files have it.
+    A file `_STARTED` is written first, which of several exports only one can do, and
+    `_MANIFEST.json` last; it says what was exported and which files have it. If the export fails,
+    the folder is removed.
 
     Raises:
+        PathNotAllowedError: the folder cannot be reached, or is one of the warehouse or of a table.
+        AlreadyExistsError: it exists.
         InvalidOptionError: the format cannot hold a value of a partition column.
     """
+    access.warehouse.require_apart(target.path)
+    path = plain_path(target.path)
+    file_io = file_io_for(path)
     table = open_logged(managed.location, access.warehouse.places.file_io_of(managed.location))
     snapshot = table.tags.version(version) if version is not None else table.latest_snapshot()
     reader = session.spark.read
@@ -98,31 +107,37 @@ def export_table(
     schema = managed.schema if snapshot is None else table.schema_store.get(snapshot.schema_id)
     session.spark.sparkContext.setJobDescription(f"sys.export {target.format} {target.path}")
     _check_partitions(frame, schema, target)
-    writer = frame.write.format(target.format).mode("error")
+    if file_io.exists(path) or not file_io.write_new(join_path(path, _STARTED), b""):
+        raise AlreadyExistsError(kind="folder", name=target.path, remedy="remove it")
+    try:
+        rows = _write_rows(session, frame, schema, target)
+        manifest = ExportManifest(
+            table=str(managed.identifier),
+            snapshot_id=0 if snapshot is None else snapshot.id,
+            format=target.format,
+            rows=rows,
+            columns=frame.schema.json(),
+            primary_key=schema.primary_key,
+            partition_keys=schema.partition_keys,
+            files=_exported_files(file_io, path),
+        )
+        file_io.write_new(join_path(path, EXPORT_MANIFEST), manifest.to_bytes())
+    except BaseException:  # whatever it is, the folder is free again
+        file_io.delete(path, recursive=True)
+        raise
+    return Transferred(snapshot_id=manifest.snapshot_id, rows=rows, files=len(manifest.files))
+
+
+def _write_rows(
+    session: PlannerSession, frame: DataFrame, schema: TableSchema, target: ExportTarget
+) -> int:
+    """Write the rows into the folder; return how many are in it now."""
+    writer = frame.write.format(target.format).mode("append")
     writer.partitionBy(*schema.partition_keys).save(target.path)
-    path = named_path(target.path)
-    file_io = file_io_for(path)
-    files = sorted(_files_below(file_io, path), key=lambda status: status.path)
     written = session.spark.read.format(target.format)
     if target.format == "parquet":  # which tells no columns where it has no file
         written = written.schema(frame.schema)
-    rows = written.load(target.path).count()
-    snapshot_id = 0 if snapshot is None else snapshot.id
-    manifest = ExportManifest(
-        table=str(managed.identifier),
-        snapshot_id=snapshot_id,
-        format=target.format,
-        rows=rows,
-        columns=frame.schema.json(),
-        primary_key=schema.primary_key,
-        partition_keys=schema.partition_keys,
-        files=tuple(
-            ExportedFile(path=file.path.removeprefix(path).lstrip("/"), size_bytes=file.size)
-            for file in files
-        ),
-    )
-    file_io.write_new(join_path(path, EXPORT_MANIFEST), manifest.to_bytes())
-    return Transferred(snapshot_id=snapshot_id, rows=rows, files=len(files))
+    return written.load(target.path).count()
 
 
 def _check_partitions(frame: DataFrame, schema: TableSchema, target: ExportTarget) -> None:
@@ -154,6 +169,14 @@ def _imported(access: CatalogAccess, managed: ManagedTable) -> Transferred:
 
 def _full_name(access: CatalogAccess, identifier: Identifier) -> str:
     return quoted_parts((access.name, identifier.namespace, identifier.name))
+
+
+def _exported_files(file_io: FileIO, folder: str) -> tuple[ExportedFile, ...]:
+    found = sorted(_files_below(file_io, folder), key=lambda status: status.path)
+    return tuple(
+        ExportedFile(path=file.path.removeprefix(folder).lstrip("/"), size_bytes=file.size)
+        for file in found
+    )
 
 
 def _files_below(file_io: FileIO, folder: str) -> Iterator[FileStatus]:

@@ -566,6 +566,25 @@ def test_other_places_are_refused(warehouse: Warehouse, base: str) -> None:
         warehouse.create_namespace("n", {"location": base.format(root=warehouse.root)})
 
 
+def test_folders_apart_from_all_tables(warehouse: Warehouse, tmp_path: Path) -> None:
+    other = f"{tmp_path}/other"
+    warehouse = Warehouse(
+        LocalFileIO(warehouse.root),
+        warehouse.root,
+        SystemClock(),
+        RandomIds(),
+        other_roots={other: LocalFileIO(other)},
+    )
+    table = warehouse.staging.stage(T, location=f"{other}/own").location
+    for folder in (f"{tmp_path}/out", "s3://bucket/x", f"file:{other}/day=1", f"{warehouse.root}2"):
+        warehouse.require_apart(folder)
+    for folder in ("relative", "/a/../b", warehouse.root, f"{warehouse.root}//out", table):
+        with pytest.raises(PathNotAllowedError):
+            warehouse.require_apart(folder)
+    with pytest.raises(PathNotAllowedError, match="the folder of a table"):
+        warehouse.require_apart(f"{table}/p=1/out/")
+
+
 def test_a_link_out_of_the_warehouse_is_refused(warehouse: Warehouse, tmp_path: Path) -> None:
     Path(warehouse.root).mkdir()
     Path(warehouse.root, "link").symlink_to(tmp_path)
