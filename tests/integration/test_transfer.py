@@ -63,10 +63,20 @@ def test_import(kind: str, spark: SparkSession, tmp_path: Path) -> None:
 
 def test_an_import_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
     folder = f"{tmp_path}/twice"
-    spark.range(10).selectExpr("id % 9 AS id", "id AS n").write.parquet(folder)
+    spark.range(10).selectExpr("id % 9 AS id", "id AS n", "nullif(id, 3) AS v").write.parquet(
+        folder
+    )
+    clash, junk = f"{tmp_path}/clash", tmp_path / "junk"
+    for value in ("1", "'x'"):
+        spark.sql(f"SELECT {value} AS id").write.mode("append").parquet(clash)
+    junk.mkdir()
+    Path(junk, "a.parquet").write_text("no such thing")
     for call, condition in (
         (f"'parquet', '{folder}', 'failed', primary_key => 'id'", "DUPLICATE_IMPORTED_KEY"),
         (f"'parquet', '{folder}', 'failed', primary_key => 'nothing'", "INVALID_SCHEMA"),
+        (f"'parquet', '{folder}', 'failed', primary_key => 'n,v'", "NULL in column 'v'"),
+        (f"'parquet', '{clash}', 'failed'", "IMPORT_FAILED.*Parquet column .id"),
+        (f"'parquet', '{junk}', 'failed'", "IMPORT_FAILED.*a.parquet"),
         (f"'parquet', '{tmp_path}/absent', 'failed'", "PATH_NOT_FOUND"),
         (f"'delta', '{folder}', 'failed'", "DELTA"),
         (f"'orc', '{folder}', 'failed'", "INVALID_OPTION"),
