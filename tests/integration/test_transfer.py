@@ -141,6 +141,37 @@ def test_a_partition_that_would_be_read_as_null_is_not_exported(
     assert sorted(map(str, read.distinct().collect())) == ["Row(p='a')", "Row(p=None)"]
 
 
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+@pytest.mark.parametrize(
+    ("data_type", "kept", "lost"),
+    [
+        ("BINARY", "X'C3A9'", "X'E9'"),
+        ("BINARY", "X'C3A9'", "X''"),
+        # In Berlin it is half past two twice.
+        ("TIMESTAMP", "TIMESTAMP'2025-10-26 00:30:00Z'", "TIMESTAMP'2025-10-26 01:30:00Z'"),
+    ],
+)
+def test_a_partition_that_has_no_text_of_its_own_is_not_exported(
+    kind: str, data_type: str, kept: str, lost: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = f"{tmp_path}/out"
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        spark.sql(f"CREATE TABLE lossy (id INT, p {data_type}) PARTITIONED BY (p)")
+        spark.sql(f"INSERT INTO lossy VALUES (1, {kept}), (2, {lost}), (3, NULL)")
+        said = refused(spark, f"CALL sys.export('lossy', '{kind}', '{folder}')")
+        assert "partition column 'p' has the value" in said
+        assert not Path(folder).exists()
+        spark.sql("DELETE FROM lossy WHERE id = 2")
+        spark.sql(f"CALL sys.export('lossy', '{kind}', '{folder}')")
+        if kind == "delta":
+            read = spark.read.format(kind).load(folder).select("id", "p")
+            assert sorted(map(str, read.collect())) == rows(spark, "SELECT * FROM lossy")
+    finally:
+        spark.sql("DROP TABLE lossy")
+        spark.conf.unset("spark.sql.session.timeZone")
+
+
 def test_an_export_comes_back_with_its_types(spark: SparkSession, tmp_path: Path) -> None:
     folder = f"{tmp_path}/out"
     spark.sql("CREATE TABLE typed (id INT, p STRING, d DOUBLE) PARTITIONED BY (p, d)")

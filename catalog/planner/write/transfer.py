@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, make_valid_utf8
 
 from table_store.catalog.errors import DuplicateImportedKeyError
 from table_store.catalog.names.identifier import Identifier, quoted, quoted_parts
@@ -29,11 +29,13 @@ from table_store.storage.file_io.path import join_path
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import AlreadyExistsError, InvalidOptionError
-from table_store.storage.kernel.types import STRING
+from table_store.storage.kernel.types import BINARY, STRING, TIMESTAMP
 from table_store.storage.log_store.logged_table import open_logged
 
 _STARTED: Final = "_STARTED"
 _TAKEN_FOR_NULL: Final = ("", "__HIVE_DEFAULT_PARTITION__")
+_NOT_AS_TEXT: Final = frozenset({STRING, BINARY, TIMESTAMP})
+"""Types with values that their text does not bring back: no UTF-8, an hour that comes twice."""
 
 
 def import_table(
@@ -141,22 +143,27 @@ def _write_rows(
 
 
 def _check_partitions(frame: DataFrame, schema: TableSchema, target: ExportTarget) -> None:
-    """Refuse values that names of folders, and Delta's log, do not tell from NULL.
+    """Refuse values that the text of a folder's name, or of Delta's log, does not bring back.
 
-    Only partitions that have such a value are read.
+    Of texts, only partitions with such a value are read; of the other types, the column is.
     """
     for field in schema.partition_fields:
-        if field.type != STRING:
+        if field.type not in _NOT_AS_TEXT:
             continue
         column = col(quoted(field.name))
-        found = frame.where(column.isin(*_TAKEN_FOR_NULL)).select(column).first()
+        if field.type == STRING:
+            text, is_lost = column, column.isin(*_TAKEN_FOR_NULL)
+        else:
+            text = make_valid_utf8(column.cast("string"))
+            is_lost = text.isin(*_TAKEN_FOR_NULL) | (text.cast(field.type.sql_name()) != column)
+        found = frame.where(is_lost).select(text).first()
         if found is not None:
             raise InvalidOptionError(
                 key="format",
                 value=target.format,
                 reason=f"partition column {field.name!r} has the value {found[0]!r}, which would "
-                "be read as NULL; UPDATE it to another one, or INSERT the rows into a table that "
-                "is not partitioned by this column and export that",
+                "be read as another one or as NULL; UPDATE it to another one, or INSERT the rows "
+                "into a table that is not partitioned by this column and export that",
             )
 
 
