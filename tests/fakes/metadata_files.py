@@ -174,6 +174,7 @@ def _manifest_of_export(folder: str) -> MetadataFile:
         format="parquet",
         rows=2,
         columns='{"type": "struct", "fields": []}',
+        time_zone="UTC",
         primary_key=("id",),
         partition_keys=("day",),
         files=(ExportedFile(path="day=é/a.parquet", size_bytes=7),),

@@ -30,6 +30,7 @@ class ExportManifest:
         format: `parquet` or `delta`.
         rows: how many there are.
         columns: as JSON of Spark's.
+        time_zone: in which the names of folders tell TIMESTAMP values.
         primary_key: of the table.
         partition_keys: the columns that the names of folders tell.
         files: in the order of their paths.
@@ -40,6 +41,7 @@ class ExportManifest:
     format: str
     rows: int
     columns: str
+    time_zone: str
     primary_key: tuple[str, ...]
     partition_keys: tuple[str, ...]
     files: tuple[ExportedFile, ...]
@@ -52,6 +54,7 @@ class ExportManifest:
             "format": self.format,
             "rows": self.rows,
             "columns": json.loads(self.columns),
+            "timeZone": self.time_zone,
             "primaryKey": list(self.primary_key),
             "partitionKeys": list(self.partition_keys),
             "files": [{"path": file.path, "bytes": file.size_bytes} for file in self.files],
@@ -84,6 +87,7 @@ def _from_json(item: dict[str, Any]) -> ExportManifest:
         format=str(item["format"]),
         rows=int(item["rows"]),
         columns=json.dumps(item["columns"]),
+        time_zone=str(item["timeZone"]),
         primary_key=tuple(item["primaryKey"]),
         partition_keys=tuple(item["partitionKeys"]),
         files=tuple(

@@ -46,6 +46,7 @@ class SparkSource:
             manifest = _manifest(session, source.path)
             if manifest is not None and manifest.format == source.format:
                 reader = reader.schema(StructType.fromJson(_plain(manifest.columns)))
+                reader = reader.option("timeZone", manifest.time_zone)
         with _reading(source):
             frame = reader.load(source.path)
         definition = TableDefinition(

@@ -119,6 +119,7 @@ def export_table(
             format=target.format,
             rows=rows,
             columns=frame.schema.json(),
+            time_zone=session.conf("spark.sql.session.timeZone") or "UTC",
             primary_key=schema.primary_key,
             partition_keys=schema.partition_keys,
             files=_exported_files(file_io, path),
