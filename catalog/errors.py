@@ -136,20 +136,6 @@ class ExistingKeyError(TableStoreError):
         )
 
 
-class SchemaMovedError(TableStoreError):
-    """A table gets another primary key while another statement alters it."""
-
-    condition = "TABLE_STORE_TABLE_MOVED"
-    sql_state = "40001"
-    retriable = True
-
-    def __init__(self, *, table: str) -> None:
-        super().__init__(
-            f"Table {table} got another primary key at this moment. Nothing else was altered; run "
-            "the statement again."
-        )
-
-
 class ReplaceConditionError(TableStoreError):
     """REPLACE WHERE with a condition that storage cannot evaluate exactly."""
 

@@ -32,6 +32,7 @@ from table_store.storage.file_store.commit.commit_outcome import Committed, NoCh
 from table_store.storage.file_store.compaction.compaction_task import CompactionResult
 from table_store.storage.file_store.metadata.tag import Tag
 from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.errors import TableMovedError
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
@@ -177,6 +178,8 @@ class Table:
         Raises:
             InvalidRowsError: they are no rows.
             InvalidSchemaError, ColumnRuleError, NullKeyError, …: see `DeclaredRules.complete`.
+            TableMovedError: the table was replaced, or got another primary key, since it was
+                opened. So fails whatever writes.
         """
         with self.writer() as writer:
             writer.write(rows)
@@ -257,6 +260,7 @@ class Table:
         self, messages: Sequence[CommitMessage], *, track_changes: bool | None = None
     ) -> Committed | NoChange:
         """Publish what writers wrote as one version; see `FileStoreTable.commit`."""
+        self._written("INSERT")
         return self.storage.commit(messages, track_changes=track_changes)
 
     def compact(self, *, full: bool = True) -> CompactionResult:
@@ -319,8 +323,15 @@ class Table:
         return self.storage
 
     def _written(self, operation: str) -> TableSchema:
-        """Return the schema under which rows are written."""
+        """Return the schema under which rows are written.
+
+        Raises:
+            TableMovedError: the table was replaced since it was opened.
+            MaterializedViewError: its rows are those of a query.
+        """
         schema = self.schema
+        if schema.successor is not None:
+            raise TableMovedError(table=self.path, location=schema.successor.location)
         if schema.query is not None:
             raise MaterializedViewError(name=self.name, operation=operation)
         return schema

@@ -121,12 +121,18 @@ class StagingArea:
         return record
 
     def publish_replacement(
-        self, record: NameRecord, staged: StagedDirectory, *, replaces: str | None = None
+        self,
+        record: NameRecord,
+        staged: StagedDirectory,
+        *,
+        replaces: str | None = None,
+        before: Callable[[str], None] | None = None,
     ) -> NameRecord:
         """Give a staged directory to a table's name in place of the one it has.
 
         The old directory stays for time travel and for running readers. With `replaces`, the
-        directory that the name must still have, nothing happens where it has another one.
+        directory that the name must still have, nothing happens where it has another one. `before`
+        is called with the old directory right before; whoever asks `while_named` then waits.
 
         Raises:
             NotFoundError: the table was dropped meanwhile, and perhaps created again.
@@ -134,16 +140,13 @@ class StagingArea:
         """
 
         def change() -> NameRecord | None:
-            found = self.names.require(record.identifier, RelationKind.TABLE)
-            if found.id != record.id:
-                raise NotFoundError(kind="table", name=str(record.identifier))
-            if (
-                replaces is not None
-                and self.places.absolute(table_target(found).location) != replaces
-            ):
+            found, location = self._found(record)
+            if replaces not in (None, location):
                 return None
             self.directories.require_claim(record.identifier, staged)
             self.directories.hand_over(staged, found.id)
+            if before is not None:
+                before(location)
             old = table_target(found)
             generation = Generation(location=old.location, until_ms=self.clock.now_ms())
             replaced = found.with_target(
@@ -160,6 +163,19 @@ class StagingArea:
             return self.names.require(record.identifier, RelationKind.TABLE)
         self.directories.settle(staged)
         return changed
+
+    def while_named(self, record: NameRecord, location: str, action: Callable[[], object]) -> None:
+        """Do something while a table has a directory; nothing where it has another one by now.
+
+        Raises:
+            NotFoundError: the table was dropped or renamed meanwhile.
+        """
+
+        def change() -> None:
+            if self._found(record)[1] == location:
+                action()
+
+        self._locked(change)
 
     def abandon(self, staged: StagedDirectory, *, may_have_name: bool = False) -> bool:
         """Remove a staged directory that is not going to be published; return whether it was.
@@ -201,6 +217,17 @@ class StagingArea:
         detached, settled = self._locked(sweep)
         self.directories.discard((*detached, *settled))
         return tuple(note.location for note in detached)
+
+    def _found(self, record: NameRecord) -> tuple[NameRecord, str]:
+        """Return the record of a table now, and its directory.
+
+        Raises:
+            NotFoundError: the table was dropped or renamed meanwhile, and perhaps created again.
+        """
+        found = self.names.require(record.identifier, RelationKind.TABLE)
+        if found.id != record.id:
+            raise NotFoundError(kind="table", name=str(record.identifier))
+        return found, self.places.absolute(table_target(found).location)
 
     def _locations_in_use(self) -> frozenset[str]:
         return frozenset(

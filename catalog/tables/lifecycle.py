@@ -8,7 +8,6 @@ from typing import Final
 
 from table_store.catalog.definition.table_change import TableChange, changed_schema
 from table_store.catalog.definition.table_definition import TableDefinition
-from table_store.catalog.errors import SchemaMovedError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import NameRecord, RelationKind, TableTarget
 from table_store.catalog.names.namespace_store import check_droppable
@@ -18,6 +17,7 @@ from table_store.catalog.tables.managed_table import ManagedTable, managed_table
 from table_store.catalog.tables.staged_table import StagingMode
 from table_store.catalog.tables.succession import settle_succession
 from table_store.catalog.tables.table_staging import NO_SETTINGS, TableStaging
+from table_store.storage.file_store.model.errors import TableMovedError
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
 from table_store.storage.file_store.table import FileStoreTable
@@ -174,6 +174,7 @@ class TableLifecycle:
         Raises:
             NotFoundError, WrongRelationKindError: see `load`.
             InvalidSchemaError: a change breaks a rule; the error names the column.
+            TableMovedError: it was replaced meanwhile, or gets another primary key.
             UnknownOptionError, InvalidOptionError: an option is wrong, or may not be changed.
             ListenerFailedError: a listener refused; the table is as it was.
             FileAccessError: the store refused; the table's schemas tell whether it happened.
@@ -185,7 +186,7 @@ class TableLifecycle:
 
         def next_schema(current: TableSchema) -> TableSchema:
             if current.successor is not None:
-                raise SchemaMovedError(table=str(identifier))
+                raise TableMovedError(table=table.location, location=current.successor.location)
             changed = changed_schema(current, changes, time_ms=time_ms)
             # Another ALTER may have made the same changes just now.
             return replace(changed, id=current.id + 1)

@@ -1,6 +1,13 @@
-"""A table takes the place of another one and has all of its rows.
+"""A table takes the place of another one, with all of its rows or with none.
 
-The rows are copied from a snapshot, while others write. So that none of their rows is lost:
+With none (REPLACE TABLE), the old table's next schema names the successor, and then the name gets
+it, both under the lock of names. So statements that begin later are refused in the old directory,
+which nobody reads any more. Whoever finds a successor in the directory that a name has waits for
+the lock; if the name has it still, the owner has died in between, and the schema loses it again.
+Who does not get the lock, or may not write, can read the table all the same.
+
+With all, the rows are copied from a snapshot, while others write. So that none of their rows is
+lost:
 
 1. The old table's next schema names the successor and the snapshot. From then on commits that see
    it are refused.
@@ -15,11 +22,14 @@ died in between takes the last two steps with the same result, and two who do so
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
-from table_store.catalog.errors import StagedTableGoneError
+from table_store.catalog.errors import LockTimeoutError, StagedTableGoneError
 from table_store.catalog.names.name_record import NameRecord
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.tables.managed_table import schemas_at
 from table_store.catalog.tables.staged_table import StagedTable
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
@@ -27,6 +37,12 @@ from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.kernel.errors import (
+    CorruptFileError,
+    FileAccessError,
+    MissingFileError,
+    NotFoundError,
+)
 from table_store.storage.log_store.logged_table import open_logged
 
 
@@ -43,7 +59,19 @@ def announce_successor(
     """
     successor = Successor(location=staged.location, snapshot_id=snapshot_id, claim=staged.to_json())
     announced = replace(before, id=before.id + 1, successor=successor)
-    return SchemaStore(warehouse.places.file_io_of(location), location).publish(announced)
+    return schemas_at(warehouse, location).publish(announced)
+
+
+def mark_replaced(warehouse: Warehouse, new_location: str, location: str) -> None:
+    """Publish that the table at a location has a successor with none of its rows.
+
+    A table that cannot be read takes no rows, and can be replaced all the same.
+    """
+    successor = Successor(location=new_location)
+    with suppress(CorruptFileError, MissingFileError, NotFoundError):
+        schemas_at(warehouse, location).evolve(
+            lambda latest: replace(latest, id=latest.id + 1, successor=successor)
+        )
 
 
 def settle_succession(warehouse: Warehouse, record: NameRecord, location: str) -> None:
@@ -56,6 +84,11 @@ def settle_succession(warehouse: Warehouse, record: NameRecord, location: str) -
     successor = table.schema.successor
     if successor is None:
         return
+    if successor.snapshot_id is None or successor.claim is None:
+        withdraw = partial(_withdraw, table.schema_store, successor)
+        with suppress(FileAccessError, LockTimeoutError):
+            warehouse.staging.while_named(record, location, withdraw)
+        return
     if not _has_changed(table, successor.snapshot_id):
         directory = StagedTable.from_json(successor.claim).directory
         try:
@@ -63,7 +96,10 @@ def settle_succession(warehouse: Warehouse, record: NameRecord, location: str) -
             return
         except StagedTableGoneError:
             pass  # its owner died, and it was cleared away, before somebody came here
-    schemas = table.schema_store
+    _withdraw(table.schema_store, successor)
+
+
+def _withdraw(schemas: SchemaStore, successor: Successor) -> None:
     latest = schemas.latest()
     while latest.successor == successor:
         schemas.publish(replace(latest, id=latest.id + 1, successor=None))

@@ -6,8 +6,9 @@ REPLACE TABLE gives the name a new directory in one step. The rejected way, a ne
 an overwriting snapshot in the old directory, is two steps, between which old rows would be read
 with the ids of new columns. The old directory stays (`Generation`), so that time travel by
 timestamp and running readers work; it is removed with the table, or when snapshots are expired. A
-writer that has opened it before commits into the old directory, as if it had been first; where the
-new table is to have the old one's rows, it cannot any more (`succession`).
+statement that has begun before commits into the old directory, as if it had been first; one that
+begins later is refused there, and where the new table is to have the old one's rows, both are
+(`succession`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from table_store.catalog.connectors.sink import check_new
@@ -32,7 +34,11 @@ from table_store.catalog.tables.listeners import ListenerChain, TableContext
 from table_store.catalog.tables.log_topic import topic_name, with_topic
 from table_store.catalog.tables.managed_table import ManagedTable, schemas_at
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
-from table_store.catalog.tables.succession import announce_successor, settle_succession
+from table_store.catalog.tables.succession import (
+    announce_successor,
+    mark_replaced,
+    settle_succession,
+)
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     FileAccessError,
@@ -243,7 +249,9 @@ class TableStaging:
             return self.warehouse.staging.publish(
                 staged.identifier, staged.directory, is_of_another=staged.replaced_id is not None
             )
-        return self.warehouse.staging.publish_replacement(found, staged.directory)
+        return self.warehouse.staging.publish_replacement(
+            found, staged.directory, before=partial(mark_replaced, self.warehouse, staged.location)
+        )
 
     def _given_up(self, staged: StagedTable, context: TableContext) -> bool:
         """Remove a staged table, unless others have published it; return whether it is gone."""

@@ -20,7 +20,7 @@ from table_store.catalog.definition.table_change import AddColumn, SetComment
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.lock import CatalogLock, LeaseCatalogLock, LocalCatalogLock
-from table_store.catalog.names.name_record import RelationKind, TableTarget
+from table_store.catalog.names.name_record import RelationKind, TableTarget, table_target
 from table_store.catalog.names.process_identity import identity_of
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
 from table_store.catalog.tables.lifecycle import TableLifecycle
@@ -211,6 +211,20 @@ def assert_nothing_left(path: Path) -> None:
     assert list(path.glob("_trash/*")) == []
 
 
+def assert_one_directory_is_writable(path: Path) -> None:
+    """Check that a table takes rows, and that the directories which it had before take none."""
+    lifecycle = fresh(path)
+    warehouse = lifecycle.warehouse
+    for namespace in warehouse.namespaces():
+        for record in warehouse.records(namespace, [RelationKind.TABLE]):
+            assert lifecycle.loaded(record).schema.successor is None
+            (*previous, _) = table_target(
+                warehouse.require(record.identifier, record.kind)
+            ).locations
+            for location in map(warehouse.places.absolute, previous):
+                assert SchemaStore(warehouse.file_io, location).latest().successor is not None
+
+
 def run(path: Path, action: Action, fail_at: int, fault: Fault, *, is_leased: bool) -> bool:
     """Run a statement with a fault; return whether the fault was reached."""
     file_io = FailingFileIO(LocalFileIO(str(path)), fail_at, fault)
@@ -249,6 +263,7 @@ def check(action: Action, fault: Fault, tmp_path: Path, *, is_leased: bool) -> N
         is_reached = run(path, action, fail_at, fault, is_leased=is_leased)
         assert state(path) in (before, after), f"operation {fail_at}"
         bury(path)
+        assert_one_directory_is_writable(path)
         action(fresh(path, is_leased=is_leased))
         assert state(path) == after, f"repeated after operation {fail_at}"
         assert_nothing_left(path)

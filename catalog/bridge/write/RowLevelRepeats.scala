@@ -44,7 +44,7 @@ class RowLevelRepeats(session: classic.SparkSession, statement: WriteDelta) {
     *   the conflict, if the table has other columns by now, or others were faster again and again. */
   def orRepeated(write: => Answers.WrittenRows): Answers.WrittenRows =
     try write
-    catch { case conflict: TableStoreException if conflict.is(lost) => repeated(conflict) }
+    catch { case conflict: TableStoreException if isLost(conflict) => repeated(conflict) }
 
   private def repeated(conflict: TableStoreException): Answers.WrittenRows = statement.table match {
     case DataSourceV2Relation(RowLevelOperationTable(table: ManagedTable, _), _, _, _, _, _) =>
@@ -63,7 +63,7 @@ class RowLevelRepeats(session: classic.SparkSession, statement: WriteDelta) {
     val write = execution.executedPlan.collectFirst { case found: WriteExec => found }.getOrElse(throw conflict)
     val result =
       try Right(write.writeOnce())
-      catch { case another: TableStoreException if another.is(lost) => Left(another) }
+      catch { case another: TableStoreException if isLost(another) => Left(another) }
     result match {
       case Right(rows) => rows
       case Left(another) => repeated(another, left - 1)
@@ -105,13 +105,15 @@ class RowLevelRepeats(session: classic.SparkSession, statement: WriteDelta) {
 }
 
 object RowLevelRepeats {
-  private val lost = "COMMIT_CONFLICT"
+  private val lost = Seq("COMMIT_CONFLICT", "TABLE_MOVED")
   private val retries = SharedText.name("commit-max-retries")
   private val defaultRetries = SharedText.name("commit-max-retries-default").toInt
   private val turns = new ConcurrentHashMap[String, ReentrantLock]()
 
   private def repeats(table: ManagedTable): Int =
     Option(table.properties.get(retries)).map(_.toInt).getOrElse(defaultRetries)
+
+  private def isLost(error: TableStoreException): Boolean = lost.exists(error.is)
 
   private def loaded(catalog: TableCatalog, name: Identifier): Option[ManagedTable] =
     Some(catalog.loadTable(name)).collect { case table: ManagedTable => table }

@@ -27,7 +27,7 @@ from table_store.catalog.planner.names.catalog_of import managed_catalogs
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.jobs import JobText, ListedJob
 from table_store.catalog.planner.protocol.relations import CatalogReference
-from table_store.storage.file_store.model.errors import CommitConflictError
+from table_store.storage.file_store.model.errors import CommitConflictError, TableMovedError
 from table_store.storage.kernel.errors import InvalidOptionError
 
 HOST: Final = "table-store.jobs"
@@ -35,7 +35,7 @@ _CATALOG_KEY: Final = "jobs"
 _SERVICE: Final = "uri"
 _LOOK_MS: Final = 250
 _PASSING: Final = tuple(
-    f"[{error.condition}]" for error in (CommitConflictError, TransactionOpenError)
+    f"[{error.condition}]" for error in (CommitConflictError, TableMovedError, TransactionOpenError)
 )
 
 

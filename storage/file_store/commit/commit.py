@@ -147,6 +147,7 @@ class TableCommit:
 
         Raises:
             CommitConflictError: another commit is in the way; nothing of this one is visible.
+            TableMovedError: another table has the place of this one; nothing is visible.
             CommitStateUnknownError: the store failed; the commit may or may not be visible.
             FileAccessError: the store refused before publishing; nothing is visible.
         """

@@ -20,6 +20,7 @@ from table_store.storage.file_store.metadata.manifest_writer import ManifestWrit
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_store import Publication, SnapshotStore
 from table_store.storage.file_store.metadata.watermark import latest_of, watermark_of
+from table_store.storage.file_store.model.errors import TableMovedError
 from table_store.storage.file_store.model.partition_path import data_file_path
 from table_store.storage.file_store.model.row_rules import added_rule
 from table_store.storage.file_store.model.schema import TableSchema
@@ -46,6 +47,7 @@ class CommitAttempt:
         """Try once to publish `changes` as the snapshot after `base`.
 
         Raises:
+            TableMovedError: another table has the place of this one.
             FileAccessError: the store refused before publishing; nothing is visible.
         """
         try:
@@ -59,12 +61,7 @@ class CommitAttempt:
     def _run(
         self, base: Snapshot | None, changes: Changes
     ) -> Committed | NoChange | Conflict | LostRace | Unknown:
-        schema = self.schemas.latest()
-        if schema.successor is not None and not changes.is_fence:
-            return Conflict(
-                reason=f"its rows move to {schema.successor.location} for another primary key; "
-                "open the table by its name again"
-            )
+        schema = self._schema(changes)
         delta = self.planner.plan(base, changes, schema)
         if isinstance(delta, Conflict):
             return delta
@@ -84,6 +81,17 @@ class CommitAttempt:
         if isinstance(outcome, LostRace):
             self.manifests.discard(written)
         return outcome
+
+    def _schema(self, changes: Changes) -> TableSchema:
+        """Return the latest schema under which the changes can be committed."""
+        schema = self.schemas.latest()
+        while schema.successor is not None and not changes.is_fence:
+            if schema.successor.snapshot_id is not None or changes.have_seen(schema.id):
+                raise TableMovedError(
+                    table=self.planner.reader.table_path, location=schema.successor.location
+                )
+            schema = self.schemas.get(schema.id - 1)
+        return schema
 
     def _published(
         self, snapshot: Snapshot, changes: Changes, written: WrittenManifests

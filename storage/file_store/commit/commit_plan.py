@@ -69,6 +69,11 @@ class Changes:
         is_empty = not self.messages and self.overwrite is None and self.rollback_to is None
         return is_empty and self.kind is CommitKind.COMPACT
 
+    def have_seen(self, schema_id: int) -> bool:
+        """Whether something was written, or read, when the table had this schema already."""
+        ids = [f.schema_id for message in self.messages for f in message.added]
+        return max(*ids, self.expected_schema_id or 0, 0) >= schema_id
+
     def last_identifier(self, base: Snapshot | None) -> int:
         """Return that of the user's last commit up to a snapshot; 0 if there is none."""
         return 0 if base is None else base.commit_identifiers.get(self.commit_user, 0)

@@ -113,6 +113,23 @@ class CommitConflictError(TableStoreError):
         )
 
 
+class TableMovedError(TableStoreError):
+    """A table was replaced, or got another primary key, after it was opened."""
+
+    condition = "TABLE_STORE_TABLE_MOVED"
+    sql_state = "55000"
+
+    def __init__(self, *, table: str, location: str) -> None:
+        self.table = table
+        self.location = location
+        super().__init__(
+            f"The table at {table!r} takes no rows or changes any more: CREATE OR REPLACE TABLE, "
+            f"or ALTER TABLE of its primary key, puts the one at {location!r} in its place. "
+            "Nothing of this statement is visible. Open the table by its name again and run it "
+            "there; in SQL, run the statement again."
+        )
+
+
 class CommitStateUnknownError(TableStoreError):
     """The store failed while a commit was published and cannot say now whether it is there."""
 

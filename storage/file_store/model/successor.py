@@ -1,4 +1,4 @@
-"""The table that is to take, or has taken, a table's place, with the same rows."""
+"""The table that is to take, or has taken, a table's place, with the same rows or others."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from table_store.storage.kernel.types import Json
 class Successor:
     """While a table has one, nobody commits rows to it.
 
+    Where the other table has none of its rows, those are committed that were written before, as if
+    the other table had come later.
+
     Attributes:
         location: the directory of the other table, a path or URI.
-        snapshot_id: whose rows the other table has; 0 for a table without snapshot.
-        claim: with which the catalog gives the other table this one's name; the storage does not
-            read it.
+        snapshot_id: whose rows the other table has, 0 for a table without snapshot; None: it has
+            none of the rows (REPLACE TABLE).
+        claim: with which the catalog gives the other table this one's name, None where that needs
+            none; the storage does not read it.
     """
 
     location: str
-    snapshot_id: int
-    claim: str
+    snapshot_id: int | None = None
+    claim: str | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Return the form in the schema file."""
@@ -37,6 +41,6 @@ class Successor:
         """Return the value that `to_json` wrote."""
         return Successor(
             location=str(item["location"]),
-            snapshot_id=int(item["snapshot"]),
-            claim=str(item["claim"]),
+            snapshot_id=None if item["snapshot"] is None else int(item["snapshot"]),
+            claim=None if item["claim"] is None else str(item["claim"]),
         )

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.model.data_file import CommitMessage
-from table_store.storage.file_store.model.errors import CommitConflictError
+from table_store.storage.file_store.model.errors import CommitConflictError, TableMovedError
 from table_store.storage.file_store.model.partition_path import data_file_path
 from table_store.storage.file_store.write.table_writer import WriterContext
 from table_store.storage.kernel.errors import TableStoreError
@@ -20,9 +20,9 @@ def commit_or_delete(
 ) -> Committed | NoChange:
     """Return what `commit` returns; if it surely did not publish `messages`, delete their files.
 
-    It is sure after a conflict, and if the same commit had been made before with other files. After
-    any other error the snapshot may exist, and `NoChange` may mean that it existed and has expired;
-    then the files stay, and unneeded ones become orphans.
+    It is sure after a conflict, where the table has moved, and if the same commit had been made
+    before with other files. After any other error the snapshot may exist, and `NoChange` may mean
+    that it existed and has expired; then the files stay, and unneeded ones become orphans.
 
     Args:
         context: of the table.
@@ -31,7 +31,7 @@ def commit_or_delete(
     """
     try:
         outcome = commit()
-    except CommitConflictError:
+    except (CommitConflictError, TableMovedError):
         delete_files(context, messages)
         raise
     if isinstance(outcome, Committed) and outcome.repeated:

@@ -64,7 +64,7 @@ def test_staged_and_replaced_tables(warehouse: Warehouse) -> None:
     staged = lifecycle.staging.stage(T, definition, StagingMode.REPLACE)
     assert with_secret(warehouse) == ["schema-0", "schema-0"]
     lifecycle.staging.commit(staged)
-    assert with_secret(warehouse) == ["schema-0", "schema-0"]
+    assert with_secret(warehouse) == ["schema-0", "schema-1", "schema-0"]
 
 
 def test_a_secret_that_is_only_named_closes_nothing(warehouse: Warehouse) -> None:

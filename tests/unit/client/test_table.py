@@ -24,6 +24,7 @@ import pytest
 
 from table_store import TableDescriptor, connect, open_table
 from table_store.catalog.errors import InvalidIdentifierError, NamespaceNotEmptyError
+from table_store.catalog.names.identifier import Identifier
 from table_store.client.errors import (
     CheckViolationError,
     ColumnRuleError,
@@ -36,7 +37,11 @@ from table_store.client.errors import (
 from table_store.client.table import Table
 from table_store.client.warehouse import Warehouse
 from table_store.storage.file_store.commit.commit import TableCommit
-from table_store.storage.file_store.model.errors import CommitConflictError, NullKeyError
+from table_store.storage.file_store.model.errors import (
+    CommitConflictError,
+    NullKeyError,
+    TableMovedError,
+)
 from table_store.storage.kernel.errors import (
     InvalidOptionError,
     InvalidSchemaError,
@@ -55,6 +60,7 @@ from table_store.storage.kernel.types import (
     StructField,
     StructType,
 )
+from tests.unit.client.conftest import ITEMS
 
 COLUMNS: dict[str, list[Any]] = {"id": [1, 2, 3], "name": ["a", "b", None], "n": [10, 20, None]}
 FRAMES: dict[str, Callable[[], Any]] = {
@@ -411,6 +417,55 @@ def test_a_statement_that_loses_the_race_is_repeated(items: Table) -> None:
         pytest.raises(CommitConflictError),
     ):
         items.update({"n": "n + 100"}, "id = 1")
+
+
+def replace_items(warehouse: Warehouse) -> None:
+    """Do what CREATE OR REPLACE TABLE does, with the same columns and no rows."""
+    items = Identifier("default", "items")
+    warehouse.lifecycle.replace(items, ITEMS.definition, or_create=True)
+
+
+def test_a_table_that_was_replaced_takes_no_rows(warehouse: Warehouse, items: Table) -> None:
+    rows_given = pa.table(COLUMNS)
+    items.append(rows_given)
+    with items.writer() as writer:
+        writer.write(rows_given)
+        messages = writer.prepare_commit()
+    replace_items(warehouse)
+    writes: list[Callable[[], Any]] = [
+        lambda: items.append(rows_given),
+        lambda: items.overwrite(rows_given),
+        lambda: items.upsert(pa.table({"id": [1], "n": [1]})),
+        lambda: items.delete(),
+        lambda: items.delete_rows(pa.table({"id": [1]})),
+        lambda: items.update({"n": 1}),
+        lambda: items.commit(messages),
+        lambda: open_table(items.path).append(rows_given),
+    ]
+    for write in writes:
+        with pytest.raises(TableMovedError, match="Open the table by its name again"):
+            write()
+    assert items.scan().count() == items.scan(version=1).count() == 3
+    again = warehouse.open("items")
+    assert again.scan().count() == 0
+    again.append(rows_given)
+    assert again.scan().count() == 3
+
+
+def test_a_statement_that_a_replacement_overtakes_came_first(
+    warehouse: Warehouse, items: Table
+) -> None:
+    items.append(pa.table(COLUMNS))
+    commit = TableCommit.commit
+
+    def late(self: TableCommit, *args: Any, **options: Any) -> Any:
+        replace_items(warehouse)
+        return commit(self, *args, **options)
+
+    with mock.patch.object(TableCommit, "commit", late):
+        items.update({"n": "n + 100"}, "id = 1")
+    assert rows(items, "n", where="id = 1") == [(110,)]
+    assert warehouse.open("items").scan().count() == 0
 
 
 def _whole(table: Table, some: pa.Table) -> pa.Table:

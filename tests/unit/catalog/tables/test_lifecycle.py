@@ -27,16 +27,20 @@ from table_store.catalog.errors import (
 from table_store.catalog.names.directory_journal import DirectoryJournal, DirectoryNote
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import NameRecord
+from table_store.catalog.names.name_registry import NameRegistry
 from table_store.catalog.names.staging_area import StagingArea
 from table_store.catalog.names.table_directories import StagedDirectory
 from table_store.catalog.names.warehouse import DefineMode, Warehouse
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.listeners import TableContext
+from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
-from table_store.catalog.tables.succession import settle_succession
+from table_store.catalog.tables.succession import announce_successor, settle_succession
 from table_store.storage.file_store.metadata.schema_store import SchemaStore
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
+from table_store.storage.file_store.model.errors import TableMovedError
 from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     FileAccessError,
@@ -282,7 +286,7 @@ def test_replace_gives_a_new_directory_and_keeps_the_old_for_time_travel(
     assert lifecycle.load(T) == new
     assert new.schema.column_names == ("z",)
     past = lifecycle.load(T, timestamp_ms=before_ms)
-    assert (past.location, past.schema) == (old.location, old.schema)
+    assert (past.location, past.schema.fields) == (old.location, old.schema.fields)
     assert new.record.id == old.record.id
     lifecycle.drop(T)
     assert folders(lifecycle) == []
@@ -668,6 +672,65 @@ def test_others_settle_a_succession_and_go_on(
         columns = ("z",) if then == "rename" else KEYED.schema(time_ms=0).column_names
         assert lifecycle.load(settled).schema.column_names == columns
     assert notes(lifecycle) == []
+
+
+def test_the_directory_of_a_replaced_table_takes_no_rows(lifecycle: TableLifecycle) -> None:
+    old = known_table(lifecycle.create(T, OTHER).location)
+    rows = pa.table({"z": ["a"]})
+    old.append(rows)
+    lifecycle.staging.abort(lifecycle.staging.stage(T, OTHER, StagingMode.REPLACE))
+    old.append(rows)
+    writer = old.writer()
+    writer.write(rows)
+    new = lifecycle.replace(T, OTHER, or_create=True)
+    assert old.schema.successor == Successor(location=new.location)
+    with pytest.raises(TableMovedError, match="by its name again"):
+        old.append(rows)
+    old.commit(writer.prepare_commit())  # it began before
+    assert old.scan().count() == 3
+    assert lifecycle.load(T) == new
+    known_table(new.location).append(rows)
+
+
+def test_a_replacement_that_dies_before_it_is_visible_leaves_a_table_to_write(
+    lifecycle: TableLifecycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who finds its mark while it lives can read, and once it is dead, write."""
+    old, others = lifecycle.create(T, OTHER), TableLifecycle(lifecycle.warehouse)
+    staged = lifecycle.staging.stage(T, KEYED, StagingMode.REPLACE)
+    seen: list[ManagedTable] = []
+
+    def die(names: NameRegistry, record: NameRecord) -> None:
+        seen.append(others.load(T))
+        raise FileAccessError(path="name", operation="write", reason="EIO")
+
+    monkeypatch.setattr(NameRegistry, "replace", die)
+    with pytest.raises(FileAccessError):
+        lifecycle.staging.commit(staged)
+    monkeypatch.undo()
+    assert seen[0].schema.successor == Successor(location=staged.location)
+    table = lifecycle.load(T)
+    assert table.location == old.location
+    assert table.schema.successor is None
+    known_table(old.location).append(pa.table({"z": ["a"]}))
+
+
+def test_a_table_whose_schema_is_damaged_can_be_replaced(lifecycle: TableLifecycle) -> None:
+    old = lifecycle.create(T, KEYED)
+    Path(old.location, "schema", "schema-0").write_text("{")
+    new = lifecycle.replace(T, OTHER, or_create=False)
+    assert lifecycle.load(T) == new
+
+
+def test_a_replacement_overtakes_a_succession(lifecycle: TableLifecycle) -> None:
+    """The copy for another key was announced, and no one has settled it: it does not come back."""
+    table = lifecycle.create(T, OTHER)
+    staged = lifecycle.staging.stage(T, OTHER, StagingMode.REPLACE)
+    assert announce_successor(lifecycle.warehouse, table.location, table.schema, staged, 0)
+    new = lifecycle.replace(T, KEYED, or_create=False)
+    settle_succession(lifecycle.warehouse, table.record, table.location)
+    assert lifecycle.load(T) == new
+    assert known_table(table.location).schema.successor == Successor(location=new.location)
 
 
 def test_a_namespace_in_the_folder_of_a_table(lifecycle: TableLifecycle) -> None:

@@ -22,11 +22,14 @@ from table_store.storage.file_store.model.errors import (
     CommitStateUnknownError,
     RuleOfLaterError,
     SnapshotNotFoundError,
+    TableMovedError,
 )
+from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.schema_evolution import change_options, set_not_null
 from table_store.storage.file_store.model.scope import Scope, partitions_of
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
+from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.kernel.errors import CorruptFileError, FormatVersionError, MissingFileError
 from tests.fakes.checked_file import rewritten
 from tests.fakes.failing_file_io import FailingFileIO, Fault
@@ -350,6 +353,51 @@ def test_rows_of_before_a_rule_are_not_committed_after_it(table: MetadataTable) 
     with pytest.raises(CommitConflictError, match=f"NOT NULL at column '{name}'"):
         append(table, "c")
     assert table.names(3) == {"of old rows", "b"}
+
+
+def have_successor(table: MetadataTable, successor: Successor | None) -> TableSchema:
+    return table.schemas.evolve(lambda s: replace(s, id=s.id + 1, successor=successor))
+
+
+def test_a_table_whose_rows_have_moved_takes_none(table: MetadataTable) -> None:
+    append(table, "a")
+    have_successor(table, Successor(location="moved", snapshot_id=1, claim="{}"))
+    have_successor(table, Successor(location="replaced"))
+    with pytest.raises(TableMovedError, match="by its name again") as caught:
+        append(table, "b")
+    assert not caught.value.retriable
+    with pytest.raises(TableMovedError):
+        compact(table, ["a"], "a5")
+    fence = table.commit.commit((), kind=CommitKind.COMPACT, commit_user="f", allow_empty=True)
+    assert isinstance(fence, Committed)
+    have_successor(table, None)
+    append(table, "b")
+    assert table.names() == {"a", "b"}
+
+
+def test_a_replaced_table_takes_what_was_written_before(table: MetadataTable) -> None:
+    """As if it had come before the replacement, which has no rows of the table anyway."""
+    append(table, "a")
+    marked = have_successor(table, Successor(location="replaced"))
+    later = replace(make_file("later", partition=P1), schema_id=marked.id)
+    for files, expected in (([later], None), ([], marked.id)):
+        with pytest.raises(TableMovedError, match="'replaced'"):
+            table.commit.commit(
+                add(*files) if files else [],
+                kind=CommitKind.APPEND,
+                commit_user="late",
+                expected_schema_id=expected,
+                allow_empty=True,
+            )
+    in_time = table.commit.commit(
+        add(make_file("b", partition=P1)),
+        kind=CommitKind.APPEND,
+        commit_user="in time",
+        expected_schema_id=marked.id - 1,
+    )
+    assert isinstance(in_time, Committed)
+    assert in_time.snapshot.schema_id == marked.id - 1
+    assert table.names() == {"a", "b"}
 
 
 def test_time_never_runs_backwards(table: MetadataTable) -> None:

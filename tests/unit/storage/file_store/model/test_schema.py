@@ -300,3 +300,5 @@ def test_checks_are_stored_and_older_releases_refuse_them() -> None:
     moved = replace(plain, successor=Successor(location="/w/t-1", snapshot_id=3, claim="{}"))
     assert b'"version": 5' in moved.to_bytes()
     assert TableSchema.from_bytes(moved.to_bytes()) == moved
+    replaced = replace(plain, successor=Successor(location="/w/t-1"))
+    assert TableSchema.from_bytes(replaced.to_bytes()) == replaced

@@ -16,8 +16,13 @@ from table_store import TableDescriptor, connect
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.expiry.orphan_files import find_orphan_files
 from table_store.storage.file_store.model.data_file import CommitMessage
-from table_store.storage.file_store.model.errors import CommitConflictError, CommitStateUnknownError
+from table_store.storage.file_store.model.errors import (
+    CommitConflictError,
+    CommitStateUnknownError,
+    TableMovedError,
+)
 from table_store.storage.file_store.model.partition_path import data_file_path
+from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.unpublished_files import all_written, commit_or_delete
 from table_store.storage.kernel.errors import FileAccessError, MissingFileError, TableStoreError
@@ -77,6 +82,15 @@ def test_a_conflict_leaves_no_file(table: FileStoreTable, name: str) -> None:
         statement(mine)
     assert orphans(table) == []
     assert table.scan().count() == 2
+
+
+def test_rows_for_a_table_that_has_moved_leave_no_file(table: FileStoreTable) -> None:
+    successor = Successor(location="t~1")
+    table.schema_store.evolve(lambda s: replace(s, id=s.id + 1, successor=successor))
+    for statement in (table.append, table.overwrite):
+        with pytest.raises(TableMovedError):
+            statement(ROWS)
+    assert orphans(table) == []
 
 
 def test_tasks_before_one_that_fails_leave_no_file(table: FileStoreTable) -> None:
