@@ -17,6 +17,7 @@ from table_store.catalog.tables.managed_table import ManagedTable, managed_table
 from table_store.catalog.tables.staged_table import StagingMode
 from table_store.catalog.tables.succession import settle_succession
 from table_store.catalog.tables.table_staging import NO_SETTINGS, TableStaging
+from table_store.storage.file_store.metadata.consumer import READER
 from table_store.storage.file_store.model.errors import TableMovedError
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import Snapshot
@@ -26,6 +27,7 @@ from table_store.storage.kernel.errors import (
     MissingFileError,
     NotFoundError,
 )
+from table_store.storage.log_store.logged_table import open_logged
 
 DEFAULT_CATALOG: Final = "table_store"
 
@@ -204,17 +206,34 @@ class TableLifecycle:
     def forget_generations(self, table: ManagedTable, *, until_ms: int) -> tuple[str, ...]:
         """Remove the directories that REPLACE TABLE left before a moment, and return them.
 
+        The oldest one that a long query reads stays, and those after it.
+
         Raises:
             ListenerFailedError: a listener refused; nothing was removed.
         """
-        target = table.record.target
+        target, places = table.record.target, self.warehouse.places
+        due: list[str] = []
         for generation in target.previous if isinstance(target, TableTarget) else ():
-            if generation.until_ms <= until_ms:
-                location = self.warehouse.places.absolute(generation.location)
-                self._notify_drop(table.record, location)
+            location = places.absolute(generation.location)
+            if generation.until_ms > until_ms or self._is_read(location):
+                until_ms = min(until_ms, generation.until_ms - 1)
+                break
+            due.append(location)
+        if not due:
+            return ()
+        for location in due:
+            self._notify_drop(table.record, location)
         return self.warehouse.forget_generations(table.record, until_ms=until_ms)
 
     # -- details -----------------------------------------------------------------------------------
+
+    def _is_read(self, location: str) -> bool:
+        file_io = self.warehouse.places.file_io_of(location)
+        try:
+            consumers = open_logged(location, file_io).consumers.all()
+        except (CorruptFileError, MissingFileError, NotFoundError):
+            return False
+        return any(consumer.id.startswith(READER) for consumer in consumers)
 
     def _notify_drop(self, record: NameRecord, location: str) -> None:
         try:

@@ -171,7 +171,7 @@ def _write(
         compact_after_write(
             session, opened, written.messages, is_stream=named is not None, waits=waits
         )
-    EXPIRY.after_commit(opened.table, opened.schema)
+    EXPIRY.after_commit(session, request.table.relation, opened)
     is_new = isinstance(outcome, Committed) and not outcome.repeated
     return WriteResult(_told(written, committing, compacting), outcome.snapshot if is_new else None)
 
@@ -324,7 +324,7 @@ def delete_where(session: PlannerSession, request: DeleteWhere) -> None:
         overwrite=scope,
         operation="DELETE" if request.predicates else "TRUNCATE",
     )
-    EXPIRY.after_commit(opened.table, opened.schema)
+    EXPIRY.after_commit(session, request.table.relation, opened)
 
 
 def _kind(request: Write) -> str | None:
