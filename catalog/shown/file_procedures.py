@@ -23,7 +23,7 @@ from table_store.storage.file_store.expiry.orphan_files import (
     find_orphan_files,
     remove_orphan_files,
 )
-from table_store.storage.file_store.repair import find_repairs
+from table_store.storage.file_store.repair import find_repair
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import BOOLEAN, STRING
 
@@ -109,13 +109,14 @@ def _tables(context: ProcedureContext, arguments: Arguments) -> tuple[ManagedTab
 
 def _repair(context: ProcedureContext, arguments: Arguments) -> pa.Table:
     table = context.table(arguments)
-    repairs = find_repairs(context.open(table))
+    repair = find_repair(context.open(table))
     if not arguments.optional_bool("dry_run"):
-        for repair in repairs:
+        if repair is not None:
             repair.run()
         context.recache(table)
+    found = () if repair is None else (repair,)
     return pa.table(
-        {name: [getattr(r, name) for r in repairs] for name in _REPAIR_RESULT.names},
+        {name: [getattr(r, name) for r in found] for name in _REPAIR_RESULT.names},
         schema=_REPAIR_RESULT,
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 from table_store.storage.file_io.file_io import FileIO
@@ -217,6 +217,36 @@ class TableCommit:
         # The snapshot is pinned by now, and each attempt checks that it is still there.
         with self._pins.pinned(target, self._ids.unique()):
             return self._run(changes, since=None)
+
+    def renew(self, content: Snapshot | None, *, lost_id: int, commit_user: str) -> None:
+        """Publish the content of a snapshot anew, with the id after `lost_id`; None is no rows.
+
+        Snapshots after `content` are lost or damaged, up to `lost_id`. If there is one after that
+        by now, the table goes on with it, and nothing is published.
+
+        Raises:
+            TableMovedError: another table has the place of this one.
+            CommitStateUnknownError: see `commit`.
+        """
+        changes = Changes(
+            messages=(),
+            kind=CommitKind.OVERWRITE,
+            commit_user=commit_user,
+            commit_identifier=BATCH_IDENTIFIER,
+            lost_id=lost_id,
+            # What it changes is not known.
+            track_changes=False,
+            allow_empty=True,
+            operation="REPAIR",
+        )
+        with ExitStack() as pinned:
+            if content is not None:
+                pinned.enter_context(self._pins.pinned(content, self._ids.unique()))
+            result = self._attempt.run(content, changes)
+            if isinstance(result, Conflict):
+                raise self._conflict_error(result)
+            if isinstance(result, Unknown):
+                raise self._unknown_error(changes, result.reason)
 
     def _run(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
         outcome = self._outcome(changes, since=since)

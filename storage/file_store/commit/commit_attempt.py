@@ -145,7 +145,7 @@ class CommitAttempt:
         written: WrittenManifests,
     ) -> Snapshot:
         base_list, delta_list = written.lists
-        number = 1 if base is None else base.id + 1
+        number = 1 + max(changes.lost_id, 0 if base is None else base.id)
         offsets = FrozenMap() if base is None else base.log_offsets
         last_rollback = 0 if base is None else base.last_rollback
         # The watermark never goes back, whatever is deleted or rolled back.
@@ -172,6 +172,6 @@ class CommitAttempt:
             commit_identifiers=Snapshot.identifiers_after(
                 base, changes.commit_user, changes.commit_identifier
             ),
-            last_rollback=last_rollback if changes.rollback_to is None else number,
+            last_rollback=number if changes.goes_back else last_rollback,
             properties=changes.properties,
         )

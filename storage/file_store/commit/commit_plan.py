@@ -38,7 +38,10 @@ from table_store.storage.options.table_options import CHANGE_TRACKING, TABLE_OPT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """Everything a commit is asked to do; see `TableCommit.commit` for the meaning."""
+    """Everything a commit is asked to do; see `TableCommit.commit` for the meaning.
+
+    The snapshot's id is greater than `lost_id`.
+    """
 
     messages: tuple[CommitMessage, ...]
     kind: CommitKind
@@ -49,6 +52,7 @@ class Changes:
     read_scope: Scope | None = None
     overwrite: Scope | None = None
     rollback_to: Snapshot | None = None
+    lost_id: int = 0
     track_changes: bool | None = None
     operation: str = "WRITE"
     expected_schema_id: int | None = None
@@ -62,6 +66,11 @@ class Changes:
             self.commit_user,
             self.commit_identifier,
         )
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether they may bring back files that a snapshot in between did not have."""
+        return self.rollback_to is not None or self.lost_id > 0
 
     @property
     def is_fence(self) -> bool:

@@ -37,7 +37,7 @@ class Publication(Enum):
 
 
 class SnapshotStore:
-    """Reads and publishes `snapshot/snapshot-N`; N ascends by 1 without gaps.
+    """Reads and publishes `snapshot/snapshot-N`; N ascends by 1 without gaps above the floor.
 
     Ids below the table's `RetentionFloor` have expired, whether there is a file or not. The file
     LATEST holds an id at which the search for the newest begins. It may be old, absent or damaged:
@@ -143,10 +143,14 @@ class SnapshotStore:
         floor = self._floor.read()
         return tuple(snapshot_id for snapshot_id in ids if snapshot_id >= floor)
 
-    def lost_ids(self) -> tuple[int, ...]:
-        """Return the ids below the newest whose snapshots are lost."""
+    def known_id(self) -> int:
+        """Return an id that was given out, as notes beside the snapshots tell; 0 if none does."""
+        return max(self.hint() or 0, self._floor.read())
+
+    def lost_ids(self, known_id: int = 0) -> tuple[int, ...]:
+        """Return the ids below the newest, and up to `known_id`, whose snapshots are lost."""
         first, ids = self._floor.read() or 1, self.ids()
-        missing = sorted(set(range(first, max(ids, default=0))) - set(ids))
+        missing = sorted(set(range(first, max((known_id, *ids)) + 1)) - set(ids))
         # A listing may miss a snapshot that is committed meanwhile, so each absent one is looked
         # up. Others may have expired meanwhile, so the floor is read again.
         absent = [i for i in missing if not self._files.exists(i)]
@@ -235,7 +239,7 @@ class SnapshotStore:
         return None if is_doubtful else newest
 
     def _newest_listed(self) -> int | None:
-        expected = max(self.hint() or 0, self._floor.read())
+        expected = self.known_id()
         lost = self.lost_ids()
         if lost:
             raise self._lost(lost[0])
@@ -248,8 +252,9 @@ class SnapshotStore:
         raise MissingFileError(
             path=self.path(expected),
             snapshot_id=expected,
-            remedy=f"Restore it from a copy; or CALL sys.repair(table => ...), or delete the file "
-            f"{LATEST_HINT} beside it, to go on with {going_on}, without what was committed since",
+            remedy=f"Restore it from a copy; or CALL sys.repair(table => ...) to go on with "
+            f"{going_on}, without what was committed since (with dry_run => true it only tells "
+            "what it would do)",
         )
 
     def _absent(self, snapshot_id: int) -> TableStoreError:

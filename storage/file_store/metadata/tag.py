@@ -110,14 +110,15 @@ class Tags:
         return tuple(sorted(found, key=lambda tag: tag.name))
 
     def snapshot(self, snapshot_id: int) -> Snapshot:
-        """Return the snapshot of this id, which may have expired if a tag keeps it.
+        """Return the snapshot of this id; it may have expired, or be lost, if a tag keeps it.
 
         Raises:
             SnapshotNotFoundError: there is none, and no tag.
+            MissingFileError, CorruptFileError: its file is lost or damaged, and there is no tag.
         """
         try:
             return SnapshotStore(self.file_io, self.table_path).get(snapshot_id)
-        except SnapshotNotFoundError:
+        except (SnapshotNotFoundError, MissingFileError, CorruptFileError):
             for tag in self.all():
                 if tag.snapshot.id == snapshot_id:
                     return tag.snapshot

@@ -10,15 +10,18 @@ import itertools
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from table_store.storage.file_io.local_file_io import LocalFileIO
+from table_store.storage.file_store.changes.change_range import ChangeRange
 from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.expiry.orphan_files import remove_orphan_files
 from table_store.storage.file_store.metadata.pin import Pins
 from table_store.storage.file_store.model.errors import (
+    ChangesNotAvailableError,
     CommitConflictError,
     CommitStateUnknownError,
     SnapshotNotFoundError,
@@ -26,7 +29,7 @@ from table_store.storage.file_store.model.errors import (
 from table_store.storage.file_store.model.scope import WHOLE_TABLE
 from table_store.storage.file_store.model.snapshot import BATCH_IDENTIFIER, CommitKind
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
-from table_store.storage.file_store.repair import find_repairs
+from table_store.storage.file_store.repair import find_repair
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import FileAccessError, MissingFileError
 from tests.fakes.failing_file_io import FailingFileIO, Fault, Killed
@@ -350,34 +353,108 @@ def test_a_gap_expires_like_a_snapshot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "rows", "left", "problem"),
+    ("lost", "damaged", "rows", "left", "problem"),
     [
-        ("4", 7, [5, 6, 7], "lost snapshots: 4"),
-        ("24", 7, [5, 6, 7], "lost snapshots: 2, 4"),
-        ("7", 6, [1, 2, 3, 4, 5, 6], "lost snapshots: 7"),
-        ("67", 5, [1, 2, 3, 4, 5], "lost snapshots: 6, 7"),
-        ("1234567", 0, [], "lost snapshots: 1, 2, 3, 4, 5, 6, 7"),
-        ("!7", 6, [1, 2, 3, 4, 5, 6, 8], "damaged snapshot: 7"),
-        ("", 7, [1, 2, 3, 4, 5, 6, 7], None),
+        ("4", "", 7, [5, 6, 7], "lost snapshots: 4"),
+        ("24", "", 7, [5, 6, 7], "lost snapshots: 2, 4"),
+        ("7", "", 6, [8], "lost snapshots: 7"),
+        ("67", "", 5, [8], "lost snapshots: 6, 7"),
+        ("1234567", "", 0, [8], "lost snapshots: 1, 2, 3, 4, 5, 6, 7"),
+        ("", "7", 6, [8], "damaged snapshots: 7"),
+        ("", "4", 7, [5, 6, 7], "damaged snapshots: 4"),
+        ("", "1234567", 0, [8], "damaged snapshots: 1, 2, 3, 4, 5, 6, 7"),
+        ("37", "56", 4, [8], "lost snapshots: 3, 7; damaged snapshots: 5, 6"),
+        ("", "", 7, [1, 2, 3, 4, 5, 6, 7], None),
     ],
 )
-def test_repair(tmp_path: Path, harm: str, rows: int, left: list[int], problem: str | None) -> None:
+def test_repair(
+    tmp_path: Path, lost: str, damaged: str, rows: int, left: list[int], problem: str | None
+) -> None:
     """What it would do changes nothing; what it does leaves a table that works."""
     a_table(tmp_path, *(f"f{i}" for i in range(1, 8)))
-    for i in harm.lstrip("!"):
-        path = tmp_path / "snapshot" / f"snapshot-{i}"
-        path.write_bytes(b"!") if harm.startswith("!") else path.unlink()
+    harm(tmp_path, lost, damaged)
     table = FileStoreTable.open(str(tmp_path))
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    found = find_repairs(table)
-    assert [repair.problem for repair in found] == ([problem] if problem else [])
+    found = find_repair(table)
+    assert (found and found.problem) == problem
     assert before == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    for repair in found:
-        repair.run()
-    assert not find_repairs(table)
+    if found is not None:
+        found.run()
+    assert find_repair(table) is None
     fresh = MetadataTable(str(tmp_path))
     assert len(check_readable(tmp_path)) == rows
-    counted = [i for i in fresh.snapshots.ids() if f"!{i}" != harm]
-    assert counted == left
-    append(fresh, "g")
+    assert list(fresh.snapshots.ids()) == left
+    assert [snapshot.id for snapshot in fresh.snapshots.newest_first()] == left[::-1]
+    remove_orphan_files(fresh.io, fresh.path, fresh.schemas, older_than_ms=10**15)
+    assert append(fresh, "g").snapshot.id == left[-1] + 1
     assert len(check_readable(tmp_path)) == rows + 1
+    fresh.expiry.expire(KEEP_ONE)
+    assert len(check_readable(tmp_path)) == rows + 1
+
+
+def harm(path: Path, lost: str, damaged: str) -> None:
+    """Each digit is the id of a snapshot."""
+    for i in lost:
+        (path / "snapshot" / f"snapshot-{i}").unlink()
+    for i in damaged:
+        (path / "snapshot" / f"snapshot-{i}").write_bytes(b"!")
+
+
+@pytest.mark.parametrize(("lost", "damaged"), [("7", ""), ("", "7")])
+def test_no_id_is_given_out_again(tmp_path: Path, lost: str, damaged: str) -> None:
+    """Who knows the snapshot that is gone neither takes a later one for it nor skips one."""
+    a_table(tmp_path, *(f"f{i}" for i in range(1, 8)))
+    table = FileStoreTable.open(str(tmp_path))
+    table.consumers.note("stream", 10)
+    harm(tmp_path, lost, damaged)
+    repair = find_repair(table)
+    assert repair is not None
+    repair.run()
+    newest = table.latest_snapshot()
+    assert newest is not None
+    assert newest.id == 10, "after all that the consumer has read"
+    for known in (6, 7, 9):
+        with pytest.raises(SnapshotNotFoundError):
+            table.snapshot(version=known)
+        with pytest.raises(ChangesNotAvailableError):
+            table.changes(known + 1)
+    append(MetadataTable(str(tmp_path)), "g")
+    assert table.changes(11).range == ChangeRange(first_id=11, last_id=11)
+
+
+def test_a_tag_has_a_lost_snapshot(tmp_path: Path) -> None:
+    """Its rows are read, also from the repaired table, which goes on with them."""
+    a_table(tmp_path, *(f"f{i}" for i in range(1, 8)))
+    table = FileStoreTable.open(str(tmp_path))
+    for i in (3, 7):
+        table.tags.create(f"at {i}", i, f"unique-{i}")
+    tagged = {i: table.tags.get(f"at {i}").snapshot for i in (3, 7)}
+    harm(tmp_path, "37", "")
+    (tmp_path / "snapshot" / "LATEST").unlink()
+    for _ in range(2):
+        assert {i: table.snapshot(version=i) for i in (3, 7)} == tagged
+        repair = find_repair(table)
+        if repair is not None:
+            repair.run()
+    assert len(check_readable(tmp_path)) == 7
+    assert table.snapshot_store.ids() == (8,)
+
+
+@pytest.mark.parametrize("fault", [Fault.KILL_BEFORE, Fault.KILL_AFTER])
+def test_a_repair_that_is_cut_off_goes_on(tmp_path: Path, fault: Fault) -> None:
+    """It may die anywhere; another one that has found the same agrees with it."""
+    for number in itertools.count(1):
+        path = tmp_path / str(number)
+        a_table(path, *(f"f{i}" for i in range(1, 8)))
+        harm(path, "7", "5")
+        failing = FailingFileIO(LocalFileIO(str(path)), fail_at=number, fault=fault)
+        repair = find_repair(FileStoreTable.open(str(path)))
+        assert repair is not None
+        with suppress(Killed):
+            replace(repair, table=FileStoreTable(failing, str(path))).run()
+        repair.run()
+        assert find_repair(FileStoreTable.open(str(path))) is None
+        assert len(check_readable(path)) == 6
+        assert MetadataTable(str(path)).snapshots.ids() == (8,)
+        if not failing.reached:
+            return
