@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from table_store.storage.file_store.expiry.orphan_files import (
     remove_orphan_files,
 )
 from table_store.storage.file_store.repair import find_repair
-from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
 from table_store.storage.kernel.types import BOOLEAN, STRING
 
 ORPHAN_AGE_MIN_MS: Final = 24 * 60 * 60 * 1000
@@ -80,31 +81,42 @@ def _remove_orphan_files(context: ProcedureContext, arguments: Arguments) -> pa.
             reason="files younger than a day may be those of a statement that still runs; name "
             "an earlier time, look with dry_run => true, or add force => true when nothing writes",
         )
+    clean = find_orphan_files if is_dry_run else remove_orphan_files
     count = size_bytes = 0
-    for managed in _tables(context, arguments):
-        table = context.open(managed)
-        clean = find_orphan_files if is_dry_run else remove_orphan_files
-        found = clean(table.file_io, table.path, table.schema_store, older_than_ms=older_than_ms)
+    errors: list[TableStoreError] = []
+    for load in _tables(context, arguments):
+        try:
+            table = context.open(load())
+            found = clean(
+                table.file_io, table.path, table.schema_store, older_than_ms=older_than_ms
+            )
+        except TableStoreError as error:
+            errors.append(error)  # a damaged table keeps its files, and the others go on
+            continue
         count += len(found)
         size_bytes += sum(status.size for status in found)
     if not is_dry_run:
         warehouse.staging.remove_leftovers()
+    if errors:
+        raise errors[0]
     return pa.table(
         {"deletedFileCount": [count], "deletedFileTotalLenInBytes": [size_bytes]},
         schema=_ORPHAN_RESULT,
     )
 
 
-def _tables(context: ProcedureContext, arguments: Arguments) -> tuple[ManagedTable, ...]:
-    """Return the table named, or with `namespace.*` all tables of a namespace."""
+def _tables(
+    context: ProcedureContext, arguments: Arguments
+) -> tuple[Callable[[], ManagedTable], ...]:
+    """Return what loads the table named, or with `namespace.*` each table of a namespace."""
     name = arguments.text("table").strip()
     if not name.endswith(".*"):
-        return (context.table(arguments),)
+        return (partial(context.table, arguments),)
     namespace = parse_table_name(
         name[:-2], catalog=context.catalog_name, namespace=context.catalog_name
     ).name
     records = context.lifecycle.warehouse.records(namespace, [RelationKind.TABLE])
-    return tuple(context.lifecycle.load(record.identifier) for record in records)
+    return tuple(partial(context.lifecycle.load, record.identifier) for record in records)
 
 
 def _repair(context: ProcedureContext, arguments: Arguments) -> pa.Table:

@@ -25,6 +25,7 @@ from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import (
+    CorruptFileError,
     InvalidOptionError,
     NotFoundError,
     TableStoreError,
@@ -200,6 +201,22 @@ def test_remove_orphan_files(session: Session) -> None:
     assert session.call("remove_orphan_files", table="t", force="true") == [dry]
     assert not orphan.exists()
     assert table.scan().to_arrow().to_pydict() == {"a": [0]}
+
+
+@pytest.mark.parametrize("damaged", ["snapshot/snapshot-1", "schema/schema-0"])
+def test_a_damaged_table_keeps_its_orphans_alone(session: Session, damaged: str) -> None:
+    """Whatever the order of the tables; the error names the file."""
+    table = table_with_commits(session, 1)
+    orphan = Path(table.path, "bucket-0", "data-left-0.parquet")
+    orphan.write_bytes(b"12345")
+    arguments = {"table": "default.*", "force": "true", "older_than": "2100-01-01 00:00:00"}
+    for name in ("a", "z"):
+        other = session.lifecycle.create(Identifier("default", name), PLAIN)
+        FileStoreTable.open(other.location).append(pa.table({"a": pa.array([1], pa.int32())}))
+        Path(other.location, damaged).write_bytes(b"!")
+    with pytest.raises(CorruptFileError, match=damaged):
+        session.call("remove_orphan_files", **arguments)
+    assert not orphan.exists()
 
 
 def test_orphans_of_a_day_go_without_force(session: Session) -> None:
