@@ -95,7 +95,15 @@ def field_generator(
     """
     declared = next((json.loads(text) for key, text in field.metadata if key == CHAR_VARCHAR), "")
     length = _LENGTH_IN_TYPE.fullmatch(str(declared).strip())
-    return _generator(field.type, options, path, _TEXT_LENGTH if length is None else int(length[1]))
+    most = _TEXT_LENGTH if length is None else int(length[1])
+    if not field.nullable:
+        _check_no_nulls(options.of(path), "it is NOT NULL")
+    return _generator(field.type, options, path, most)
+
+
+def _check_no_nulls(own: FieldOptions, why: str) -> None:
+    if own.get("null-rate", RATE, 0.0):
+        raise own.refusal("null-rate", why)
 
 
 def _paths(path: str, data_type: DataType) -> Iterator[str]:
@@ -160,12 +168,15 @@ def _random(
     match data_type:
         case ArrayType(element=element):
             own.check_only(_LENGTHS, no_such)
+            if not data_type.contains_null:
+                _check_no_nulls(options.of(f"{path}.element"), "an element here cannot be NULL")
             inner = _inner(element, options, f"{path}.element")
             return Lists(inner, lengths, *_length(own, _ELEMENTS), arrow)
         case MapType(key=key, value=value):
             own.check_only(_LENGTHS, no_such)
-            if options.of(f"{path}.key").get("null-rate", RATE, 0.0):
-                raise options.of(f"{path}.key").refusal("null-rate", "a key cannot be NULL")
+            _check_no_nulls(options.of(f"{path}.key"), "a key cannot be NULL")
+            if not data_type.value_contains_null:
+                _check_no_nulls(options.of(f"{path}.value"), "a value here cannot be NULL")
             keys, values = (
                 _inner(part, options, f"{path}.{name}")
                 for part, name in ((key, "key"), (value, "value"))

@@ -304,6 +304,12 @@ def test_pauses_before_the_first_row_leave_one_stretch() -> None:
         (ArrayType(LONG), {"element.kind": "sequence", "element.start": "1", "element.end": "2"},
          "element.kind"),
         (MapType(key=LONG, value=LONG), {"key.null-rate": "0.1"}, "key.null-rate"),
+        (MapType(key=LONG, value=LONG, value_contains_null=False), {"value.null-rate": "1"},
+         "value.null-rate"),
+        (ArrayType(element=LONG, contains_null=False), {"element.null-rate": "1"},
+         "element.null-rate"),
+        (StructType((StructField(name="x", type=LONG, nullable=False),)), {"x.null-rate": "1"},
+         "x.null-rate"),
     ],
 )  # fmt: skip
 def test_wrong_options_name_their_key(column: DataType, options: dict[str, str], key: str) -> None:
@@ -316,6 +322,19 @@ def test_wrong_options_name_their_key(column: DataType, options: dict[str, str],
     with pytest.raises(InvalidOptionError) as error:
         check_new(schema)
     assert error.value.key == f"fields.v.{key}"
+
+
+def test_a_column_that_is_not_null_has_no_share_of_nulls() -> None:
+    def new(rate: str) -> TableSchema:
+        return new_schema(
+            fields=[Field(id=0, name="a", type=INTEGER, nullable=False)],
+            options={"connector": "datagen", "fields.a.null-rate": rate},
+            time_ms=0,
+        )
+
+    with pytest.raises(InvalidOptionError, match=r"fields\.a\.null-rate.*it is NOT NULL"):
+        check_new(new("0.5"))
+    check_new(new("0"))
 
 
 def test_what_is_of_no_field_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
