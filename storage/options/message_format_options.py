@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
+from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.options.avro_format_options import (
     AVRO_FORMAT_OPTIONS,
     DEBEZIUM_CONFLUENT,
@@ -86,7 +87,8 @@ CSV_NULL: Option[str | None] = Option(
     scopes=FOR_TABLE,
     mutable=False,
     derived_default="no text; an empty field that is no STRING is NULL",
-    doc="Of `kafka` and `filesystem` with `csv`: the text that stands for NULL.",
+    doc="Of `kafka` and `filesystem` with `csv`: the text that stands for NULL; for that "
+    "of a STRING only without quotes.",
 )
 DEBEZIUM_SCHEMA_INCLUDE = Option(
     key="debezium-json.schema-include",
@@ -155,3 +157,17 @@ def format_value(options: OptionValues, option: Option[T], part: str) -> T:
     """Return the value of one of `FORMAT_OPTIONS` for the key or the value of a record."""
     found = options.get(_of_part(option, part))
     return options.get(option) if found is None else found
+
+
+def csv_null(options: OptionValues, part: str) -> str | None:
+    """Return the text that is NULL in CSV; None: there is none.
+
+    Raises:
+        InvalidOptionError: it could not be told from the end of a field.
+    """
+    text = format_value(options, CSV_NULL, part)
+    delimiter = format_value(options, CSV_DELIMITER, part)
+    if text is not None and (delimiter in text or '"' in text):
+        reason = "use a text without the field delimiter and without quotes"
+        raise InvalidOptionError(key=CSV_NULL.key, value=text, reason=reason)
+    return text

@@ -155,7 +155,8 @@ class CsvFormat(MessageFormat):
 
     Attributes:
         delimiter: stands between two fields.
-        null: the text that stands for NULL; None: there is none for STRING.
+        null: the text that stands for NULL, of a STRING only without quotes; None: there is none.
+            An empty field that is no STRING is always NULL.
     """
 
     delimiter: str
@@ -174,12 +175,29 @@ class CsvFormat(MessageFormat):
         text = pc.utf8_rtrim(_text(values), "\r\n")
         if len(self.columns) > 1 and pc.any(pc.equal(text, "")).as_py():
             raise pa.ArrowInvalid("it is empty")
-        types = {field.name: _in_csv(field.type) for field in fields}
         # A quote that is not closed would take the end of its line for a part of the field; a line
         # of nothing behind them all goes with it, and is missed.
         ended = pa.array([self.delimiter * (len(self.columns) - 1)], pa.large_string())
         lines = _lines(pa.concat_arrays([text, ended]), added=1)
-        found = pa.csv.read_csv(
+        # Arrow has the same NULLs in all columns that it reads at once.
+        texts = [] if self.null is None else [field for field in fields if field.type == STRING]
+        others = [field for field in fields if field not in texts]
+        null = [] if self.null is None else [self.null]
+        found: dict[str, pa.Array] = {}
+        for group, nulls, are_texts in ((others, ["", *null], False), (texts, null, True)):
+            if group or not fields:
+                table = self._table(lines, group, nulls, are_texts=are_texts)
+                if table.num_rows != len(values) + 1:
+                    raise pa.ArrowInvalid("it is not one line of CSV")
+                arrays = _conformed(table.slice(0, len(values)), group)
+                found |= zip((field.name for field in group), arrays, strict=True)
+        return tuple(found[field.name] for field in fields)
+
+    def _table(
+        self, lines: pa.Buffer, fields: Sequence[Field], nulls: Sequence[str], *, are_texts: bool
+    ) -> pa.Table:
+        types = {field.name: _in_csv(field.type) for field in fields}
+        return pa.csv.read_csv(
             pa.BufferReader(lines),
             pa.csv.ReadOptions(
                 use_threads=False,
@@ -192,19 +210,10 @@ class CsvFormat(MessageFormat):
             pa.csv.ConvertOptions(
                 column_types=types,
                 include_columns=[*types] or [self.columns[0].name],
-                null_values=[""] if self.null is None else ["", self.null],
-                strings_can_be_null=False,
-                quoted_strings_can_be_null=False,
+                null_values=nulls,
+                strings_can_be_null=are_texts,
+                quoted_strings_can_be_null=not are_texts,
             ),
-        )
-        if found.num_rows != len(values) + 1:
-            raise pa.ArrowInvalid("it is not one line of CSV")
-        arrays = _conformed(found.slice(0, len(values)), fields)
-        if self.null is None:
-            return arrays
-        return tuple(
-            pc.if_else(pc.equal(array, self.null), None, array) if field.type == STRING else array
-            for field, array in zip(fields, arrays, strict=True)
         )
 
 

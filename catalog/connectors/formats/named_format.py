@@ -24,11 +24,11 @@ from table_store.storage.log_store.sinks.row_encoders import (
 from table_store.storage.options.avro_format_options import AVRO, REGISTRY_OPTIONS
 from table_store.storage.options.message_format_options import (
     CSV_DELIMITER,
-    CSV_NULL,
     DEBEZIUM,
     JSON_MISSING_FIELD,
     KEY_PART,
     VALUE_PART,
+    csv_null,
     format_value,
 )
 from table_store.storage.options.options import OptionValues
@@ -61,6 +61,7 @@ def message_format(
     Raises:
         InvalidSchemaError: the format has no such columns.
         UnsupportedTypeError: it has no values of a column's type.
+        InvalidOptionError: an option is missing, or does not go with others.
     """
     if name in ("json", DEBEZIUM):
         needs_fields = name == "json" and format_value(options, JSON_MISSING_FIELD, part)
@@ -68,7 +69,7 @@ def message_format(
     if name == "csv":
         check_count(columns, name, is_right=bool(columns), wanted="a column")
         delimiter = format_value(options, CSV_DELIMITER, part)
-        return CsvFormat(columns, delimiter, format_value(options, CSV_NULL, part))
+        return CsvFormat(columns, delimiter, csv_null(options, part))
     if name == AVRO:
         encoder = row_encoder(options, name, columns, part)
         assert isinstance(encoder, AvroEncoder), "the format has this one"

@@ -46,11 +46,11 @@ from table_store.storage.options.avro_format_options import (
 from table_store.storage.options.kafka_source_options import TOPIC
 from table_store.storage.options.message_format_options import (
     CSV_DELIMITER,
-    CSV_NULL,
     DEBEZIUM,
     DEBEZIUM_TIMESTAMP_FORMAT,
     JSON_TIMESTAMP_FORMAT,
     VALUE_PART,
+    csv_null,
     format_value,
 )
 from table_store.storage.options.options import Option, OptionValues
@@ -111,7 +111,7 @@ def row_encoder(
         style = replace(FLINK, separator="T") if is_iso else FLINK
         return JsonEncoder(tuple(column.name for column in columns), style)
     if name == "csv":
-        null = format_value(options, CSV_NULL, part) or ""
+        null = csv_null(options, part) or ""
         return CsvEncoder(format_value(options, CSV_DELIMITER, part), null)
     if name == AVRO:
         return _avro_encoder(columns, time_unit(options, name, part), None, name)

@@ -41,6 +41,7 @@ from table_store.storage.kernel.types import (
     StructField,
     StructType,
 )
+from table_store.storage.log_store.encoding.row_encoding import CsvEncoder
 
 PLACE = StructType((StructField(name="x", type=DOUBLE), StructField(name="day", type=DATE)))
 
@@ -214,6 +215,38 @@ def test_null_in_csv() -> None:
     assert not bad
     at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert rows == [(0, None, None, None), (1, None, "", at)]
+
+
+def test_a_text_in_quotes_is_not_null() -> None:
+    form = CsvFormat(fields(i=INTEGER, s=STRING), ",", "NULL")
+    lines = [b'2,"NULL"', b"3,NULL", b'"","nul""l"', b'NULL,""']
+    rows, bad = found(form, lines)
+    assert not bad
+    assert rows == [(0, 2, "NULL"), (1, 3, None), (2, None, 'nul"l'), (3, None, "")]
+    for names in (["s"], ["i"], ["s", "i"], []):
+        places = [form.names.index(name) for name in names]
+        expected = [(row[0], *(row[1 + place] for place in places)) for row in rows]
+        assert found(form, lines, names) == (expected, {})
+    assert found(form, [b'1,"a'])[1] == {0: "it is not one line of CSV"}
+
+
+@given(
+    st.lists(
+        st.tuples(st.none() | st.text('NUL",\n\r ', max_size=4), st.none() | st.integers(0, 9))
+    ),
+    st.sampled_from(["NULL", "N", " "]),
+)
+def test_csv_is_read_as_it_was_written(
+    items: list[tuple[str | None, int | None]], null: str
+) -> None:
+    columns = [
+        pa.array([text for text, _ in items], pa.string()),
+        pa.array([number for _, number in items], pa.int32()),
+    ]
+    form = CsvFormat(fields(s=STRING, i=INTEGER), ",", null)
+    rows, bad = found(form, CsvEncoder(",", null).encoded(columns).to_pylist())
+    assert not bad
+    assert rows == [(place, *item) for place, item in enumerate(items)]
 
 
 def test_raw() -> None:
