@@ -44,6 +44,8 @@ class JsonEncoder:
 class CsvEncoder:
     """A line with the columns in their order; what needs quotes has them (RFC 4180).
 
+    A line of one column is never empty, for readers leave empty lines out.
+
     Attributes:
         delimiter: stands between two fields.
         null: what stands for NULL.
@@ -59,7 +61,10 @@ class CsvEncoder:
             if place:
                 parts.append(pa.scalar(self.delimiter, TEXT))
             parts.append(self._fields(column))
-        return concat_text(*parts).cast(_BINARY)
+        lines = concat_text(*parts)
+        if len(columns) == 1:
+            lines = pc.if_else(pc.equal(lines, ""), '""', lines)
+        return lines.cast(_BINARY)
 
     def _fields(self, column: pa.Array) -> pa.LargeStringArray:
         text = plain_text(column)

@@ -39,9 +39,11 @@ from table_store.catalog.connectors.formats.message_formats import (
 )
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.storage.file_io.local_file_io import LocalFileIO
-from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
-from table_store.storage.kernel.types import LONG, STRING, TimeType
+from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.types import LONG, STRING, DataType, TimeType, to_arrow
+from table_store.storage.log_store.encoding.row_encoding import CsvEncoder
 
 
 def test_shares_of_a_file_are_the_file(tmp_path: Path) -> None:
@@ -144,6 +146,40 @@ def test_a_quote_that_is_not_closed_makes_its_line_a_bad_one(tmp_path: Path) -> 
         (2, '5" pipe'),
         (4, "w"),
     ]
+
+
+@pytest.mark.parametrize("null", [None, "-"])
+@pytest.mark.parametrize(
+    ("kind", "values"), [(STRING, ["x", "", "y", "-", None]), (LONG, [1, None, 2])]
+)
+def test_one_column_of_csv_keeps_its_empty_rows(
+    tmp_path: Path, kind: DataType, values: list[object], null: str | None
+) -> None:
+    """Without a text for NULL it is read as an empty STRING, as where there are more columns."""
+    lines = CsvEncoder(",", null or "").encoded([pa.array(values, to_arrow(kind))]).to_pylist()
+    (tmp_path / "a.csv").write_bytes(b"".join(line + b"\n" for line in lines))
+    (file,) = files_below(LocalFileIO(str(tmp_path)), str(tmp_path))
+    text = CsvFormat((Field(id=0, name="a", type=kind),), ",", null)
+    reader = FileReader(text_definition(tmp_path, text))
+    batches = list(reader.read(FilePart((file,)).to_bytes(), ["a"]))
+    expected = ["" if (kind, value, null) == (STRING, None, None) else value for value in values]
+    assert [row["a"] for batch in batches for row in batch.to_pylist()] == expected
+
+
+def test_a_text_for_null_is_not_taken_for_more() -> None:
+    def define(**options: str) -> None:
+        given = {f"csv.{name.replace('_', '-')}": text for name, text in options.items()}
+        schema = new_schema(
+            fields=[Field(id=0, name="a", type=STRING)],
+            options={"connector": "filesystem", "path": "/x", "format": "csv", **given},
+            time_ms=0,
+        )
+        FilesystemDefinition.of(schema)
+
+    define(null_literal="n;a")
+    for wrong in ("n;a", 'n"a'):
+        with pytest.raises(InvalidOptionError, match=r"csv\.null-literal.*field delimiter"):
+            define(field_delimiter=";", null_literal=wrong)
 
 
 def test_values_in_paths(tmp_path: Path) -> None:

@@ -52,5 +52,13 @@ def test_null_has_a_text_of_its_own() -> None:
     assert CsvEncoder(",", "").encoded(columns).to_pylist() == [b"-,1", b",", b"x,2"]
 
 
+def test_no_line_is_empty() -> None:
+    texts = pa.array(["x", "", None])
+    assert CsvEncoder(",", "").encoded([texts]).to_pylist() == [b"x", b'""', b'""']
+    assert CsvEncoder(",", "-").encoded([texts]).to_pylist() == [b"x", b'""', b"-"]
+    assert CsvEncoder(",", "").encoded([pa.array([1, None])]).to_pylist() == [b"1", b'""']
+    assert CsvEncoder(",", "").encoded([texts, texts]).to_pylist() == [b"x,x", b",", b","]
+
+
 def test_raw_values_stay_as_they_are() -> None:
     assert RawEncoder().encoded([pa.array(["ä", None])]).to_pylist() == ["ä".encode(), None]
