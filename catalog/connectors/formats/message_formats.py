@@ -18,6 +18,7 @@ import pyarrow.csv
 import pyarrow.json
 
 from table_store.catalog.connectors.formats.missing_fields import check_fields
+from table_store.catalog.connectors.formats.spelled_numbers import without_quotes
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.errors import UnsupportedTypeError
 from table_store.storage.kernel.nested_array import recast
@@ -134,8 +135,9 @@ class JsonFormat(MessageFormat):
             raise pa.ArrowInvalid("it is no JSON object")
         for end in ("\n", "\r"):  # between its parts, as there is none within a JSON text
             text = pc.replace_substring(text, end, " ")
-        lines = _lines(text)
         parsed = self.columns if self.needs_fields else fields
+        text = without_quotes(text, parsed)
+        lines = _lines(text)
         schema = pa.schema([(field.name, _in_json(field.type)) for field in parsed])
         found = pa.json.read_json(
             pa.BufferReader(lines),

@@ -29,6 +29,7 @@ from table_store.storage.kernel.types import (
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOAT,
     INTEGER,
     LONG,
     STRING,
@@ -40,8 +41,9 @@ from table_store.storage.kernel.types import (
     MapType,
     StructField,
     StructType,
+    to_arrow,
 )
-from table_store.storage.log_store.encoding.row_encoding import CsvEncoder
+from table_store.storage.log_store.encoding.row_encoding import CsvEncoder, JsonEncoder
 
 PLACE = StructType((StructField(name="x", type=DOUBLE), StructField(name="day", type=DATE)))
 
@@ -131,6 +133,59 @@ def test_missing_fields_are_told_from_null(items: list[dict[str, object]]) -> No
     assert {row[0]: row[1] for row in rows} == {n: item["a"] for n, item in expected.items()}
     assert bad.keys() == {*range(len(items))} - expected.keys()
     assert all(reason.endswith(" is missing") for reason in bad.values())
+
+
+SPELLED = st.sampled_from(["NaN", "Infinity", "-Infinity", '"NaN"', "\\", "x"])
+POINT = StructType((StructField(name='"f\\', type=DOUBLE), StructField(name="s", type=STRING)))
+
+
+POINTS = st.tuples(st.floats(), SPELLED).map(lambda point: {'"f\\': point[0], "s": point[1]})
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.floats(),
+            st.none() | SPELLED,
+            st.none() | st.lists(st.lists(st.floats(width=32), max_size=2), max_size=3),
+            st.none() | st.lists(st.none() | POINTS, max_size=3),
+        ),
+        max_size=5,
+    )
+)
+def test_json_is_read_as_it_was_written(items: list[tuple[object, ...]]) -> None:
+    """All floating-point numbers included, and texts that look like some."""
+    columns = fields(f=DOUBLE, s=STRING, a=ArrayType(ArrayType(FLOAT)), p=ArrayType(POINT))
+    arrays = [
+        pa.array([item[place] for item in items], to_arrow(field.type))
+        for place, field in enumerate(columns)
+    ]
+    written = JsonEncoder([field.name for field in columns]).encoded(arrays).to_pylist()
+    rows, bad = found(JsonFormat(columns), written)
+    assert not bad
+    expected = [(place, *item) for place, item in enumerate(items)]
+    assert repr(rows) == repr(expected)  # a NaN does not equal itself
+    for needs_fields in (True, False):
+        rows, bad = found(JsonFormat(columns, needs_fields), written, ["s"])
+        assert rows == [(place, item[1]) for place, item in enumerate(items)]
+
+
+def test_numbers_that_are_spelled_in_bad_json() -> None:
+    form = JsonFormat(fields(f=DOUBLE, o=STRING))
+    rows, bad = found(
+        form,
+        [
+            b'{"f": "NaN", "o": "}"}',
+            b'{"f": "nan"}',
+            b'{"\\x": 1, "f": "Infinity"}',
+            b'{"f": "NaN"}}',
+            b'{"f": ["NaN"]}',
+            b'{"f" : "-Infinity", "p": {"f": "NaN", "g": [{}]}}',
+            b'{"o": "NaN", "\\u0066": "Infinity"}',
+        ],
+    )
+    assert repr(rows) == "[(0, nan, '}'), (5, -inf, None), (6, inf, 'NaN')]"
+    assert sorted(bad) == [1, 2, 3, 4]
 
 
 def test_types_of_json() -> None:
