@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import takewhile
 from typing import Any, Final
 
 from table_store.catalog.jobs.progress import JOB_FOLDER, job_file
@@ -26,6 +27,8 @@ EPOCHS_KEPT: Final = 100
 
 _NAME: Final = "HISTORY"
 _ERROR_LENGTH_MAX: Final = 2_000
+_ITEM: Final = " - "
+"""In front of each value that a row has where it breaks a constraint, in Spark's errors."""
 
 _log = logging.getLogger(__name__)
 
@@ -97,9 +100,19 @@ def add_to_history(file_io: FileIO, location: str, job: str, epoch: EpochRecord)
 
 
 def short_error(text: str, place: str = "") -> str:
-    """The first line of an error's text and where it happened, cut to what is kept of it."""
-    line = text.strip().partition("\n")[0]
-    return f"{line}{place}"[:_ERROR_LENGTH_MAX]
+    """What an error's text says, and where it happened, cut to what is kept of it.
+
+    It says that in its first line and the list of values below, if there is one; traces and plans
+    are behind.
+    """
+    line, *below = text.strip().split("\n")
+    values = [value.removeprefix(_ITEM) for value in takewhile(_is_item, below)]
+    said = f"{line} {', '.join(values)}" if values else line
+    return f"{said}{place}"[:_ERROR_LENGTH_MAX]
+
+
+def _is_item(line: str) -> bool:
+    return line.startswith(_ITEM)
 
 
 def _from_json(item: Mapping[str, Any]) -> tuple[EpochRecord, ...]:

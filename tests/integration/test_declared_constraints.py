@@ -234,7 +234,7 @@ def test_streams_and_jobs_stop_at_a_row_that_breaks_a_constraint(
         row.info_name: row.info_value for row in spark.sql(f"DESCRIBE JOB '{failing}'").collect()
     }
     assert told["state"] == "SUSPENDED"
-    assert "CHECK constraint c v > 0 violated" in str(told["error"])
+    assert "CHECK constraint c v > 0 violated by row with values: v : -2" in str(told["error"])
     for name in ("streamed", "jobbed"):
         assert [tuple(row) for row in spark.table(name).collect()] == [(1, 1)]
 

@@ -51,6 +51,15 @@ def test_old_epochs_are_forgotten(tmp_path: Path) -> None:
     assert path.stat().st_size < 300_000
 
 
+def test_what_is_told_of_an_error() -> None:
+    said = "[CHECK_CONSTRAINT_VIOLATION] CHECK constraint c violated by row with values:"
+    with_values = f"{said}\n - k : 200\n - v : -1 SQLSTATE: 23001"
+    expected = f"{said} k : 200, v : -1 SQLSTATE: 23001"
+    assert short_error(with_values) == expected
+    assert short_error(f"{with_values}\n\nJVM stacktrace:\n - x", " at") == f"{expected} at"
+    assert short_error("first\n\tat second\n - third", " there") == "first there"
+
+
 def test_a_damaged_file_begins_again(tmp_path: Path) -> None:
     file_io = file_io_for(str(tmp_path))
     add_to_history(file_io, str(tmp_path), JOB_OF_VIEW, epoch(1))
