@@ -317,7 +317,9 @@ def test_what_is_refused(spark: SparkSession) -> None:
     assert "it is for an INSERT in streaming mode" in batch
     with streaming(spark):
         wrong = refused(spark, f"{into.replace('on-watermark', 'sometimes')} v FROM r")
+        unknown = refused(spark, f"{into.replace('sink.emit', 'sink.emt')} v FROM r")
     assert "'on-change'" in wrong
+    assert "[TABLE_STORE_UNKNOWN_OPTION]" in unknown
     job = insert(spark, f"{into} count(*) FROM {tumble.format('r', 'ts')} GROUP BY window_end")
     error = refused(spark, f"REFRESH JOB '{job}' FULL")
     assert "FULL would compute them again" in error

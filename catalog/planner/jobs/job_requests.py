@@ -20,7 +20,7 @@ from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.jobs.job_errors import StreamingInsertError
 from table_store.catalog.jobs.job_status import JobState, JobStatus
 from table_store.catalog.jobs.sink_commit import is_alone
-from table_store.catalog.jobs.sink_options import is_emitted_on_watermark
+from table_store.catalog.jobs.sink_options import check_options, is_emitted_on_watermark
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.appended_rows import check_append_only
 from table_store.catalog.planner.epochs.consumers import hold_rows
@@ -116,7 +116,9 @@ def start_job(session: PlannerSession, request: StartJob) -> StartedJob:
         StreamingInsertError: no job can do what it says.
         JobExistsError: a job writes the table already.
         StreamWriterExistsError: a streaming query or a job of another program writes it.
+        UnknownOptionError, InvalidOptionError: as `check_options`.
     """
+    check_options(request.options)
     interval = interval_ms(session)
     if request.table.table_handle.change_type_column is not None:
         raise StreamingInsertError(
