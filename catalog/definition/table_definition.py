@@ -22,6 +22,7 @@ from table_store.catalog.definition.declared_type import (
     stored_type,
 )
 from table_store.catalog.definition.sql_literal import parse_literal
+from table_store.catalog.definition.watermark_rule import check_watermark
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.model.stored_query import StoredQuery
@@ -123,6 +124,7 @@ class TableDefinition:
             checks=self.checks,
         )
         _check_stored_order(schema)
+        check_watermark(schema)
         return schema
 
 

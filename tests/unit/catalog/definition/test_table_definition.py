@@ -186,3 +186,31 @@ def test_the_initial_default_is_what_older_rows_read_as() -> None:
         with_initial_default(strict)
     assert plain.type == INTEGER
     assert ArrayType(STRING).contains_null
+
+
+@pytest.mark.parametrize(
+    ("expression", "unknown"),
+    [
+        ("at - INTERVAL '5' SECOND", None),
+        ("`AT` - INTERVAL 5 MINUTES 3 SECONDS", None),
+        ("e.ts - INTERVAL 1 DAY", None),
+        ("later", None),
+        ("SOURCE_WATERMARK()", None),
+        ("what ever )", None),
+        ("at - nope", "nope"),
+        ("none.at", "none"),
+    ],
+)
+def test_a_watermark_names_columns_that_there_are(expression: str, unknown: str | None) -> None:
+    ts = {"type": "struct", "fields": [column("ts", "timestamp")]}
+    definition = definition_from_spark(
+        columns=struct(column("at", "timestamp"), column("e", ts), column("later", "timestamp")),
+        partition_columns=(),
+        properties={"watermark.column": "at", "watermark.expression": expression},
+    )
+    if unknown is None:
+        assert definition.schema(time_ms=0).watermark == ("at", expression)
+        return
+    with pytest.raises(InvalidSchemaError, match=f"there is no column '{unknown}'") as error:
+        definition.schema(time_ms=0)
+    assert error.value.column == "at"
