@@ -76,10 +76,7 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
         _refuse_revised(view, jobs)
         standings = [Standing.of(sink) for sink, _ in jobs]
         if last is not None and not is_full and _are_current(jobs, standings, last):
-            done = [
-                left_as_it_is(standing, query, last.number)
-                for standing, (_, query) in zip(standings, jobs, strict=True)
-            ]
+            done = [left_as_it_is(standing, last.number) for standing in standings]
             _hold_barriers(view, jobs)
             return done
         moment = _shared(view, jobs, standings, is_full=is_full)
