@@ -5,12 +5,13 @@ The oracle is arithmetic: increments commute, so whatever the order, their sum i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from table_store.catalog.bridge.shared_text import shared_name
 from table_store.storage.options.table_options import COMMIT_MAX_RETRIES
@@ -23,6 +24,7 @@ WRITERS = 24
 MERGE = "MERGE INTO m USING (SELECT * FROM VALUES (0, 1), (1, 10) AS s(k, n)) s ON m.k = s.k "
 MERGE += "WHEN MATCHED THEN UPDATE SET v = m.v + s.n"
 """Adds one to a row and ten to another."""
+VIEWS, ROUNDS = 4, 6
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +101,27 @@ def test_others_that_are_always_faster(spark: SparkSession, table: str) -> None:
 def test_both_sides_know_the_option() -> None:
     assert shared_name("commit-max-retries") == COMMIT_MAX_RETRIES.key
     assert int(shared_name("commit-max-retries-default")) == COMMIT_MAX_RETRIES.default
+
+
+def test_refreshes_of_the_same_views_tell_each_change_once(spark: SparkSession, table: str) -> None:
+    """Those that lose a race at a view still tell what they did with the views below it."""
+    below, views = table, [f"r{number}" for number in range(VIEWS)]
+    for view in views:
+        spark.sql(f"CREATE MATERIALIZED VIEW {view} AS SELECT k, v + 1 AS v FROM {below}")
+        below = view
+    told: list[Row] = []
+
+    def refresh(number: int) -> None:
+        view = views[-1 - number % 2]
+        told.extend(spark.sql(f"REFRESH MATERIALIZED VIEW {view}").collect())
+
+    for value in range(1, ROUNDS + 1):
+        spark.sql(f"UPDATE {table} SET v = {value} WHERE k = 0")
+        together(VIEWS, refresh)
+    changed: Counter[str] = Counter()
+    for row in told:
+        changed[row.view.split(".")[-1]] += row.rows_changed
+    # Of a view without key a row goes, and another comes.
+    assert changed == dict.fromkeys(views, 2 * ROUNDS)
+    for view in reversed(views):
+        spark.sql(f"DROP MATERIALIZED VIEW {view}")

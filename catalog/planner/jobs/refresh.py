@@ -29,6 +29,7 @@ from table_store.catalog.planner.epochs.lasting_queries import analysed, context
 from table_store.catalog.planner.epochs.refreshed import Refreshed
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.standing import Standing
+from table_store.catalog.planner.epochs.step import Rule
 from table_store.catalog.planner.jobs.shared_barrier import Moment, shared_barrier
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.parallel_steps import at_once
@@ -39,6 +40,9 @@ from table_store.storage.kernel.types import to_arrow
 from table_store.storage.log_store.logged_table import known_table
 
 _Job: TypeAlias = tuple[Sink, JobQuery]
+_Done: TypeAlias = dict[str, Refreshed]
+"""What all attempts of a REFRESH have done together with each view, by its directory."""
+
 _ATTEMPTS_MAX: Final = 10
 _PATIENCE_S: Final = 10
 """So long a REFRESH waits for the end of a producer's transaction."""
@@ -52,7 +56,7 @@ def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refre
     the view itself even if nothing has changed that it reads.
 
     Where another refresh has meanwhile brought one of the views to a later barrier, all is done
-    again for a barrier after that.
+    again for a barrier after that. The answer also has what was done with the others until then.
 
     Raises:
         UnsupportedQueryError: the query has become one that no view can be kept equal to.
@@ -60,13 +64,16 @@ def refresh(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refre
         TransactionOpenError: the transaction of a producer does not come to its end.
         CommitConflictError: other refreshes of the same views were faster again and again.
     """
+    done: _Done = {}
     for _ in range(_ATTEMPTS_MAX - 1):
         with suppress(CommitConflictError):
-            return _refreshed(session, view, is_full=is_full)
-    return _refreshed(session, view, is_full=is_full)
+            return _refreshed(session, view, done, is_full=is_full)
+    return _refreshed(session, view, done, is_full=is_full)
 
 
-def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Refreshed]:
+def _refreshed(
+    session: PlannerSession, view: Sink, done: _Done, *, is_full: bool
+) -> list[Refreshed]:
     ledger = Ledger.of(view.access.warehouse)
     end = time.monotonic() + _PATIENCE_S
     roots = _RootsAtOnce(session, view.access.warehouse, end)
@@ -76,9 +83,10 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
         _refuse_revised(view, jobs)
         standings = [Standing.of(sink) for sink, _ in jobs]
         if last is not None and not is_full and _are_current(jobs, standings, last):
-            done = [left_as_it_is(standing, last.number) for standing in standings]
+            for standing in standings:
+                _note_done(done, standing.sink, left_as_it_is(standing, last.number))
             _hold_barriers(view, jobs)
-            return done
+            return [done[sink.table.path] for sink, _ in jobs]
         moment = _shared(view, jobs, standings, is_full=is_full)
         if moment is None:
             now_ms = max(view.table.clock.now_ms(), _reached(standings) + 1)
@@ -88,7 +96,8 @@ def _refreshed(session: PlannerSession, view: Sink, *, is_full: bool) -> list[Re
                 continue
             moment = Moment(number=barrier.number, snapshots=barrier.snapshots)
         try:
-            return _advanced(session, view, jobs, moment, is_full=is_full)
+            _advance(session, view, jobs, moment, done, is_full=is_full)
+            return [done[sink.table.path] for sink, _ in jobs]
         except ViewRedefinedError:
             view = replace(view, schema=view.table.schema)
 
@@ -266,33 +275,44 @@ class _RootsAtOnce:
         }
 
 
-def _advanced(
-    session: PlannerSession, view: Sink, jobs: Sequence[_Job], moment: Moment, *, is_full: bool
-) -> list[Refreshed]:
+def _advance(
+    session: PlannerSession,
+    view: Sink,
+    jobs: Sequence[_Job],
+    moment: Moment,
+    done: _Done,
+    *,
+    is_full: bool,
+) -> None:
     sinks = {sink.table.path for sink, _ in jobs}
     # What a view has at the barrier is read, also if another refresh has gone on since.
     pins = {path: at for path, at in moment.snapshots.items() if path not in sinks}
-    done: dict[str, Refreshed] = {}
     left = list(jobs)
     while left:
         waiting = {sink.table.path for sink, _ in left}
         # Views that read each other in a circle, which nobody can define, come in their order.
         ready = [job for job in left if waiting.isdisjoint(job[1].sources)] or left[:1]
         epochs = [
-            partial(_epoch, session, job, pins, moment.number, is_full=is_full and job[0] is view)
+            partial(
+                _epoch, session, job, pins, moment.number, done, is_full=is_full and job[0] is view
+            )
             for job in ready
         ]
-        for (sink, _), refreshed in zip(ready, at_once(session, epochs), strict=True):
-            done[sink.table.path] = refreshed
-            pins[sink.table.path] = refreshed.snapshot
-        left = [job for job in left if job[0].table.path not in done]
+        at_once(session, epochs)
+        pins |= {sink.table.path: done[sink.table.path].snapshot for sink, _ in ready}
+        left = [job for job in left if job[0].table.path not in pins]
     _hold_barriers(view, jobs)
-    return [done[sink.table.path] for sink, _ in jobs]
 
 
 def _epoch(
-    session: PlannerSession, job: _Job, pins: Mapping[str, int], barrier: int, *, is_full: bool
-) -> Refreshed:
+    session: PlannerSession,
+    job: _Job,
+    pins: Mapping[str, int],
+    barrier: int,
+    done: _Done,
+    *,
+    is_full: bool,
+) -> None:
     """Bring a view to a barrier, over snapshots of its tables by directory."""
     sink, query = job
     with recording(session, sink, barrier) as record:
@@ -300,7 +320,25 @@ def _epoch(
             query = moved(query, pins) or analysed_query(session, sink.schema, pins)
         refreshed = advance(session, sink, query, is_full=is_full, barrier=barrier)
         record(refreshed)
-    return refreshed
+    _note_done(done, sink, refreshed)
+
+
+def _note_done(done: _Done, sink: Sink, now: Refreshed) -> None:
+    """Add what an attempt did with a view to what those before it did."""
+    before = done.get(sink.table.path)
+    if before is not None:
+        told = before if now.rule == Rule.NONE.value else now
+        now = replace(
+            now,
+            rule=told.rule,
+            reason=told.reason,
+            rows_read=before.rows_read + now.rows_read,
+            rows_changed=before.rows_changed + now.rows_changed,
+            rows_absent=before.rows_absent + now.rows_absent,
+            rows_late=before.rows_late + now.rows_late,
+            milliseconds=before.milliseconds + now.milliseconds,
+        )
+    done[sink.table.path] = now
 
 
 def views_below(session: PlannerSession, query: JobQuery) -> Iterator[Sink]:
