@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from table_store.catalog.names.found_name import FoundName
 from table_store.storage.kernel.frozen_map import FrozenMap
 
 FAILURES_MAX: Final = 5
@@ -55,6 +56,7 @@ class JobStatus:
         last_error: of the last epoch that failed, also if good ones have followed.
         sources: the snapshots that the sink has followed, by the directories of the sources.
         created: when each of them was created, ms since 1970.
+        names: by which they were found, of those that are read by their names.
         rollback: the sink's last rollback when it followed them.
         noted_ms: when the sources were last told what the job needs of them.
         pace: its epochs last no longer than 2^pace of its intervals, from the cut to the end.
@@ -82,6 +84,7 @@ class JobStatus:
     last_error: str | None = None
     sources: Mapping[str, int] | None = None
     created: Mapping[str, int] = FrozenMap()
+    names: Mapping[str, FoundName] = FrozenMap()
     rollback: int = 0
     noted_ms: int = 0
     pace: int = 0

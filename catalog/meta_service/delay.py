@@ -17,6 +17,7 @@ from table_store.catalog.meta_service.observed_job import (
     tracks_of,
 )
 from table_store.catalog.meta_service.topology import snapshots_at
+from table_store.catalog.names.name_looks import NameLooks
 from table_store.storage.kernel.errors import MissingFileError, NotFoundError
 from table_store.storage.log_store.logged_table import open_logged
 
@@ -41,10 +42,15 @@ class Delay:
 
 
 def heads_of_roots(jobs: Sequence[ObservedJob]) -> dict[str, Head]:
-    """Return what the roots of jobs are now, by their directories, but for those that are gone."""
-    sources = {path for one in jobs for path in one.job.sources}
+    """Return what the roots of jobs are now, by their directories.
+
+    Those that are gone, and those in whose place their names stand for others, are absent.
+    """
+    looks, sinks = NameLooks(), {one.job.sink for one in jobs}
+    found = {(path, one.job.names.get(path)) for one in jobs for path in one.job.sources - sinks}
+    replaced = {path for path, name in found if looks.location(path, name) != path}
     heads = {}
-    for path in sorted(sources - {one.job.sink for one in jobs}):
+    for path in sorted({path for path, _ in found} - replaced):
         with suppress(MissingFileError, NotFoundError):
             heads[path] = Head.of(open_logged(path))
     return heads
@@ -113,12 +119,15 @@ def _last_valid(
 def _unseen(roots: frozenset[str], barrier: Barrier, now: Barrier, same: SameRows) -> list[int]:
     """When each root that has changed since a barrier has done so first.
 
-    Where nothing tells, because the snapshot has expired or a connector makes the rows, it was when
-    the barrier was cut: not later than the change, and next to it where barriers are cut often.
+    Where nothing tells, because the snapshot has expired, a connector makes the rows, or the table
+    is gone or replaced, it was when the barrier was cut: not later than the change, and next to it
+    where barriers are cut often.
     """
     found = []
     for path in roots:
-        if path in barrier.roots and path in now.roots:
+        if path not in now.roots:
+            found.append(barrier.number)
+        elif path in barrier.roots:
             seen, newest = barrier.roots[path].head.snapshot, now.roots[path].head.snapshot
             changed = same.first_change(path, seen, newest)
             if changed is not None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from table_store.catalog.jobs.job_status import JobState
+from table_store.catalog.names.found_name import FoundName
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_io.path import join_path
@@ -42,6 +43,7 @@ class RegisteredJob:
         commit_user: of its commits.
         sink: the directory of the table that it writes.
         sources: the directories of the tables that it reads.
+        names: by which it found them, by directory; without those that it found otherwise.
         state: RUNNING or SUSPENDED.
         insert: the statement of a streaming INSERT; None of a view, whose query its schema has, and
             of an INSERT that holds a secret or that an older version registered.
@@ -54,6 +56,7 @@ class RegisteredJob:
     commit_user: str
     sink: str
     sources: frozenset[str]
+    names: Mapping[str, FoundName] = FrozenMap()
     state: JobState = JobState.RUNNING
     insert: StoredQuery | None = None
     options: Mapping[str, str] = FrozenMap()
@@ -69,6 +72,11 @@ class RegisteredJob:
             "sources": sorted(self.sources),
             "state": self.state.value,
         }
+        if self.names:  # an older release does without it
+            item["names"] = {
+                path: [name.warehouse, name.namespace, name.name]
+                for path, name in sorted(self.names.items())
+            }
         if self.insert is None:  # an older release reads it, too
             return to_checked_json(item, version=_VERSION_WITHOUT_INSERT)
         item["insert"] = self.insert.to_json()
@@ -158,8 +166,13 @@ def _from_json(item: Mapping[str, Any]) -> RegisteredJob:
         commit_user=str(item["commitUser"]),
         sink=str(item["sink"]),
         sources=frozenset(str(path) for path in item["sources"]),
+        names=FrozenMap({path: _name(*parts) for path, parts in item.get("names", {}).items()}),
         state=JobState(item["state"]),
         insert=None if insert is None else StoredQuery.from_json(insert),
         options=FrozenMap({str(k): str(v) for k, v in item.get("options", {}).items()}),
         starts_late=bool(item.get("startsLate", False)),
     )
+
+
+def _name(warehouse: str, namespace: str, name: str) -> FoundName:
+    return FoundName(warehouse=str(warehouse), namespace=str(namespace), name=str(name))

@@ -18,6 +18,9 @@ from table_store.catalog.jobs.progress import (
     write_progress,
 )
 from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob
+from table_store.catalog.names.found_name import FoundName
+from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.name_record import RelationKind
 from table_store.catalog.names.process_identity import ProcessIdentity, identity_of
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.tables.stream_writer_claim import StreamWriter, StreamWriterClaim
@@ -43,6 +46,19 @@ class WrittenTopology:
         if name not in self.tables:
             definition = TableDescriptor.for_managed().column("n", "INT")
             self.tables[name] = connect(self.warehouse.root).create(name, definition).storage
+        return self.tables[name]
+
+    def name(self, name: str) -> FoundName:
+        """The name of a table as a job has found it."""
+        return FoundName(warehouse=self.warehouse.root, namespace="default", name=name)
+
+    def replace(self, name: str) -> FileStoreTable:
+        """Put an empty table in the place of another one, of which jobs know the directory."""
+        record = self.warehouse.require(Identifier("default", name), RelationKind.TABLE)
+        staged = self.warehouse.staging.stage(record.identifier, table_id=record.id)
+        old = self.table(name).schema
+        self.tables[name] = FileStoreTable.create(staged.location, replace(old, id=0))
+        self.warehouse.staging.publish_replacement(record, staged)
         return self.tables[name]
 
     def write(self, name: str) -> int:
@@ -72,6 +88,7 @@ class WrittenTopology:
             commit_user=sink,
             sink=self.table(sink).path,
             sources=frozenset(self.table(name).path for name in sources),
+            names={self.table(name).path: self.name(name) for name in sources},
             state=state,
         )
         self.registry.register(job)

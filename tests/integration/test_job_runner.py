@@ -31,6 +31,7 @@ SINKS = {
     "doubled": "SELECT v, n * 2 AS n FROM counted",
     "most": "SELECT max(n) AS m FROM counted",
     "every": "SELECT count(*) AS n FROM a",
+    "newest": "SELECT max(id) AS id FROM a",
 }
 HOSTS = "Hosts the jobs of catalog"
 STANDS_BY = "Stands by: another program hosts the jobs"
@@ -47,6 +48,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StockShell]:
             ("doubled", "TRIGGER ON UPDATE"),
             ("most", "TRIGGER ON UPDATE AT MOST EVERY INTERVAL 1 SECOND"),
             ("every", "SCHEDULE EVERY 1 SECOND"),
+            ("newest", "TRIGGER ON UPDATE"),
         ):
             started.ok(f"CREATE MATERIALIZED VIEW {name} {clause} AS {SINKS[name]}")
         started.ok("SET 'table-store.jobs' = 'runner'")
@@ -120,6 +122,8 @@ def test_jobs_go_on_whatever_becomes_of_a_runner(shell: StockShell) -> None:
                 second.tell(signal.SIGCONT)
                 second.wait_until_it_says(STANDS_BY)
                 shell.ok("INSERT INTO a VALUES (5, 7), (6, 7), (7, 7)")
+                equal_in_time(shell)
+                shell.ok("CREATE OR REPLACE TABLE a AS SELECT 9 AS id, 9 AS v")
                 equal_in_time(shell)
                 second.end()
                 assert state_of(shell, job) == "RUNNING", "who stands by leaves nothing behind"

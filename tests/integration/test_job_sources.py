@@ -54,9 +54,9 @@ def refused(spark: SparkSession, statement: str) -> PySparkException:
     return raised.value
 
 
-def insert(spark: SparkSession, statement: str) -> str:
+def insert(spark: SparkSession, statement: str, interval: str = "100 ms") -> str:
     """The id of the job that an INSERT starts."""
-    with streaming(spark):
+    with streaming(spark, interval):
         return str(spark.sql(statement).collect()[0].job)
 
 
@@ -114,6 +114,37 @@ def test_a_source_made_anew_under_a_sink_of_the_job_alone(spark: SparkSession, k
     ended = drained(spark, insert(spark, statement))
     assert (ended.rule, ended.reason) == ("full", "made.s is another table by now")
     assert rows(spark, "SELECT * FROM sink") == Counter(["(2, 3)"])
+
+
+@pytest.mark.parametrize("way", ["AS SELECT 9 AS k, 9 AS v", "(k INT, v INT)", "overwrite"])
+def test_a_source_is_replaced_under_a_running_job(spark: SparkSession, way: str) -> None:
+    """The old directory stays as it was, and yet flush, delay and drain see the new table."""
+    spark.sql("CREATE TABLE s (k INT, v INT)")
+    spark.sql("CREATE TABLE quiet (v INT)")
+    spark.sql("INSERT INTO s VALUES (1, 1), (2, 1), (3, 2)")
+    spark.sql("INSERT INTO quiet VALUES (1), (8), (9)")
+    spark.sql("CREATE TABLE sink (v INT, n BIGINT)")
+    query = "SELECT v, count(*) AS n FROM s JOIN quiet USING (v) GROUP BY v"
+    job = insert(spark, f"INSERT INTO sink {query}", "1 h")
+    flush(spark)
+    assert rows(spark, "SELECT * FROM sink") == Counter(["(1, 2)"])
+    if way == "overwrite":
+        new = spark.range(9, 10).selectExpr("int(id) AS k", "int(id) AS v")
+        new.write.mode("overwrite").saveAsTable("s")
+    else:
+        spark.sql(f"CREATE OR REPLACE TABLE s {way}")
+    spark.sql("INSERT INTO s VALUES (8, 8)")
+    flush(spark)
+    assert rows(spark, "SELECT * FROM sink") == rows(spark, query)
+    assert details(spark, job)["reason"] == "made.s is another table by now"
+    (delay,) = spark.sql("SELECT * FROM sys.table_delay WHERE table_name LIKE '%sink'").collect()
+    assert delay.delay_ms == 0
+    barrier = details(spark, job)["barrier"]
+    flush(spark)
+    assert details(spark, job)["barrier"] == barrier, "nothing has changed since"
+    spark.sql("DELETE FROM s")
+    assert drained(spark, job).state == "FINISHED"
+    assert rows(spark, "SELECT * FROM sink") == Counter()
 
 
 def state(spark: SparkSession, view: str) -> str:

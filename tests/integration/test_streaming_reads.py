@@ -228,6 +228,20 @@ def test_what_ends_a_stream(spark: SparkSession, sink: Sink) -> None:
         sink.run(spark.readStream.table("e"))
 
 
+def test_a_table_is_replaced_under_a_running_stream(spark: SparkSession, sink: Sink) -> None:
+    """Its rows stay where they were, and yet the stream ends."""
+    spark.sql("CREATE TABLE ru (a INT)")
+    spark.sql("INSERT INTO ru VALUES (1)")
+    writer = spark.readStream.table("ru").writeStream.format("noop")
+    query = writer.option("checkpointLocation", sink.checkpoint).start()
+    query.processAllAvailable()
+    spark.sql("CREATE OR REPLACE TABLE ru (a INT)")
+    spark.sql("INSERT INTO ru VALUES (2)")
+    with pytest.raises(StreamingQueryException, match="TABLE_STORE_STREAM_SOURCE_CHANGED"):
+        query.awaitTermination(60)
+    assert not query.isActive
+
+
 def test_a_log_outlives_the_snapshots(spark: SparkSession, sink: Sink) -> None:
     """A stream that was away reads what has expired meanwhile, commit by commit if it likes."""
     spark.sql("CREATE TABLE lo (a INT) WITH ('log.retention' = '1 h')")

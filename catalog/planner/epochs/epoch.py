@@ -15,6 +15,7 @@ from table_store.catalog.jobs.job_errors import (
 )
 from table_store.catalog.jobs.progress import Followed, Progress, SinkState, note_progress
 from table_store.catalog.jobs.sink_commit import commit_properties
+from table_store.catalog.names.found_name import FoundName
 from table_store.catalog.planner.epochs.aggregate_states import AggregateStates
 from table_store.catalog.planner.epochs.consumers import note_consumer
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE
@@ -93,7 +94,7 @@ def advance(
         if written.snapshot is None and not standing.is_last():
             raise _conflict(sink, standing.snapshot)
         _write_progress(standing, states, number, written, reached, diverged)
-    _tell_others(sink, query.sources)
+    _tell_others(sink, query.sources, query.names)
     return Refreshed(
         view=sink.name,
         barrier=number,
@@ -123,11 +124,11 @@ def _step(
     return next_step(sink, query, followed, states, is_full=is_full, sink_rows=sink_rows)
 
 
-def left_as_it_is(standing: Standing, barrier: int) -> Refreshed:
+def left_as_it_is(standing: Standing, query: JobQuery, barrier: int) -> Refreshed:
     """What `advance` answers at a barrier for a sink that `is_current`, without looking again."""
     sink, followed = standing.sink, standing.followed()
     assert followed is not None, "it is current"
-    _tell_others(sink, followed.sources)
+    _tell_others(sink, followed.sources, query.names)
     return Refreshed(
         view=sink.name,
         barrier=barrier,
@@ -141,11 +142,11 @@ def left_as_it_is(standing: Standing, barrier: int) -> Refreshed:
     )
 
 
-def _tell_others(sink: Sink, sources: Mapping[str, int]) -> None:
+def _tell_others(sink: Sink, sources: Mapping[str, int], names: Mapping[str, FoundName]) -> None:
     """Let a view's sources and its warehouse know that it goes on from these snapshots of them."""
     if sink.is_view:
         note_consumer(sink, sources)
-        register_view(sink, sources)
+        register_view(sink, sources, names)
 
 
 def planned_step(sink: Sink, query: JobQuery, *, is_full: bool) -> Step:

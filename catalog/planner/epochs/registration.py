@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob, sink_digest
+from table_store.catalog.names.found_name import FoundName
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
@@ -21,8 +22,11 @@ from table_store.storage.kernel.secrets import SECRET_TEXT, holds_secret
 _log = logging.getLogger(__name__)
 
 
-def register_view(view: Sink, sources: Iterable[str]) -> None:
-    """Register the job of a materialized view, which reads the tables in these directories."""
+def register_view(view: Sink, sources: Iterable[str], names: Mapping[str, FoundName]) -> None:
+    """Register the job of a materialized view, which reads the tables in these directories.
+
+    `names` are those by which it found them.
+    """
     _register(
         view.access.warehouse,
         RegisteredJob(
@@ -31,12 +35,17 @@ def register_view(view: Sink, sources: Iterable[str]) -> None:
             commit_user=view.job,
             sink=view.table.path,
             sources=frozenset(sources),
+            names=FrozenMap(names),
         ),
     )
 
 
 def register_job(
-    session: PlannerSession, job: Job, sources: Iterable[str], state: JobState
+    session: PlannerSession,
+    job: Job,
+    sources: Iterable[str],
+    names: Mapping[str, FoundName],
+    state: JobState,
 ) -> None:
     """Register a streaming INSERT, unless its table is temporary and so nobody else's concern."""
     access = CatalogAccess.of(session, job.sink.catalog)
@@ -51,6 +60,7 @@ def register_job(
             commit_user=job.commit_user,
             sink=job.path,
             sources=frozenset(sources),
+            names=FrozenMap(names),
             state=state,
             insert=insert,
             options=FrozenMap() if insert is None else FrozenMap(job.options),

@@ -179,6 +179,7 @@ class _Look:
             started_ms=self.warehouse.clock.now_ms(),
             sources=known.sources,
             created=known.created,
+            names=known.names,
             last_error=known.error or known.last_error,
         )
         self._take_over(job)

@@ -8,11 +8,13 @@ has failed it comes again after a while, each time after a longer one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from table_store.catalog.jobs.ledger import Head
 from table_store.catalog.meta_service.observed_job import ObservedJob
+from table_store.catalog.names.found_name import FoundName
+from table_store.catalog.names.name_looks import NameLooks
 from table_store.catalog.planner.protocol.hosting import RefreshedView, ViewTurn
 from table_store.storage.file_store.model.upkeep import Schedule
 from table_store.storage.kernel.errors import MissingFileError, NotFoundError
@@ -30,11 +32,14 @@ def pause_ms(failures: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledView:
-    """A view, and the tables that it reads, which are no views that are refreshed with it."""
+    """A view, and the tables that it reads, which are no views that are refreshed with it.
+
+    `roots` has these tables by directory, each with the name by which it was found, if it was.
+    """
 
     view: ObservedJob
     schedule: Schedule
-    roots: frozenset[str]
+    roots: Mapping[str, FoundName | None]
 
     @property
     def path(self) -> str:
@@ -51,20 +56,24 @@ def scheduled_views(jobs: Sequence[ObservedJob]) -> list[ScheduledView]:
     for path, one in views.items():
         schedule = upkeeps[path].schedule
         if schedule is not None:
-            found.append(ScheduledView(one, schedule, frozenset(_roots(one, views))))
+            found.append(ScheduledView(one, schedule, _roots(one, views)))
     return found
 
 
-def _roots(view: ObservedJob, views: Mapping[str, ObservedJob]) -> Iterable[str]:
+def _roots(view: ObservedJob, views: Mapping[str, ObservedJob]) -> Mapping[str, FoundName | None]:
+    """The tables, by directory, each with the name by which the view found it that reads it."""
+    found: dict[str, FoundName | None] = {}
     seen: set[str] = set()
     left = [view]
     while left:
-        for path in left.pop().job.sources - seen:
+        job = left.pop().job
+        for path in job.sources - seen:
             seen.add(path)
             if path in views:
                 left.append(views[path])
             else:
-                yield path
+                found[path] = job.names.get(path)
+    return found
 
 
 def ended(
@@ -84,14 +93,14 @@ def begun(
 ) -> tuple[Mapping[str, ViewTurn], list[ScheduledView]]:
     """Return the turns with the views that are due now, and these.
 
-    Costs a look at each table that a view with TRIGGER ON UPDATE reads.
+    Costs a look at each table that a view with TRIGGER ON UPDATE reads, and at its name.
     """
     found: dict[str, ViewTurn] = {}
     due = []
-    heads: dict[str, int] = {}
+    looks = _Looks()
     for view in views:
         turn = turns.get(view.path) or _first(view)
-        seen = {path: _head(path, heads) for path in view.roots} if _is_open(view, turn) else {}
+        seen = looks.heads(view.roots) if _is_open(view, turn) else {}
         if not turn.is_running and is_due(view.schedule, turn, seen, now_ms):
             turn = replace(turn, attempted_ms=now_ms, seen=FrozenMap(seen), is_running=True)
             due.append(view)
@@ -119,10 +128,25 @@ def _first(view: ScheduledView) -> ViewTurn:
     return ViewTurn(attempted_ms=taken[-1].barrier if taken else 0)
 
 
-def _head(path: str, known: dict[str, int]) -> int:
-    if path not in known:
-        try:
-            known[path] = Head.of(open_logged(path)).snapshot
-        except (MissingFileError, NotFoundError):
-            known[path] = 0
-    return known[path]
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """What tables and names were at the first look."""
+
+    _known: dict[str, int] = field(default_factory=dict)
+    _names: NameLooks = field(default_factory=NameLooks)
+
+    def heads(self, roots: Mapping[str, FoundName | None]) -> dict[str, int]:
+        """The last snapshots of tables, by the directories that they have now."""
+        return {
+            place: self._head(place)
+            for path, name in roots.items()
+            if (place := self._names.location(path, name)) is not None
+        }
+
+    def _head(self, path: str) -> int:
+        if path not in self._known:
+            try:
+                self._known[path] = Head.of(open_logged(path)).snapshot
+            except (MissingFileError, NotFoundError):
+                self._known[path] = 0
+        return self._known[path]

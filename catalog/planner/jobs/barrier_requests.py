@@ -43,12 +43,21 @@ _CLOCK = SystemClock()
 
 @dataclass(frozen=True, slots=True)
 class _Taker:
-    """A job that takes the barrier; `below` are the ids of those whose tables it reads."""
+    """A job that takes the barrier.
+
+    Attributes:
+        listed: the job.
+        below: the ids of those whose tables it reads.
+        is_refreshing: whether it has an epoch even if nothing has changed.
+        is_draining: whether it is to end.
+        sources: the directories of the tables that it reads, as their names stand now.
+    """
 
     listed: ListedJob
     below: tuple[str, ...]
     is_refreshing: bool
     is_draining: bool
+    sources: tuple[str, ...] = ()
 
     @property
     def job(self) -> Job:
@@ -57,7 +66,7 @@ class _Taker:
     @property
     def of_interest(self) -> tuple[str, str, Sequence[str], Sequence[str]]:
         """Its id, its sink, what it reads, and the jobs below it."""
-        return self.job.id, self.job.path, tuple(self.listed.status.sources or ()), self.below
+        return self.job.id, self.job.path, self.sources, self.below
 
 
 def plan_barrier(session: PlannerSession, request: PlanBarrier) -> PlannedBarrier:
@@ -152,7 +161,7 @@ def _taken(
         yield _turn(replace(taker.listed, status=_renewed(session, taker.job, status)))
     for taker in busy:
         assert barrier is not None, "there is something to do"
-        heads = {path: looks.head(path) for path in taker.listed.status.sources or ()}
+        heads = {path: looks.head(path) for path in taker.sources}
         sources = {path: head for path, head in heads.items() if head is not None}
         obstacle = looks.failure(heads)
         epoch = Epoch(
@@ -198,15 +207,16 @@ class _Cut:
         ledger, looked = Ledger.of(warehouse), 0
         streams = SparkStreams(session)
         looks = RootLooks(warehouse, now_ms, interval_ms, streams)
-        if not _with_work(session, takers, looks):
+        if not _with_work(session, _seen(takers, looks), looks):
             return cls(looks, takers, (), {})
         while True:
             last = ledger.latest()
             under_way = UnderWay.of(warehouse)
             # What has no work is at the barrier because of what is seen here, not before.
             looks = RootLooks(warehouse, now_ms, interval_ms, streams)
-            waits = waiting(under_way, looks, [taker.of_interest for taker in takers])
-            going = [taker for taker in takers if taker.job.id not in waits]
+            seen = _seen(takers, looks)
+            waits = waiting(under_way, looks, [taker.of_interest for taker in seen])
+            going = [taker for taker in seen if taker.job.id not in waits]
             if waits:
                 under_way.tell_producers(warehouse, is_cut=False)
             busy = _with_work(session, going, looks)
@@ -236,10 +246,19 @@ def _turn(listed: ListedJob, epoch: Epoch | None = None, after: tuple[str, ...] 
     )
 
 
-def _has_work(session: PlannerSession, listed: ListedJob, looks: RootLooks) -> bool:
-    """Whether a table of the job is not as its last epoch left it, or that epoch failed."""
-    status = listed.status
+def _seen(takers: Sequence[_Taker], looks: RootLooks) -> Sequence[_Taker]:
+    return [replace(taker, sources=looks.sources(taker.listed.status)) for taker in takers]
+
+
+def _has_work(session: PlannerSession, taker: _Taker, looks: RootLooks) -> bool:
+    """Whether a table of the job is not as its last epoch left it, or that epoch failed.
+
+    A source is another table, too, where its name stands for one by now.
+    """
+    listed, status = taker.listed, taker.listed.status
     if not status.barrier or status.failures or status.sources is None:
+        return True
+    if status.sources.keys() != set(taker.sources):
         return True
     followed = {
         path: Head(snapshot=at, created_ms=status.created.get(path, 0))
@@ -264,15 +283,15 @@ def _with_work(
     found: dict[str, _Taker] = {}
     for taker in takers:
         is_needed = taker.is_refreshing or found.keys() & set(taker.below)
-        has_failed = looks.failure(taker.listed.status.sources or ()) is not None
-        if is_needed or has_failed or _has_work(session, taker.listed, looks):
+        has_failed = looks.failure(taker.sources) is not None
+        if is_needed or has_failed or _has_work(session, taker, looks):
             found[taker.job.id] = taker
     return tuple(found.values())
 
 
 def _roots(takers: Sequence[_Taker], looks: RootLooks, under_way: UnderWay) -> Mapping[str, Head]:
     """All that the jobs read and none of them writes, with what is to be looked at with it."""
-    paths = {path for taker in takers for path in taker.listed.status.sources or ()}
+    paths = {path for taker in takers for path in taker.sources}
     paths |= under_way.roots_with(paths | {taker.job.path for taker in takers})
     paths -= {taker.job.path for taker in takers}
     return {path: head for path in sorted(paths) if (head := looks.head(path)) is not None}

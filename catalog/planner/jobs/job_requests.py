@@ -207,8 +207,13 @@ def _checked_query(
 
 def _registered(session: PlannerSession, job: Job, query: JobQuery) -> ListedJob:
     """Note that a job begins."""
-    register_job(session, job, query.sources, JobState.RUNNING)
-    status = JobStatus(started_ms=_CLOCK.now_ms(), sources=query.sources, created=query.created)
+    register_job(session, job, query.sources, query.names, JobState.RUNNING)
+    status = JobStatus(
+        started_ms=_CLOCK.now_ms(),
+        sources=query.sources,
+        created=query.created,
+        names=query.names,
+    )
     return ListedJob(job=job, status=status)
 
 
@@ -280,7 +285,7 @@ def advance_job(session: PlannerSession, request: AdvanceJob) -> AdvancedJob:
     if status.is_over:
         give_back(session, job)
     if status.state is JobState.SUSPENDED:
-        register_job(session, job, status.sources or (), status.state)
+        register_job(session, job, status.sources or (), status.names, status.state)
     elif status.is_over and status.state is not JobState.SUBMITTED:
         forget_job(session, job)
     return AdvancedJob(
@@ -347,8 +352,9 @@ def _followed(
     with recording(session, sink, epoch.barrier, name=job.name) as record:
         target = Target.of(sink.table, sink.schema)
         query = insert_query(session, job.insert, target, pins)
-        if query.sources.keys() != (status.sources or {}).keys():
-            register_job(session, job, query.sources, status.state)
+        names = query.names
+        if query.sources.keys() != (status.sources or {}).keys() or names != status.names:
+            register_job(session, job, query.sources, names, status.state)
         skipped = session.bridge.SkippedRecords if query.external else None
         if skipped is not None:
             skipped.begin(job.id)
@@ -361,6 +367,7 @@ def _followed(
         status,
         sources=query.sources,
         created=query.created,
+        names=names,
         rollback=rollback,
         snapshot=done.snapshot,
         diverged=done.diverged,

@@ -83,8 +83,8 @@ def _refreshed(
         _refuse_revised(view, jobs)
         standings = [Standing.of(sink) for sink, _ in jobs]
         if last is not None and not is_full and _are_current(jobs, standings, last):
-            for standing in standings:
-                _note_done(done, standing.sink, left_as_it_is(standing, last.number))
+            for standing, (sink, query) in zip(standings, jobs, strict=True):
+                _note_done(done, sink, left_as_it_is(standing, query, last.number))
             _hold_barriers(view, jobs)
             return [done[sink.table.path] for sink, _ in jobs]
         moment = _shared(view, jobs, standings, is_full=is_full)

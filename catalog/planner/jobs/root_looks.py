@@ -10,6 +10,7 @@ from table_store.catalog.connectors.positions.moment import Moment
 from table_store.catalog.connectors.positions.stream_range import StreamLooks
 from table_store.catalog.connectors.source import Source, source_of
 from table_store.catalog.jobs.job_errors import TransactionOpenError
+from table_store.catalog.jobs.job_status import JobStatus
 from table_store.catalog.jobs.ledger import Head
 from table_store.catalog.meta_service.event_time import EventTime
 from table_store.catalog.meta_service.one_moment import HangingTables, is_still
@@ -18,6 +19,7 @@ from table_store.catalog.meta_service.producer_transactions import (
     ProducerTransactions,
 )
 from table_store.catalog.meta_service.revision import Revision, RevisionClaim
+from table_store.catalog.names.name_looks import NameLooks
 from table_store.catalog.names.warehouse import Warehouse
 from table_store.catalog.planner.epochs.consumers import committed_rows
 from table_store.storage.file_store.table import FileStoreTable
@@ -37,6 +39,8 @@ _log = logging.getLogger(__name__)
 class RootLooks:
     """Tables of a warehouse as they were at the first look; None where there is no table.
 
+    What the names of sources stand for is looked up once, too.
+
     The rows of a source that a connector makes are out up to `now_ms` then, so that the barrier
     says which they are before anybody reads them. Jobs look at least every `interval_ms`. Where
     that fails, `failures` say why, and the source is as it was. Sources in one system are as they
@@ -52,6 +56,7 @@ class RootLooks:
     failures: dict[str, TableStoreError] = field(default_factory=dict)
     moment: Moment = field(init=False)
     taken: dict[str, Head] = field(default_factory=dict)
+    names: NameLooks = field(default_factory=NameLooks)
     event_time: EventTime = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,6 +71,16 @@ class RootLooks:
                 return None
             self.taken[path] = self.event_time.taken(*seen)
         return self.taken[path]
+
+    def sources(self, status: JobStatus) -> tuple[str, ...]:
+        """Return the directories of a job's sources as their names stand now.
+
+        A table that was replaced has another one. Where something else has the name of a source,
+        that is left out.
+        """
+        paths, names = status.sources or (), status.names
+        found = (self.names.location(path, names.get(path)) for path in paths)
+        return tuple(place for place in found if place is not None)
 
     def has_moved(self, path: str, followed: Head) -> bool:
         """Whether a barrier takes something else of a table than what a job has followed.

@@ -9,6 +9,7 @@ from table_store.catalog.definition.spark_change import change_from_spark
 from table_store.catalog.definition.table_change import changed_schema, with_kept_columns
 from table_store.catalog.jobs.progress import JOB_OF_VIEW, read_progress
 from table_store.catalog.jobs.renamed_query import TableName, renamed_table
+from table_store.catalog.meta_service.registry import JobRegistry
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.names.name_record import NameRecord, RelationKind
 from table_store.catalog.names.namespace_store import check_droppable
@@ -226,7 +227,8 @@ def _rename_consumer(
         release_sources(old, location)
         sink = Sink(relation=relation, access=access, table=table, schema=schema, job=JOB_OF_VIEW)
         note_consumer(sink, progress.followed.sources)
-        register_view(sink, progress.followed.sources)
+        known = JobRegistry.of(access.warehouse).find(location)
+        register_view(sink, progress.followed.sources, known.names if known else {})
 
 
 def _record(

@@ -20,6 +20,7 @@ def describe_changes(
     has_start: bool = False,
     has_end: bool = False,
     unavailable: tuple[str, str] | None = None,
+    is_named: bool = False,
 ) -> Changelog:
     """The description of the changes that `scan` reads, with its columns."""
     handle = ChangelogHandle(
@@ -31,6 +32,7 @@ def describe_changes(
         has_start=has_start,
         has_end=has_end,
         unavailable=unavailable,
+        is_named=is_named,
     )
     columns = [
         Field(id=i, name=n, type=from_arrow(LABELS[n]), nullable=False)

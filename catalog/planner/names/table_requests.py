@@ -365,6 +365,7 @@ def _described(
         schema_id=schema.id,
         snapshot_id=number if snapshot is None else snapshot.id,
         change_type_column=None if change_type is None else change_type.column,
+        is_named=lifecycle is access.lifecycle and timestamp_ms is None,
     )
     return describe_table(
         schema,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from table_store.catalog.names.found_name import FoundName
 from table_store.catalog.planner.protocol.relations import RelationReference
 from table_store.storage.file_store.changes.change_range import ChangeRange
 from table_store.storage.file_store.changes.change_split import ChangeMode
@@ -27,6 +28,8 @@ class TableHandle:
             `snapshot_id` is then the number of rows that are out.
         dead_letters: of such a source in a job, the location of the table that takes what is no
             row; None if it names none.
+        is_named: whether it is the directory for which the relation's name in the catalog stood:
+            neither that of a temporary table, nor the one that the table had at a past time.
     """
 
     path: str
@@ -38,6 +41,7 @@ class TableHandle:
     is_temporary: bool = False
     first_row: int = 0
     dead_letters: str | None = None
+    is_named: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +66,7 @@ class ChangelogHandle:
 
     `unavailable` is (what was asked for, what is available) if the history no longer covers the
     range. Queries and new streams are then refused; a stream that has read further goes on.
+    `is_named` is that of a `TableHandle`.
     """
 
     path: str
@@ -72,6 +77,7 @@ class ChangelogHandle:
     has_start: bool = False
     has_end: bool = False
     unavailable: tuple[str, str] | None = None
+    is_named: bool = False
 
     def check_available(self, table: str) -> None:
         """Check that the range can be read from its start.
@@ -99,3 +105,11 @@ class TableReference:
         """The handle of a managed table, for requests that Spark sends about no other kind."""
         assert isinstance(self.handle, TableHandle), "it has no other capability than to be read"
         return self.handle
+
+    def found_name(self, warehouse: str) -> FoundName | None:
+        """The name by which it was found in the warehouse with a root; None if not by its name."""
+        identifier, handle = self.relation.identifier, self.handle
+        is_named = isinstance(handle, TableHandle | ChangelogHandle) and handle.is_named
+        if identifier is None or not is_named:
+            return None
+        return FoundName(warehouse=warehouse, namespace=identifier.namespace, name=identifier.name)

@@ -55,6 +55,7 @@ def load_changelog(session: PlannerSession, request: LoadChangelog) -> Changelog
         has_start=start is not None,
         has_end=end is not None,
         unavailable=unavailable,
+        is_named=not access.temporary.holds(managed.location),
     )
 
 

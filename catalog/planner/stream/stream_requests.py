@@ -25,7 +25,7 @@ from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 
 def stream_start(session: PlannerSession, request: StreamStart) -> str:
     """The offset before the first batch of a new stream; the bridge stores it."""
-    source = StreamSource.of(request.scan)
+    source = StreamSource.of(session, request.scan)
     begins = source.start()
     return source.offset(begins or 0, is_before_all=begins is None).to_text()
 
@@ -34,8 +34,12 @@ def stream_latest(session: PlannerSession, request: StreamLatest) -> ReachedOffs
     """The newest offset of the table, and the offset at which a batch from `start` is to end.
 
     The end is `start` if nothing is new. The batch does not read past the offset `bound`.
+
+    Raises:
+        StreamSourceChangedError: the table is another one.
     """
-    source = StreamSource.of(request.scan)
+    source = StreamSource.of(session, request.scan)
+    source.check_name()
     latest = source.latest_version()
     newest = source.offset(latest).to_text()
     if request.start is None:
@@ -56,14 +60,14 @@ def plan_stream(session: PlannerSession, request: PlanStream) -> tuple[WorkerSpl
         ChangesNotAvailableError: snapshots that the stream has not read yet have expired.
         StreamSourceChangedError: the table is another one, or has other columns.
     """
-    source = StreamSource.of(request.scan)
+    source = StreamSource.of(session, request.scan)
     start, end = (StreamOffset.from_text(text) for text in (request.start, request.end))
     return payloads(source.splits(start, end, request.parallelism))
 
 
 def stream_lag(session: PlannerSession, request: StreamLag) -> Mapping[str, str]:
     """How far a stream that has read up to `start` is behind the table, as metrics."""
-    source = StreamSource.of(request.scan)
+    source = StreamSource.of(session, request.scan)
     try:
         start = StreamOffset.from_text(request.start)
         return lag_of(source.table, start, source.latest_version())
@@ -73,6 +77,6 @@ def stream_lag(session: PlannerSession, request: StreamLag) -> Mapping[str, str]
 
 def stream_task(session: PlannerSession, request: StreamTask) -> PythonTask:
     """The task that reads the splits of every batch."""
-    source = StreamSource.of(request.scan)
+    source = StreamSource.of(session, request.scan)
     nothing = source.offset(0)
     return change_task(source.scan(nothing, nothing, 1), request.scan)

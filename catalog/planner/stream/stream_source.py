@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.catalog.names.found_name import FoundName
+from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.names.row_column import ROW_COLUMN
+from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import (
     ChangelogHandle,
     TableHandle,
@@ -47,7 +50,8 @@ from table_store.storage.options.stream_options import CONSUMER_ID, STREAM_RETRA
 class StreamSource:
     """A table that a stream reads, as one request sees it.
 
-    `columns` are those of the query; Spark adds either all metadata columns to them or none.
+    `columns` are those of the query; Spark adds either all metadata columns to them or none. The
+    table at `location` was `found` by a name, unless it is a temporary one.
     """
 
     table: FileStoreTable
@@ -56,15 +60,18 @@ class StreamSource:
     columns: tuple[str, ...]
     options: OptionValues
     changes: ChangelogHandle | None
+    location: str
+    found: FoundName | None
 
     @classmethod
-    def of(cls, scan: AskedScan) -> StreamSource:
+    def of(cls, session: PlannerSession, scan: AskedScan) -> StreamSource:
         """Return the source of a request."""
         handle = scan.table.handle
         assert isinstance(handle, TableHandle | ChangelogHandle), "no others are read as streams"
         table = open_logged(handle.path)
         schema = table.schema_store.get(handle.schema_id)
         changes = handle if isinstance(handle, ChangelogHandle) else None
+        access = CatalogAccess.of(session, scan.table.relation.catalog)
         return cls(
             table=table,
             schema=schema,
@@ -72,6 +79,8 @@ class StreamSource:
             columns=scan.columns,
             options=read_options(scan.options, schema, of_changes=changes is not None),
             changes=changes,
+            location=handle.path,
+            found=scan.table.found_name(access.warehouse.root),
         )
 
     def offset(self, version: int, *, is_before_all: bool = False) -> StreamOffset:
@@ -115,6 +124,22 @@ class StreamSource:
             return
         is_begun = not start.is_before_all and start.parts is None
         self.table.consumers.note(name, start.version + 1 if is_begun else end.version)
+
+    def check_name(self) -> None:
+        """Check that no other table has the name by now; costs a look at it.
+
+        The rows of the old one stay where they are, so that nothing else would tell.
+
+        Raises:
+            StreamSourceChangedError: another one has it.
+        """
+        location = self.location
+        if self.found is not None and self.found.location_since(location) != location:
+            self._check_key()
+            raise StreamSourceChangedError(
+                table=self.name,
+                reason="it was replaced while the query ran; start the query with a new checkpoint",
+            )
 
     def latest_version(self) -> int:
         """The newest snapshot that the stream may read; 0 where there is none."""
@@ -240,17 +265,21 @@ class StreamSource:
                 "with a new checkpoint",
             )
 
+    def _check_key(self) -> None:
+        if self.table.schema.successor is not None:
+            raise StreamSourceChangedError(
+                table=self.name,
+                reason="it has got another primary key while the query ran, and with it a new "
+                "history; start the query with a new checkpoint",
+            )
+
     def _check_same_table(self, end: StreamOffset) -> None:
         self._check_identity(end)
         if end.version:
             schema_id = self.table.history(self.name).get(end.version).schema_id
             newer = schema_id > self.schema.id
-            if newer and self.table.schema.successor is not None:
-                raise StreamSourceChangedError(
-                    table=self.name,
-                    reason="it has got another primary key while the query ran, and with it a new "
-                    "history; start the query with a new checkpoint",
-                )
+            if newer:
+                self._check_key()
             if newer and _read_alike(self.table.schema_store.get(schema_id)) != _read_alike(
                 self.schema
             ):

@@ -121,6 +121,16 @@ def test_a_delay_whose_first_change_has_expired_counts_from_the_barrier(topology
     assert {one.delay_ms for one in told if one.job.job.name == "b"} == {10**15 - 10}
 
 
+def test_a_table_is_late_from_when_another_one_takes_the_place_of_its_root(
+    topology: Topology,
+) -> None:
+    """The directory of the old one stays as it was."""
+    topology.replace("r")
+    jobs = observed_jobs(topology.registry)
+    told = delays(jobs, topology.ledger, heads_of_roots(jobs), 10**15)
+    assert {one.job.job.name: one.delay_ms for one in told} == {"a": 10**15 - 20, "b": 10**15 - 10}
+
+
 def test_quiet_tables_are_at_the_last_barrier(topology: Topology) -> None:
     topology.write("s")
     topology.epoch("c", topology.cut(30, "s"), s=1)

@@ -14,6 +14,7 @@ from table_store.catalog.meta_service.registry import (
     JobRegistry,
     RegisteredJob,
 )
+from table_store.catalog.names.found_name import FoundName
 from table_store.storage.file_io.resolve import file_io_for
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -64,6 +65,14 @@ def test_a_job_without_statement_is_read_by_older_releases(registry: JobRegistry
     assert "insert" not in content
     registry.register(JOB)
     assert registry.find(JOB.sink) == JOB
+
+
+def test_names_of_sources_are_kept(registry: JobRegistry) -> None:
+    """Older releases, which do without them, read the job too."""
+    job = replace(JOB, names={"/w/s": FoundName(warehouse="/w", namespace="n", name="S")})
+    registry.register(job)
+    assert registry.find(JOB.sink) == job
+    assert json.loads(job.to_bytes())["version"] == 2
 
 
 def test_a_job_that_another_one_has_followed_is_not_forgotten(registry: JobRegistry) -> None:

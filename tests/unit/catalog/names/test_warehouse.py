@@ -19,7 +19,9 @@ from table_store.catalog.errors import (
     WrongRelationKindError,
 )
 from table_store.catalog.names.directory_journal import DirectoryJournal
+from table_store.catalog.names.found_name import FoundName
 from table_store.catalog.names.identifier import Identifier
+from table_store.catalog.names.name_looks import NameLooks
 from table_store.catalog.names.name_record import (
     ForeignDefinition,
     NameRecord,
@@ -399,6 +401,22 @@ def test_a_replacement_takes_the_name_in_one_step_and_keeps_the_past(warehouse: 
     assert removed == (warehouse.location(old),)
     assert not Path(warehouse.location(old)).exists()
     assert Path(staged.location).exists()
+
+
+def test_what_a_name_stands_for_since_it_was_found(warehouse: Warehouse) -> None:
+    """A replaced table has another directory; one that is renamed or dropped has its own."""
+    old = create_table(warehouse)
+    location = warehouse.location(old)
+    found = FoundName(warehouse=warehouse.root, namespace="default", name="T")
+    assert found.location_since(location) == location
+    staged = warehouse.staging.stage(T, table_id=old.id)
+    warehouse.staging.publish_replacement(old, staged)
+    assert NameLooks().location(location, found) == staged.location
+    assert NameLooks().location(location, None) == location
+    warehouse.rename(T, Identifier("default", "u"), RelationKind.TABLE)
+    assert found.location_since(location) == location
+    warehouse.define(T, FULL_VIEW, DefineMode.CREATE)
+    assert found.location_since(location) is None
 
 
 def test_drop_removes_the_past_too(warehouse: Warehouse) -> None:

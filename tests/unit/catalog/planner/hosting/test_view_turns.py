@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 
-from table_store.catalog.planner.hosting.view_turns import PAUSE_MS_MAX, ended, is_due, pause_ms
+from table_store.catalog.jobs.progress import JOB_OF_VIEW
+from table_store.catalog.meta_service.observed_job import ObservedJob
+from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.planner.hosting.view_turns import (
+    PAUSE_MS_MAX,
+    ScheduledView,
+    begun,
+    ended,
+    is_due,
+    pause_ms,
+)
 from table_store.catalog.planner.protocol.hosting import RefreshedView, ViewTurn
 from table_store.storage.file_store.model.upkeep import Schedule, TimeUnit
+from tests.fakes.written_topology import WrittenTopology
 
 HOURLY = Schedule(every=1, unit=TimeUnit.HOUR)
 ON_UPDATE = Schedule(is_on_update=True)
@@ -49,3 +63,21 @@ def test_after_failures() -> None:
     good = ended(turns, [RefreshedView(path="/v")])["/v"]
     assert good.failures == 0
     assert not is_due(ON_UPDATE, good, {"/a": 1}, at_ms + HOUR_MS)
+
+
+def test_a_table_that_another_one_replaces_has_changed(warehouse: Warehouse) -> None:
+    """Once: what the new one is then is known."""
+    topology = WrittenTopology(warehouse)
+    path = topology.table("r").path
+    job = topology.register("v", "r")
+    view = ObservedJob(replace(job, commit_user=JOB_OF_VIEW), topology.table("v"), None)
+    scheduled = [ScheduledView(view, ON_UPDATE, {path: topology.name("r")})]
+    turns: Mapping[str, ViewTurn] = {view.job.sink: ViewTurn(seen={path: 0})}
+    turns, due = begun(turns, scheduled, 1_000)
+    assert not due
+    new = topology.replace("r")
+    turns, due = begun(turns, scheduled, 2_000)
+    assert due == scheduled
+    turns = ended(turns, [RefreshedView(path=view.job.sink)])
+    assert turns[view.job.sink].seen == {new.path: 0}
+    assert not begun(turns, scheduled, 3_000)[1]
