@@ -318,7 +318,7 @@ def test_the_table_that_a_job_writes_is_altered(spark: SparkSession) -> None:
     spark.sql("INSERT INTO s VALUES (1, 1), (2, 2)")
     job = insert(spark, "INSERT INTO sink SELECT v, count(*) FROM s GROUP BY v")
     spark.sql("CALL sys.flush('sink')")
-    for change in ("DROP COLUMN n", "ADD COLUMN note STRING"):
+    for change in ("DROP COLUMN n", "ADD COLUMN note STRING", "RENAME TO renamed"):
         error = refused(spark, f"ALTER TABLE sink {change}")
         assert error.getCondition() == "TABLE_STORE_DEPENDENTS"
         assert "streaming INSERT table_store.made.sink writes it" in str(error)

@@ -146,7 +146,7 @@ def rename_table(session: PlannerSession, request: RenameTable) -> None:
     """Give a table another name, also in the queries of views.
 
     Raises:
-        DependentsError: a view's query cannot be rewritten.
+        DependentsError: a view's query cannot be rewritten, or a job has the old name.
     """
     found = _record(session, request.relation)
     if found is None:
@@ -154,13 +154,13 @@ def rename_table(session: PlannerSession, request: RenameTable) -> None:
         return
     access, record = found
     location = access.warehouse.location(record)
-    old, stopped = record.identifier, []
-    queries = []
-    for dependent in running(session, all_dependents(record, access)):
+    old, queries = record.identifier, []
+    dependents = running(session, all_dependents(record, access))
+    jobs = [one for one in dependents if not one.is_view] + writers(session, location)
+    stopped = [(job, "its text has the old name") for job in jobs]
+    for dependent in (one for one in dependents if one.is_view):
         schema = dependent.table.schema
-        if not dependent.is_view:
-            stopped.append((dependent, "its text has the old name"))
-        elif schema.query is not None and not schema.upkeep.is_suspended:
+        if schema.query is not None and not schema.upkeep.is_suspended:
             query = analysed_or_reason(session, schema.query)
             if isinstance(query, JobQuery):
                 queries.append((dependent, schema.query, query))
