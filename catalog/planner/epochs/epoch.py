@@ -26,7 +26,7 @@ from table_store.catalog.planner.epochs.keyed_difference import (
     key_problem,
 )
 from table_store.catalog.planner.epochs.refreshed import Refreshed
-from table_store.catalog.planner.epochs.registration import register_view
+from table_store.catalog.planner.epochs.registration import found_names, register_view
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.epochs.sink_changes import SinkChanges, changed_rows
 from table_store.catalog.planner.epochs.source_changes import changes_key
@@ -94,7 +94,7 @@ def advance(
         if written.snapshot is None and not standing.is_last():
             raise _conflict(sink, standing.snapshot)
         _write_progress(standing, states, number, written, reached, diverged)
-    _tell_others(sink, query.sources, query.names)
+    _tell_others(sink, query.sources, found_names(query))
     return Refreshed(
         view=sink.name,
         barrier=number,
@@ -128,7 +128,7 @@ def left_as_it_is(standing: Standing, query: JobQuery, barrier: int) -> Refreshe
     """What `advance` answers at a barrier for a sink that `is_current`, without looking again."""
     sink, followed = standing.sink, standing.followed()
     assert followed is not None, "it is current"
-    _tell_others(sink, followed.sources, query.names)
+    _tell_others(sink, followed.sources, found_names(query))
     return Refreshed(
         view=sink.name,
         barrier=barrier,

@@ -15,7 +15,6 @@ from table_store.catalog.connectors.source import gives_changes
 from table_store.catalog.jobs.delta import Delta
 from table_store.catalog.jobs.progress import Followed
 from table_store.catalog.jobs.query_plan import QueryPlan
-from table_store.catalog.names.found_name import FoundName
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.epochs.difference import CHANGE_TYPE, WEIGHT, changes
 from table_store.catalog.planner.epochs.lasting_meaning import (
@@ -25,7 +24,6 @@ from table_store.catalog.planner.epochs.lasting_meaning import (
     seen_schema,
     used_fields,
 )
-from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.parallel_steps import at_once
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.json_form import from_json, to_json
@@ -141,17 +139,6 @@ class JobQuery:
         for source in self.facts.sources:
             handle = source.table_handle
             found[handle.path] = max(found.get(handle.path, 0), handle.snapshot_id or 0)
-        return found
-
-    @property
-    def names(self) -> dict[str, FoundName]:
-        """By which names it found its tables, by directory; without those it found otherwise."""
-        found: dict[str, FoundName] = {}
-        for source in self.facts.sources:
-            access = CatalogAccess.of(self.session, source.relation.catalog)
-            name = source.found_name(access.warehouse.root)
-            if name is not None:
-                found[source.table_handle.path] = name
         return found
 
     @property

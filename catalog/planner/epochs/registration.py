@@ -10,6 +10,7 @@ from table_store.catalog.jobs.job_status import JobState
 from table_store.catalog.meta_service.registry import JobRegistry, RegisteredJob, sink_digest
 from table_store.catalog.names.found_name import FoundName
 from table_store.catalog.names.warehouse import Warehouse
+from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.sink import Sink
 from table_store.catalog.planner.names.catalog_access import CatalogAccess
 from table_store.catalog.planner.process.session import PlannerSession
@@ -20,6 +21,17 @@ from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.secrets import SECRET_TEXT, holds_secret
 
 _log = logging.getLogger(__name__)
+
+
+def found_names(query: JobQuery) -> dict[str, FoundName]:
+    """By which names a query found its tables, by directory; without those it found otherwise."""
+    found: dict[str, FoundName] = {}
+    for source in query.facts.sources:
+        access = CatalogAccess.of(query.session, source.relation.catalog)
+        name = source.found_name(access.warehouse.root)
+        if name is not None:
+            found[source.table_handle.path] = name
+    return found
 
 
 def register_view(view: Sink, sources: Iterable[str], names: Mapping[str, FoundName]) -> None:

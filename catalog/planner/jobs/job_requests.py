@@ -31,6 +31,7 @@ from table_store.catalog.planner.epochs.job_query import JobQuery
 from table_store.catalog.planner.epochs.lasting_queries import Target
 from table_store.catalog.planner.epochs.registration import (
     forget_job,
+    found_names,
     kept_statement,
     register_job,
 )
@@ -207,12 +208,10 @@ def _checked_query(
 
 def _registered(session: PlannerSession, job: Job, query: JobQuery) -> ListedJob:
     """Note that a job begins."""
-    register_job(session, job, query.sources, query.names, JobState.RUNNING)
+    names = found_names(query)
+    register_job(session, job, query.sources, names, JobState.RUNNING)
     status = JobStatus(
-        started_ms=_CLOCK.now_ms(),
-        sources=query.sources,
-        created=query.created,
-        names=query.names,
+        started_ms=_CLOCK.now_ms(), sources=query.sources, created=query.created, names=names
     )
     return ListedJob(job=job, status=status)
 
@@ -352,7 +351,7 @@ def _followed(
     with recording(session, sink, epoch.barrier, name=job.name) as record:
         target = Target.of(sink.table, sink.schema)
         query = insert_query(session, job.insert, target, pins)
-        names = query.names
+        names = found_names(query)
         if query.sources.keys() != (status.sources or {}).keys() or names != status.names:
             register_job(session, job, query.sources, names, status.state)
         skipped = session.bridge.SkippedRecords if query.external else None

@@ -29,6 +29,7 @@ from table_store.storage.file_store.commit.commit_outcome import (
 )
 from table_store.storage.file_store.commit.commit_plan import Changes, CommitPlanner
 from table_store.storage.file_store.commit.conflict import Conflict
+from table_store.storage.file_store.commit.own_commits import OwnCommits
 from table_store.storage.file_store.metadata.manifest_file import (
     PROCESS_CACHE,
     ManifestCache,
@@ -44,7 +45,6 @@ from table_store.storage.file_store.model.errors import (
     CommitConflictError,
     CommitStateUnknownError,
     RuleOfLaterError,
-    SnapshotNotFoundError,
 )
 from table_store.storage.file_store.model.row_rules import added_rule
 from table_store.storage.file_store.model.scope import Scope
@@ -59,10 +59,6 @@ from table_store.storage.kernel.clock import Clock
 from table_store.storage.kernel.errors import CorruptFileError, TableStoreError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.ids import IdSource
-
-BATCH_LOOKBACK = 10
-"""How many snapshots are searched for an earlier commit of a batch statement that does not say
-when it began. With more, commits get slower as the history grows."""
 
 
 class TableCommit:
@@ -90,6 +86,7 @@ class TableCommit:
         reader = MetadataReader(file_io=file_io, table_path=table_path, cache=cache)
         self._pins = Pins(file_io, table_path)
         self._tags = Tags(file_io, table_path)
+        self._own = OwnCommits(self._snapshots)
         self._attempt = CommitAttempt(
             schemas=schema_store,
             snapshots=self._snapshots,
@@ -261,7 +258,7 @@ class TableCommit:
 
     def _outcome(self, changes: Changes, *, since: int | None) -> Committed | NoChange:
         latest = self._base(changes)
-        done = self._earlier_commit(latest, changes, since)
+        done = self._own.earlier(latest, changes, since)
         if done is not None:
             return done
         doubts: list[Unknown] = []
@@ -318,7 +315,7 @@ class TableCommit:
             last = latest.commit_identifiers.get(changes.commit_user)
             if last is None or last < changes.commit_identifier:
                 return None
-            own = self._find_own(latest, changes, result.snapshot_id - 1)
+            own = self._own.find(latest, changes, result.snapshot_id - 1)
             if own is None:
                 return NoChange(snapshot=latest)
         else:
@@ -351,44 +348,6 @@ class TableCommit:
         for snapshot_id in range(newest, 0, -1):
             with suppress(CorruptFileError):
                 return replace(self._snapshots.get(snapshot_id), id=newest)
-        return None
-
-    def _earlier_commit(
-        self, latest: Snapshot | None, changes: Changes, since: int | None
-    ) -> Committed | NoChange | None:
-        """Return the outcome when this user and identifier have committed before."""
-        if latest is None:
-            return None
-        if changes.commit_identifier != BATCH_IDENTIFIER:
-            last = latest.commit_identifiers.get(changes.commit_user)
-            if last is None or last < changes.commit_identifier:
-                return None
-            since = 0
-        elif since is None:
-            since = max(0, latest.id - BATCH_LOOKBACK)
-        own = self._find_own(latest, changes, since)
-        if own is not None:
-            return Committed(snapshot=own, repeated=True)
-        if changes.commit_identifier != BATCH_IDENTIFIER:
-            return NoChange(snapshot=latest)
-        return None
-
-    def _find_own(
-        self, latest: Snapshot | None, changes: Changes, after_id: int
-    ) -> Snapshot | None:
-        if latest is None or latest.id <= after_id:
-            return None
-        if changes.made(latest):
-            return latest
-        for snapshot_id in range(latest.id - 1, after_id, -1):
-            try:
-                snapshot = self._snapshots.get(snapshot_id)
-            except SnapshotNotFoundError:
-                return None
-            except CorruptFileError:
-                continue  # a later rollback has skipped this damaged snapshot
-            if changes.made(snapshot):
-                return snapshot
         return None
 
     def _conflict_error(self, conflict: Conflict) -> CommitConflictError:
