@@ -15,20 +15,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from table_store.storage.formats.avro_columns import (
-    EMPTY_ITEMS_MAX,
-    AvroColumn,
-    FixedWidth,
-    Integers,
-    Optional,
-    Record,
-    Repeated,
-    Text,
-)
+from table_store.storage.formats.avro_columns import AvroColumn, FixedWidth, Integers, Text
 from table_store.storage.formats.avro_encoding import (
     DECIMAL_BYTES,
     element_field,
     is_repeated,
+)
+from table_store.storage.formats.avro_nested import (
+    EMPTY_ITEMS_MAX,
+    Optional,
+    Record,
+    Repeated,
 )
 from table_store.storage.kernel.arrays import IntArray
 

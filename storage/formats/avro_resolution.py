@@ -23,14 +23,11 @@ from table_store.storage.formats.avro_columns import (
     FixedWidth,
     Integers,
     Nothing,
-    Optional,
-    Record,
     Refused,
-    Repeated,
     Text,
-    Union,
 )
 from table_store.storage.formats.avro_decoding import PADDING_BYTES, decode_columns
+from table_store.storage.formats.avro_nested import Optional, Record, Repeated, Union
 from table_store.storage.formats.avro_schema import (
     NULL,
     AvroArray,

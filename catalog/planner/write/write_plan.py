@@ -15,7 +15,8 @@ from table_store.catalog.definition.declared_type import compared_sql
 from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.write.key_parts import KeyParts
 from table_store.storage.file_store.model.bucket import HASH_OF_NOTHING, bucket_columns
-from table_store.storage.file_store.model.schema import RESERVED_PREFIX, Field, TableSchema
+from table_store.storage.file_store.model.column_names import RESERVED_PREFIX
+from table_store.storage.file_store.model.schema import Field, TableSchema
 
 KIND, ORDER, BUCKET = (RESERVED_PREFIX + name for name in ("kind", "order", "bucket"))
 

@@ -125,8 +125,7 @@ class TableCommit:
             kind: COMPACT if the files' rows are the table's: sequence numbers are then absolute.
             commit_user: who commits.
             commit_identifier: names the commit among those of the user; see above.
-            previous_identifier: of the user's last commit (0: none), on which this one builds: a
-                later one is a conflict. None: it builds on none.
+            previous_identifier: of the user's last commit (0: none); a later one is a conflict.
             read_snapshot_id: the snapshot the statement read (0: the empty table). Any later
                 commit that changed rows in `read_scope` (default: the whole table; for an
                 overwrite: what it replaces) is a conflict. None: nothing was read.

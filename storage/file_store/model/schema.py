@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from table_store.storage.file_store.model.check import Check
-from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN
+from table_store.storage.file_store.model.column_names import check_names
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.file_store.model.upkeep import DEFAULT_UPKEEP, Upkeep
@@ -36,21 +36,6 @@ SCHEMA_VERSION: Final = 5
 _VERSION_WITHOUT_SUCCESSOR: Final = 4
 _VERSION_WITHOUT_CHECKS: Final = 3
 _VERSION_WITHOUT_QUERY: Final = 2
-
-RESERVED_NAMES: Final = frozenset(
-    name.lower()
-    for name in (
-        SEQUENCE_COLUMN,
-        KIND_COLUMN,
-        "_change_type",
-        "_commit_version",
-        "_commit_timestamp",
-    )
-)
-"""Names (any case) which data files and change reads use for themselves."""
-
-RESERVED_PREFIX: Final = "__table_store_"
-"""What the names (any case) begin with that statements give to columns of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +132,7 @@ class TableSchema:
         Raises:
             InvalidSchemaError: a rule is broken; the error names it and the column.
         """
-        _check_names(self)
+        check_names(_typed_names(self.fields))
         _check_key_columns(self.primary_key, self, role="primary key")
         _check_key_columns(self.partition_keys, self, role="partition")
         if self.primary_key:
@@ -252,7 +237,7 @@ def new_schema(
         upkeep=upkeep,
         checks=tuple(replace(check, since=0, is_verified=True) for check in checks),
     )
-    _check_names(draft)
+    check_names(_typed_names(draft.fields))
     key = tuple(draft.field_named(name).name for name in primary_key)
     schema = replace(
         draft,
@@ -287,41 +272,8 @@ def assign_nested_ids(data_type: DataType, highest: int) -> tuple[DataType, int]
     return data_type, highest
 
 
-def _check_names(schema: TableSchema) -> None:
-    if not schema.fields:
-        raise InvalidSchemaError(reason="a table needs at least one column")
-    _check_sibling_names([f.name for f in schema.fields])
-    for f in schema.fields:
-        name = f.name.lower()
-        if name in RESERVED_NAMES or name.startswith(RESERVED_PREFIX):
-            raise InvalidSchemaError(
-                reason="the name is reserved for the table store; choose another", column=f.name
-            )
-        _check_nested_names(f.type)
-
-
-def _check_nested_names(data_type: DataType) -> None:
-    match data_type:
-        case StructType(fields):
-            _check_sibling_names([f.name for f in fields])
-            for f in fields:
-                _check_nested_names(f.type)
-        case ArrayType():
-            _check_nested_names(data_type.element)
-        case MapType():
-            _check_nested_names(data_type.key)
-            _check_nested_names(data_type.value)
-
-
-def _check_sibling_names(names: Sequence[str]) -> None:
-    for name in names:
-        if not name or "\0" in name:
-            raise InvalidSchemaError(reason="a column name is empty or holds NUL", column=name)
-    name, count = Counter(n.lower() for n in names).most_common(1)[0] if names else ("", 0)
-    if count > 1:
-        raise InvalidSchemaError(
-            reason="the column is there more than once (case does not count)", column=name
-        )
+def _typed_names(fields: Sequence[Field]) -> list[tuple[str, DataType]]:
+    return [(f.name, f.type) for f in fields]
 
 
 def _check_constraint_names(schema: TableSchema) -> None:
