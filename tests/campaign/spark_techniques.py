@@ -9,6 +9,7 @@ from tests.campaign.spark_every_bit import SPARK_EVERY_BIT
 from tests.campaign.spark_flipped_bits import SPARK_FLIPPED_BITS
 from tests.campaign.spark_killed_shells import SPARK_KILLED_SHELLS
 from tests.campaign.spark_missing_files import SPARK_MISSING_FILES
+from tests.campaign.spark_nested import SPARK_NESTED
 from tests.campaign.spark_random_sql import SPARK_RANDOM_SQL
 from tests.campaign.spark_sessions import SPARK_SESSIONS
 from tests.campaign.spark_views import SPARK_VIEWS
@@ -19,6 +20,7 @@ SPARK_TECHNIQUES: Final[tuple[Technique, ...]] = (
     SPARK_DEVICES,
     SPARK_MISSING_FILES,
     SPARK_RANDOM_SQL,
+    SPARK_NESTED,
     SPARK_VIEWS,
     SPARK_FLIPPED_BITS,
     SPARK_EVERY_BIT,

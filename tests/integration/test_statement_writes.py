@@ -311,6 +311,41 @@ def test_computed_columns_in_merge(shell: StockShell) -> None:
 
 
 @pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id) NOT ENFORCED"], ids=["without", "with"])
+def test_a_merge_assigns_fields_of_structs(shell: StockShell, key: str) -> None:
+    """Also where types are settled late, as a lambda's are; the extension of Delta is loaded."""
+    shell.ok(
+        f"CREATE TABLE mf (id INT, s STRUCT<a: INT, b: STRING, t: STRUCT<c: INT, d: INT>>{key})"
+    )
+    shell.ok(
+        "INSERT INTO mf VALUES (2, NULL), (3, named_struct('a', 3, 'b', 'z', 't', NULL)), "
+        "(1, named_struct('a', 1, 'b', 'x', 't', named_struct('c', 1, 'd', 2)))"
+    )
+    source = "(SELECT id, named_struct('a', 10 * id, 'b', 'q') AS s FROM VALUES (1), (2) AS v(id))"
+    shell.ok(
+        f"MERGE INTO mf AS t USING {source} AS q ON t.id = q.id "
+        "WHEN MATCHED AND exists(array(q.s.a), x -> x > 1L) "
+        "THEN UPDATE SET s.t.d = q.s.a + 1, t.S.a = coalesce(t.s.a, -1) "
+        "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET s.b = 'lost'"
+    )
+    assert shell.run("SELECT id, s.a, s.b, s.t.c, s.t.d FROM mf").sorted() == [
+        ("1", "1", "x", "1", "11"),
+        ("2", "-1", "NULL", "NULL", "21"),
+        ("3", "3", "lost", "NULL", "NULL"),
+    ]
+    for fields, error in (
+        ("s.a = 1, s = q.s", "INVALID_ROW_LEVEL_OPERATION_ASSIGNMENTS"),
+        ("s.none = 1", "FIELD_NOT_FOUND"),
+        ("s.a = 'text'", "CANNOT_SAFELY_CAST"),
+    ):
+        said = shell.run(
+            f"MERGE INTO mf AS t USING {source} AS q ON t.id = q.id "
+            f"WHEN MATCHED THEN UPDATE SET {fields}"
+        ).error
+        assert error in said, said
+    shell.ok("DROP TABLE mf")
+
+
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id) NOT ENFORCED"], ids=["without", "with"])
 def test_a_merge_deletes_a_row_and_inserts_its_key(shell: StockShell, key: str) -> None:
     """What is inserted stays, whichever of the two comes first in the source.
 

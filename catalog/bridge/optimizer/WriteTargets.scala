@@ -39,7 +39,8 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
     case replace @ OverwriteByExpression(target: UnresolvedRelation, condition, _, _, _, _, _, _) =>
       replacing(replace, target, condition)
     case merge: MergeIntoTable if !merge.targetTable.resolved =>
-      val hidden = computed(merge.targetTable)
+      val found = managed(merge.targetTable)
+      val hidden = found.toSeq.flatMap(_._2.computedColumns)
       val actions = merge.matchedActions ++ merge.notMatchedActions ++ merge.notMatchedBySourceActions
       refuse(actions.flatMap {
           case action: UpdateAction => assigned(action.assignments)
@@ -52,6 +53,8 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
         targetTable = merge.targetTable.transform { case target: UnresolvedRelation =>
           target.requireWritePrivileges(TableWritePrivilege.values.toSet)
         },
+        matchedActions = ofColumns(merge.matchedActions, found),
+        notMatchedBySourceActions = ofColumns(merge.notMatchedBySourceActions, found),
         sourceTable = if (takesAll) withPlaceholders(merge.sourceTable, hidden) else merge.sourceTable
       )
     case update: UpdateTable if !update.table.resolved =>
@@ -61,10 +64,15 @@ class WriteTargets(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def analyzed(plan: LogicalPlan): Option[LogicalPlan] = Try(state.executePlan(plan).analyzed).toOption
 
-  private def computed(target: LogicalPlan): Seq[Column] = analyzed(target).toSeq.flatMap(_.collectFirst {
-    case relation: DataSourceV2Relation if relation.table.isInstanceOf[ManagedTable] =>
-      relation.table.asInstanceOf[ManagedTable].computedColumns
-  }.getOrElse(Nil))
+  /** The target, if it is a managed table, as Spark finds it. */
+  private def managed(target: LogicalPlan): Option[(LogicalPlan, ManagedTable)] =
+    analyzed(target).flatMap(found =>
+      found.collectFirst { case DataSourceV2Relation(table: ManagedTable, _, _, _, _, _) => found -> table })
+
+  private def computed(target: LogicalPlan): Seq[Column] = managed(target).toSeq.flatMap(_._2.computedColumns)
+
+  private def ofColumns(actions: Seq[MergeAction], target: Option[(LogicalPlan, ManagedTable)]): Seq[MergeAction] =
+    target.map(found => new NestedAssignments(found._1, state.conf.resolver).ofColumns(actions)).getOrElse(actions)
 
   private def assigned(assignments: Seq[Assignment]): Seq[String] = assignments.map(_.key: Expression).collect {
     case UnresolvedAttribute(parts) => parts.last

@@ -1,0 +1,70 @@
+"""Random statements about structs, arrays and maps, beside plain Spark over the same rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from tests.campaign.nested_twins import NestedTwins
+from tests.campaign.spark_program import spark_program
+from tests.campaign.technique import Case, Counts, Technique
+
+_CHANGES: Final = 12
+_QUERIES: Final = 4
+"""Random ones between two changes."""
+
+_SHAPES: Final[tuple[tuple[bool, str], ...]] = (
+    (True, "TBLPROPERTIES ('bucket' = '2')"),
+    (False, ""),
+    (False, "PARTITIONED BY (p)"),
+)
+_QUICK: Final = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""What makes queries of few rows quick and changes no result."""
+
+
+def run_case(case: Case) -> Counts:
+    """Change one table by random statements; in the end compare each of its snapshots."""
+    is_keyed, options = _SHAPES[case.number % len(_SHAPES)]
+    # Every other round reads by the planner; half of those by Spark compile their plans.
+    round_ = case.number // len(_SHAPES)
+    session = _session("0" if round_ % 2 else "1000", is_quick=round_ % 4 != 3)
+    name = f"nested{case.campaign_seed}_{case.number}"
+    twins = NestedTwins(session, _session("0", is_quick=True), case.random(), name, is_keyed)
+    try:
+        twins.create(options)
+        for _ in range(_CHANGES):
+            twins.step(_QUERIES)
+        twins.check_past()
+    except Exception:
+        print(*twins.said, sep=";\n")
+        raise
+    session.sql(f"DROP TABLE {name}")
+    return {
+        "changes": len(twins.said),
+        "queries": twins.asked,
+        "snapshots": len(twins.versions),
+    }
+
+
+def _session(answered_rows: str, *, is_quick: bool) -> SparkSession:
+    session = spark_program().newSession()
+    session.conf.set("spark.table-store.answered-rows", answered_rows)
+    for key, value in _QUICK.items() if is_quick else ():
+        session.conf.set(key, value)
+    return session
+
+
+SPARK_NESTED: Final = Technique(
+    name="spark-nested",
+    goal="after each random statement nested columns have the values that plain Spark computes",
+    suite_cases=1,
+    release_cases=1_000,
+    run_case=run_case,
+    needs_spark=True,
+)
