@@ -42,8 +42,11 @@ def _git(*arguments: str) -> str:
 
 
 def _comes_of_a_stop(error: BaseException) -> bool:
-    """Whether a case was stopped and then failed to clean up, as Spark does within a call."""
-    while not isinstance(error, KeyboardInterrupt):
+    """Whether a case was stopped and then failed to clean up, as Spark does within a call.
+
+    DuckDB tells a stop within a query in words of its own.
+    """
+    while not isinstance(error, KeyboardInterrupt) and str(error) != "Query interrupted":
         if error.__context__ is None:
             return False
         error = error.__context__
