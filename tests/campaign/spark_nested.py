@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from tests.campaign.nested_twins import NestedTwins
-from tests.campaign.spark_program import spark_program
+from tests.campaign.spark_program import QUICK, spark_program
 from tests.campaign.technique import Case, Counts, Technique
 
 _CHANGES: Final = 12
@@ -19,13 +19,6 @@ _SHAPES: Final[tuple[tuple[bool, str], ...]] = (
     (False, ""),
     (False, "PARTITIONED BY (p)"),
 )
-_QUICK: Final = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
-"""What makes queries of few rows quick and changes no result."""
 
 
 def run_case(case: Case) -> Counts:
@@ -55,7 +48,7 @@ def run_case(case: Case) -> Counts:
 def _session(answered_rows: str, *, is_quick: bool) -> SparkSession:
     session = spark_program().newSession()
     session.conf.set("spark.table-store.answered-rows", answered_rows)
-    for key, value in _QUICK.items() if is_quick else ():
+    for key, value in QUICK.items() if is_quick else ():
         session.conf.set(key, value)
     return session
 

@@ -8,10 +8,20 @@ import tempfile
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from pyspark.sql import SparkSession
 
 from tests.integration.spark_session import spark_session, unlogged_errors
+
+QUICK: Final = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""What makes queries of few rows quick and changes no result: to compile every plan, and to plan it
+twice, takes longer than to run it."""
 
 _ending = ExitStack()
 

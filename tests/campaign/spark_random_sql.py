@@ -7,7 +7,7 @@ from typing import Final
 import duckdb
 from pyspark.sql import SparkSession
 
-from tests.campaign.spark_program import spark_program
+from tests.campaign.spark_program import QUICK, spark_program
 from tests.campaign.sql_twins import Twins
 from tests.campaign.technique import Case, Counts, Technique
 
@@ -59,11 +59,8 @@ def _session(number: int) -> SparkSession:
     is_read_by_spark = (number + round_) % 2 == 0
     session.conf.set("spark.table-store.answered-rows", "0" if is_read_by_spark else "1000")
     if not is_read_by_spark or round_ % 4 > 1:
-        # To compile every plan and to plan it twice takes longer than to run it over a few rows.
-        session.conf.set("spark.sql.adaptive.enabled", "false")
-        session.conf.set("spark.sql.codegen.wholeStage", "false")
-        session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        session.conf.set("spark.sql.shuffle.partitions", "1")
+        for setting, value in QUICK.items():
+            session.conf.set(setting, value)
     return session
 
 

@@ -22,7 +22,7 @@ from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.ids import RandomIds
 from tests.campaign.changing_tables import COLUMNS, ChangingTables
 from tests.campaign.random_view_queries import ViewQuery
-from tests.campaign.spark_program import spark_program
+from tests.campaign.spark_program import QUICK, spark_program
 from tests.campaign.technique import Case, Counts, Technique
 
 Row: TypeAlias = "tuple[str, ...]"
@@ -34,13 +34,6 @@ _THREADS: Final = 2
 _OF_VIEWS: Final = 0.2
 _KEYED: Final = 0.2
 _TABLES: Final = {"a": f"{COLUMNS}, PRIMARY KEY (k) NOT ENFORCED", "b": COLUMNS, "c": COLUMNS}
-_QUICK: Final = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
-"""What makes queries of few rows quick and changes no result."""
 _EXCLUDED_RULES: Final = "org.apache.spark.sql.catalyst.optimizer.OptimizeOneRowPlan"
 """It leaves out a DISTINCT above a single row, which makes 0.0 of -0.0 above several ones."""
 
@@ -152,7 +145,7 @@ def _result(truth: SparkSession, view: _View) -> Counter[Row]:
 def _session_of_truth(tables: ChangingTables, views: Sequence[_View]) -> SparkSession:
     """A session with rows in memory for tables, and with plain views for materialized ones."""
     truth = _session()
-    for key, value in _QUICK.items():
+    for key, value in QUICK.items():
         truth.conf.set(key, value)
     _tell_rows(truth, tables)
     for view in views:

@@ -125,7 +125,8 @@ class TableCommit:
             kind: COMPACT if the files' rows are the table's: sequence numbers are then absolute.
             commit_user: who commits.
             commit_identifier: names the commit among those of the user; see above.
-            previous_identifier: of the user's last commit (0: none); a later one is a conflict.
+            previous_identifier: of the user's last commit (0: none), on which this one builds: a
+                later one is a conflict. None: it builds on none.
             read_snapshot_id: the snapshot the statement read (0: the empty table). Any later
                 commit that changed rows in `read_scope` (default: the whole table; for an
                 overwrite: what it replaces) is a conflict. None: nothing was read.
@@ -134,9 +135,8 @@ class TableCommit:
             track_changes: whether readers of changes shall see it; None: as the table's option.
             operation: the statement's name, for people.
             expected_schema_id: refuse the commit if the table has another schema by now.
-            since_snapshot_id: latest snapshot when the statement began (0: none): an earlier commit
-                of the same batch statement is searched behind it. None: as `read_snapshot_id`, or
-                in the last `BATCH_LOOKBACK` only.
+            since_snapshot_id: latest when a batch statement began (0: none): its earlier commit is
+                searched behind it. None: as `read_snapshot_id`, or in the last `BATCH_LOOKBACK`.
             allow_empty: make a snapshot even if no file changes (a stream's checkpoint).
             log_offsets: by bucket; a bucket that is absent keeps its offset.
             properties: texts that the committer wants to find again in the snapshot.
