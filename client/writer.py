@@ -26,7 +26,7 @@ class Writer:
     @staticmethod
     def of(table: FileStoreTable, rules: DeclaredRules) -> Writer:
         """Return a writer of a table, under the schema of the rules."""
-        return Writer(rules, TableWriter(table.writer_context(rules.schema)))
+        return Writer(rules, table.writer(rules.schema))
 
     @property
     def context(self) -> WriterContext:

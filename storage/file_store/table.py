@@ -271,9 +271,9 @@ class FileStoreTable:
             ids=self.ids,
         )
 
-    def writer(self) -> TableWriter:
-        """Return a writer under the latest schema."""
-        return TableWriter(self.writer_context())
+    def writer(self, schema: TableSchema | None = None) -> TableWriter:
+        """Return a writer for `commit`; `schema` is the latest."""
+        return TableWriter(self.writer_context(schema), self.snapshot_store)
 
     def committer(self, schema: TableSchema | None = None) -> TableCommit:
         """Return the committer of the table, which also tells the log; `schema` is the latest."""
@@ -295,9 +295,10 @@ class FileStoreTable:
         track_changes: bool | None = None,
         replaced_id: int | None = None,
     ) -> Committed | NoChange:
-        """Publish written rows as one snapshot, under a user name of its own.
+        """Publish written rows as one snapshot, under a user name that the messages give it.
 
-        After an error the files stay, so that the same messages may be tried again.
+        After an error the files stay, so that the same messages may be committed again, also by
+        another process: they are committed once, and a repeated call returns the first snapshot.
 
         Args:
             messages: what writers returned.
@@ -309,7 +310,7 @@ class FileStoreTable:
         return self.committer(schema).commit(
             messages,
             kind=CommitKind.APPEND if adds else CommitKind.OVERWRITE,
-            commit_user=self.ids.unique(),
+            commit_user=None,
             overwrite=None if adds else WHOLE_TABLE,
             read_snapshot_id=replaced_id,
             track_changes=track_changes,
@@ -370,7 +371,7 @@ class FileStoreTable:
         return self.committer().commit(
             messages,
             kind=CommitKind.COMPACT,
-            commit_user=self.ids.unique(),
+            commit_user=None,
             operation="COMPACT",
             expected_schema_id=schema.id,
         )

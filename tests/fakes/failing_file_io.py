@@ -33,6 +33,7 @@ class Fault(Enum):
     ERROR_BEFORE = "refused, without effect"
     ERROR_AFTER = "took effect, but reports an error"
     ERROR_FOREVER = "refused, like everything after it"
+    OUTAGE = "took effect, but reports an error, and everything after it is refused"
     LATE = "reports an error, and takes effect when it is called for"
 
 
@@ -95,8 +96,9 @@ class FailingFileIO:
         if self.is_dead:
             raise Killed
         self.operations += 1
-        forever = self._fault is Fault.ERROR_FOREVER and self.reached
-        if self.operations != self._fail_at and not forever:
+        begins = self.operations == self._fail_at
+        lasts = self._fault in (Fault.ERROR_FOREVER, Fault.OUTAGE) and self.reached
+        if not begins and not lasts:
             return action()
         match self._fault:
             case Fault.KILL_BEFORE:
@@ -109,6 +111,8 @@ class FailingFileIO:
                 action()
                 raise Killed
             case Fault.ERROR_AFTER:
+                action()
+            case Fault.OUTAGE if begins:
                 action()
             case Fault.LATE:
                 self._late = action

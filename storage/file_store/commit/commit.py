@@ -30,6 +30,7 @@ from table_store.storage.file_store.commit.commit_outcome import (
 from table_store.storage.file_store.commit.commit_plan import Changes, CommitPlanner
 from table_store.storage.file_store.commit.conflict import Conflict
 from table_store.storage.file_store.commit.own_commits import OwnCommits
+from table_store.storage.file_store.commit.prepared_files import commit_user_of, prepared_after
 from table_store.storage.file_store.metadata.manifest_file import (
     PROCESS_CACHE,
     ManifestCache,
@@ -101,7 +102,7 @@ class TableCommit:
         messages: Sequence[CommitMessage],
         *,
         kind: CommitKind,
-        commit_user: str,
+        commit_user: str | None,
         commit_identifier: int = BATCH_IDENTIFIER,
         previous_identifier: int | None = None,
         read_snapshot_id: int | None = None,
@@ -123,7 +124,8 @@ class TableCommit:
         Args:
             messages: what writers or compactions returned; empty for an overwrite by nothing.
             kind: COMPACT if the files' rows are the table's: sequence numbers are then absolute.
-            commit_user: who commits.
+            commit_user: who commits. None: the files name the commit, so that the same messages
+                are committed once, and messages that share some of their files are a conflict.
             commit_identifier: names the commit among those of the user; see above.
             previous_identifier: of the user's last commit (0: none), on which this one builds: a
                 later one is a conflict. None: it builds on none.
@@ -147,11 +149,16 @@ class TableCommit:
             CommitStateUnknownError: the store failed; the commit may or may not be visible.
             FileAccessError: the store refused before publishing; nothing is visible.
         """
+        messages = tuple(messages)
+        prepared_id = None if commit_user is not None else prepared_after(messages)
+        if since_snapshot_id is None:
+            since_snapshot_id = prepared_id if prepared_id is not None else read_snapshot_id
         return self._run(
             Changes(
-                messages=tuple(messages),
+                messages=messages,
                 kind=kind,
-                commit_user=commit_user,
+                commit_user=commit_user or commit_user_of(messages, kind) or self._ids.unique(),
+                prepared_id=prepared_id,
                 commit_identifier=commit_identifier,
                 previous_identifier=previous_identifier,
                 read_snapshot_id=read_snapshot_id,
@@ -164,7 +171,7 @@ class TableCommit:
                 log_offsets=log_offsets or FrozenMap(),
                 properties=properties or FrozenMap(),
             ),
-            since=since_snapshot_id if since_snapshot_id is not None else read_snapshot_id,
+            since=since_snapshot_id,
         )
 
     def has_committed(self, commit_user: str, commit_identifier: int) -> bool:

@@ -15,6 +15,7 @@ from table_store.storage.file_store.commit.conflict import (
     data_changed,
     files_gone,
 )
+from table_store.storage.file_store.commit.prepared_files import added_before
 from table_store.storage.file_store.metadata.live_files import read_delta, read_live_files
 from table_store.storage.file_store.metadata.manifest_entry import (
     FileKind,
@@ -40,13 +41,15 @@ from table_store.storage.options.table_options import CHANGE_TRACKING, TABLE_OPT
 class Changes:
     """Everything a commit is asked to do; see `TableCommit.commit` for the meaning.
 
-    The snapshot's id is greater than `lost_id`.
+    The snapshot's id is greater than `lost_id`. Files of the messages may have been committed after
+    the snapshot `prepared_id`; None: they surely have not.
     """
 
     messages: tuple[CommitMessage, ...]
     kind: CommitKind
     commit_user: str
     commit_identifier: int
+    prepared_id: int | None = None
     previous_identifier: int | None = None
     read_snapshot_id: int | None = None
     read_scope: Scope | None = None
@@ -121,7 +124,10 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitPlanner:
-    """Decides what a commit writes, and reads what it needs for that; an append reads nothing."""
+    """Decides what a commit writes, and reads what it needs for that.
+
+    An append reads only what was committed since its messages were prepared.
+    """
 
     reader: MetadataReader
     snapshots: SnapshotStore
@@ -147,6 +153,12 @@ class CommitPlanner:
         if conflict is not None:
             return conflict
         first_sequence = 1 if base is None else base.next_sequence
+        twice = self._check_added(base, changes, schema)
+        if isinstance(twice, Conflict):
+            return twice
+        if twice:
+            entries = entries_from_files(schema)
+            return Delta(entries=entries, next_sequence=first_sequence, content=base)
         if changes.rollback_to is not None:
             entries, content = self._rolled_back(base, changes.rollback_to, schema)
             entries = with_carried(schema, entries)
@@ -171,11 +183,7 @@ class CommitPlanner:
         if read_id is None or base is None or base.id <= read_id:
             return None, ()
         try:
-            snapshots = (*self.snapshots.between(read_id + 1, base.id - 1), base)
-            later = tuple(
-                LaterCommit(snapshot=s, entries=read_delta(self.reader, s, schema))
-                for s in snapshots
-            )
+            later = self._later(read_id, base, schema)
         except SnapshotNotFoundError:
             return Conflict(reason="snapshots between its read and its commit have expired"), ()
         if changes.kind is CommitKind.COMPACT:
@@ -186,6 +194,27 @@ class CommitPlanner:
             if conflict is not None:
                 return conflict, later
         return None, later
+
+    def _check_added(
+        self, base: Snapshot | None, changes: Changes, schema: TableSchema
+    ) -> Conflict | bool:
+        """Return whether the files have been added before, by a commit that has expired."""
+        added = [file.name for message in changes.messages for file in message.added]
+        if changes.prepared_id is None or base is None or base.id <= changes.prepared_id:
+            return False
+        try:
+            later = self._later(changes.prepared_id, base, schema)
+        except SnapshotNotFoundError:
+            live = read_live_files(self.reader, base, schema).entries["name"]
+            return bool(added) and set(added) <= set(live.to_pylist())
+        return added_before(changes.messages, later) or False
+
+    def _later(self, read_id: int, base: Snapshot, schema: TableSchema) -> tuple[LaterCommit, ...]:
+        """Return the commits after a snapshot up to `base`."""
+        snapshots = (*self.snapshots.between(read_id + 1, base.id - 1), base)
+        return tuple(
+            LaterCommit(snapshot=s, entries=read_delta(self.reader, s, schema)) for s in snapshots
+        )
 
     def _removed_entries(
         self,

@@ -140,12 +140,17 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """What one writer, or one compaction, changed in one bucket; nothing is visible yet."""
+    """What one writer, or one compaction, changed in one bucket; nothing is visible yet.
+
+    `since_snapshot_id` was the latest snapshot (0: none) when the message was made, if the writer
+    looked: an earlier commit of the message is a later snapshot.
+    """
 
     partition: tuple[Value, ...]
     bucket: int
     added: tuple[DataFile, ...] = ()
     removed: tuple[DataFile, ...] = ()
+    since_snapshot_id: int | None = None
 
     def to_json(self) -> str:
         """Return one line of JSON; `from_json` is its inverse."""
@@ -155,6 +160,7 @@ class CommitMessage:
                 "bucket": self.bucket,
                 "added": [f.to_json() for f in self.added],
                 "removed": [f.to_json() for f in self.removed],
+                "since": self.since_snapshot_id,
             },
             separators=(",", ":"),
         )
@@ -173,6 +179,7 @@ class CommitMessage:
                 bucket=_number(item["bucket"]),
                 added=tuple(DataFile.from_json(f) for f in item["added"]),
                 removed=tuple(DataFile.from_json(f) for f in item["removed"]),
+                since_snapshot_id=None if item["since"] is None else _number(item["since"]),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise TableStoreError(f"Not a commit message: {error}.") from error

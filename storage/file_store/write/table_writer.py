@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 from table_store.storage.file_io.file_io import FileIO
 from table_store.storage.file_store.bag.bag import KindArray
 from table_store.storage.file_store.data.data_file_writer import DataFileWriter, physical_schema
+from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.file_store.model.bucket import bucket_columns, bucket_ids
 from table_store.storage.file_store.model.data_file import KIND_DELETE, CommitMessage
 from table_store.storage.file_store.model.errors import (
@@ -62,8 +63,10 @@ class WriterContext:
 class TableWriter:
     """One writer, to be used by `with`; in a statement each bucket with key has only one."""
 
-    def __init__(self, context: WriterContext) -> None:
+    def __init__(self, context: WriterContext, snapshots: SnapshotStore | None = None) -> None:
+        """Make a writer; with `snapshots` its messages note after which snapshot they were made."""
         self.context = context
+        self._snapshots = snapshots
         self._arrow = pa.schema(list(physical_schema(context.schema))[2:])
         self._memtables: dict[_Target, Memtable] = {}
         self._writers: dict[_Target, DataFileWriter] = {}
@@ -174,7 +177,10 @@ class TableWriter:
                 messages.append(CommitMessage(partition=target[0], bucket=target[1], added=files))
         self._memtables.clear()
         self._writers.clear()
-        return tuple(messages)
+        if self._snapshots is None or not messages:
+            return tuple(messages)
+        since = self._snapshots.latest_id() or 0
+        return tuple(replace(message, since_snapshot_id=since) for message in messages)
 
     def abort(self) -> None:
         """Delete everything that was written since the last `prepare_commit` returned."""

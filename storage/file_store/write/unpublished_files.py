@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
+from table_store.storage.file_store.commit.prepared_files import commit_user_of
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.model.errors import CommitConflictError, TableMovedError
 from table_store.storage.file_store.model.partition_path import data_file_path
@@ -35,7 +36,9 @@ def commit_or_delete(
         delete_files(context, messages)
         raise
     if isinstance(outcome, Committed) and outcome.repeated:
-        delete_files(context, messages)
+        made = outcome.snapshot
+        if made.commit_user != commit_user_of(messages, made.commit_kind):
+            delete_files(context, messages)
     return outcome
 
 
