@@ -11,6 +11,7 @@ from table_store.client.errors import NaiveTimestampError
 from table_store.storage.file_store.model.schema import Field
 from table_store.storage.kernel.arrow_types import from_arrow
 from table_store.storage.kernel.errors import InvalidSchemaError, UnsupportedTypeError
+from table_store.storage.kernel.nearest_float import nearest_floats
 from table_store.storage.kernel.nested_array import recast
 from table_store.storage.kernel.types import (
     BYTE,
@@ -85,8 +86,10 @@ class _Leaf:
                 values = values.cast(pa.decimal128(20, 0))  # else Arrow looks at the type's range
             elif pa.types.is_floating(values.type):
                 values = values.cast(pa.string())  # else Arrow rounds
-        done = values.cast(kind)
-        if pa.types.is_floating(kind) and values.type.bit_width > kind.bit_width:
+        if not pa.types.is_floating(kind):
+            return values.cast(kind)
+        done = nearest_floats(values, kind)
+        if values.type.bit_width > kind.bit_width:
             became_infinite = pc.and_(pc.is_finite(values), pc.is_inf(done))
             became_zero = pc.and_(pc.not_equal(values, 0), pc.equal(done, 0))
             lost = values.filter(pc.or_(became_infinite, became_zero))
