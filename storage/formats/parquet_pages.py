@@ -14,8 +14,11 @@ import pyarrow as pa
 
 from table_store.storage.kernel.bounded_cache import BoundedCache
 
-_HEADER_BYTES: Final = 512
-"""Greatest length of a page header; its bounds are short."""
+_PIECE_BYTES: Final = 512
+"""How many bytes of a page header are read first: most headers are shorter.
+
+A header has no greatest length, because the bounds of texts in it may have any.
+"""
 
 _PLACES_MAX: Final = 1 << 18
 """How many places of pages are remembered."""
@@ -29,6 +32,7 @@ _INTEGERS: Final = (4, 5, 6)
 _BOOLEANS: Final = (1, 2)
 _BINARY: Final = 8
 _STRUCT: Final = 12
+_VARINT_BITS_MAX: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +69,13 @@ def page_places(
     if known is not None:
         return known
     places = []
-    first_row = 0
+    first_row, piece_bytes = 0, _PIECE_BYTES
     while start < end:
-        header = source.read_at(min(_HEADER_BYTES, end - start), start)
-        length, size_bytes, rows_in_page = _header(header)
+        header = _read_header(source, start, end, piece_bytes)
         places.append(PagePlace(start, first_row))
-        first_row += rows_in_page
-        start += length + size_bytes
+        first_row += header.value_count
+        start += header.length + header.page_bytes
+        piece_bytes = max(_PIECE_BYTES, header.length)
     if (start, first_row) != (end, row_count):
         raise ValueError("its pages are others than its footer says")
     _PLACES.put(name, tuple(places))
@@ -131,14 +135,39 @@ class PageView:
         self.closed = True
 
 
-def _header(data: bytes) -> tuple[int, int, int]:
-    """Return the length of a page header, the bytes of the page behind it, and its values.
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """Length of a page header, the bytes of the page behind it, and its values."""
+
+    length: int
+    page_bytes: int
+    value_count: int
+
+
+def _read_header(source: pa.NativeFile, start: int, end: int, piece_bytes: int) -> _Header:
+    """Return the page header at `start`, of which `piece_bytes` are read first, then more.
 
     Raises:
-        ValueError: it is no header of a data page, or not all of it.
+        ValueError: there is no header of a data page, or it does not end in front of `end`.
+    """
+    data = b""
+    while start + len(data) < end:
+        more = max(piece_bytes, len(data))
+        data += source.read_at(min(more, end - start - len(data)), start + len(data))
+        header = _parse_header(data, end - start)
+        if header is not None:
+            return header
+    raise ValueError("a page header is not complete")
+
+
+def _parse_header(data: bytes, bytes_max: int) -> _Header | None:
+    """Return the page header that `data` begins with, None if it goes on behind `data`.
+
+    Raises:
+        ValueError: it is no header of a data page, or is longer than `bytes_max`.
     """
     position = number = 0
-    size_bytes = count = -1
+    page_bytes = value_count = -1
     parents: list[int] = []
     try:
         while True:
@@ -162,18 +191,22 @@ def _header(data: bytes) -> tuple[int, int, int]:
                     value |= (byte & 127) << shift
                     shift += 7
                     position += 1
+                    if shift >= _VARINT_BITS_MAX:
+                        raise ValueError("it has no page header where one belongs")
                 value |= byte << shift
                 position += 1
                 if kind == _BINARY:
                     position += value
+                    if position >= bytes_max:
+                        raise ValueError("a page header is not complete")
                 elif kind not in _INTEGERS:
                     raise ValueError("it has no page header where one belongs")
                 elif number == _PAGE_BYTES and not parents:
-                    size_bytes = (value >> 1) ^ -(value & 1)
+                    page_bytes = (value >> 1) ^ -(value & 1)
                 elif number == _VALUE_COUNT and parents in _DATA_PAGES:
-                    count = (value >> 1) ^ -(value & 1)
+                    value_count = (value >> 1) ^ -(value & 1)
     except IndexError:
-        raise ValueError("a page header is not complete") from None
-    if min(size_bytes, count) < 0:
+        return None
+    if min(page_bytes, value_count) < 0:
         raise ValueError("it has another page where data belongs")
-    return position, size_bytes, count
+    return _Header(position, page_bytes, value_count)

@@ -50,6 +50,7 @@ def test_data_files(shell: StockShell, tables: dict[str, Path], name: str) -> No
                 assert file.name in said
                 assert "of snapshot" in said
                 assert "\n" not in said
+                assert ".. " not in said
             file.write_bytes(content)
     assert shell.ok(f"{QUERY} {name}") == whole
 

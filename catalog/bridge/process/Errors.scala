@@ -81,7 +81,7 @@ object Errors {
   }
 
   private def unreadable(path: String, snapshot: Option[Long], causes: Seq[Throwable]): TableStoreException = {
-    val reason = String.valueOf(causes.last.getMessage).linesIterator.nextOption().getOrElse("")
+    val reason = reasonOf(causes)
     val file = s"File '$path'${snapshot.map(id => s" of snapshot $id").getOrElse("")}"
     val remedy =
       "Restore the file from a copy, or read an older snapshot with VERSION AS OF and roll back to it with " +
@@ -94,6 +94,12 @@ object Errors {
         ("TABLE_STORE_MISSING_FILE", "KD001", s"$file does not exist. $remedy")
       else ("TABLE_STORE_CORRUPT_FILE", "KD001", s"$file is damaged: $reason. $remedy")
     new TableStoreException(s"[$condition] $text SQLSTATE: $state", condition, state)
+  }
+
+  /** The first line of what the deepest cause with a message says, as part of a sentence. */
+  private def reasonOf(causes: Seq[Throwable]): String = {
+    val lines = causes.reverse.flatMap(cause => Option(cause.getMessage).flatMap(_.linesIterator.find(!_.isBlank)))
+    lines.headOption.getOrElse(causes.last.getClass.getSimpleName).trim.stripSuffix(".")
   }
 
   /** Whether the file system refused or could not be asked, which says nothing about the file. */

@@ -6,7 +6,6 @@ import java.util.zip.CRC32
 
 import org.apache.parquet.ParquetReadOptions
 import org.apache.parquet.bytes.BytesInput
-import org.apache.parquet.format.Util
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData
 import org.apache.parquet.io.SeekableInputStream
 import org.apache.parquet.schema.PrimitiveType
@@ -19,11 +18,12 @@ object Dictionaries {
   /** Fails unless the dictionary's page matches its checksum and has as many values as its header says; the header
     * itself has no checksum. */
   def check(column: ColumnChunkMetaData, stream: SeekableInputStream, options: ParquetReadOptions): Unit = {
-    stream.seek(column.getStartingPos)
-    val header = Util.readPageHeader(stream)
+    val start = column.getStartingPos
+    val (header, length) = PageHeaderBytes.read(stream, start, start + column.getTotalSize)
     val size = header.getCompressed_page_size
     if (size < 0 || size > column.getTotalSize) throw new IOException("a dictionary is longer than its column")
     val page = new Array[Byte](size)
+    stream.seek(start + length)
     stream.readFully(page)
     val checksum = new CRC32
     checksum.update(page)

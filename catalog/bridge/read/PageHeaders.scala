@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tablestore
 
-import java.io.{ByteArrayInputStream, IOException}
+import java.io.IOException
 import java.nio.ByteBuffer
 import java.util.{List => JavaList, TreeMap}
 
@@ -9,7 +9,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.parquet.bytes.ByteBufferAllocator
 import org.apache.parquet.column.Encoding
-import org.apache.parquet.format.{PageHeader, PageType, Util}
+import org.apache.parquet.format.{PageHeader, PageType}
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
 import org.apache.parquet.io.{ParquetFileRange, SeekableInputStream}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
@@ -66,6 +66,7 @@ private class ColumnPages(column: ColumnChunkMetaData) {
   private val end = column.getStartingPos + column.getTotalSize
   private var header = column.getStartingPos // where the next one begins
   private var begun = Array.empty[Byte] // of a header that goes on in the next bytes
+  private var usual = 0 // length of a header; that of the one before
   private var sizeBytes = 0L
   private var values = 0L
   private val encodings = mutable.Map.empty[Encoding, Int].withDefaultValue(0)
@@ -73,31 +74,32 @@ private class ColumnPages(column: ColumnChunkMetaData) {
   /** Looks at the next bytes of the file; those of other places are passed over. */
   def look(position: Long, bytes: ByteBuffer): Unit = {
     val until = math.min(position + bytes.remaining, end)
-    while (header < until && header + begun.length >= position) {
-      val from = header + begun.length
-      val there = new Array[Byte](math.min(ColumnPages.headerBytes, until - from).toInt)
-      bytes.duplicate().position(bytes.position() + (from - position).toInt).get(there)
-      val known = begun ++ there
-      if (known.length < math.min(ColumnPages.headerBytes, end - header)) { begun = known; return }
-      val in = new ByteArrayInputStream(known)
-      val page = Util.readPageHeader(in)
-      val length = known.length - in.available
-      if (page.getCompressed_page_size < 0 || page.getUncompressed_page_size < 0 || !page.isSetCrc) wrong()
-      count(page)
-      sizeBytes += length + page.getUncompressed_page_size
-      header += length + page.getCompressed_page_size
-      begun = Array.empty
-      if (header >= end) checkSums()
+    while (next < until && next >= position) {
+      val count = math.min(PageHeaderBytes.piece(usual, begun.length), until - next).toInt
+      val there = new Array[Byte](count)
+      bytes.duplicate().position(bytes.position() + (next - position).toInt).get(there)
+      begun = begun ++ there
+      PageHeaderBytes.parse(begun, end - header).foreach { case (page, length) => take(page, length) }
     }
   }
 
   /** Reads the headers alone. */
   def walk(stream: SeekableInputStream): Unit = while (header < end) {
-    val from = header + begun.length
-    val bytes = new Array[Byte](math.min(ColumnPages.headerBytes, end - from).toInt)
-    stream.seek(from)
-    stream.readFully(bytes)
-    look(from, ByteBuffer.wrap(bytes))
+    val (page, length) = PageHeaderBytes.read(stream, header, end, usual)
+    take(page, length)
+  }
+
+  /** Where the bytes begin that are looked at next. */
+  private def next: Long = header + begun.length
+
+  private def take(page: PageHeader, length: Int): Unit = {
+    if (page.getCompressed_page_size < 0 || page.getUncompressed_page_size < 0 || !page.isSetCrc) wrong()
+    count(page)
+    sizeBytes += length + page.getUncompressed_page_size
+    header += length + page.getCompressed_page_size
+    usual = length
+    begun = Array.empty
+    if (header >= end) checkSums()
   }
 
   private def count(page: PageHeader): Unit = page.getType match {
@@ -131,10 +133,4 @@ private class ColumnPages(column: ColumnChunkMetaData) {
   }
 
   private def wrong(): Unit = throw new IOException("its pages are others than its footer says")
-}
-
-private object ColumnPages {
-
-  /** No header is longer: the bounds in it are short. */
-  val headerBytes = 512
 }

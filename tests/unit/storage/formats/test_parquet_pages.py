@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from table_store.storage.formats.parquet_format import ParquetFormat, ParquetFormatReader
+from table_store.storage.formats.parquet_pages import PagePlace, page_places
 from table_store.storage.formats.row_stretch import RowStretch
+from tests.unit.storage.formats.page_header import BOUND_LENGTHS, page_header
 
 _ROWS: Final = 50_000
 _PLACES: Final = (0, 1, 19_999, 20_000, 20_001, 33_333, 49_999)
@@ -162,3 +164,54 @@ def test_damage_gives_no_other_row(
         except (ValueError, OSError, pa.ArrowException):
             refused += 1
     assert refused > 20
+
+
+@pytest.mark.parametrize("length", BOUND_LENGTHS)
+def test_headers_of_any_length(length: int) -> None:
+    """They are found between short ones, and little more than they are is read."""
+    data, places = b"PAR1", []
+    for page, bound_bytes in enumerate((length, 0, length, length)):
+        places.append(PagePlace(len(data), page * 7))
+        data += page_header(bound_bytes, 3000, 7) + b"p" * 3000
+    source = _Counted(data + b"behind")
+    file = pa.PythonFile(source, "r")
+    assert page_places(file, f"headers of {length}", 4, len(data), 28) == tuple(places)
+    assert source.count <= 3 * 2 * (length + 600) + max(512, length)
+
+
+@pytest.mark.parametrize("length", BOUND_LENGTHS)
+def test_written_bounds_of_any_length(length: int) -> None:
+    """The pages of files that have texts of any length as bounds in their headers are found."""
+    texts = [letter * length for letter in ("a", "b", "\U0010ffff") for _ in range(3)]
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"text": texts}), sink, max_rows_per_page=2, compression="none")
+    data = sink.getvalue()
+    chunk = pq.read_metadata(pa.BufferReader(data)).row_group(0).column(0)
+    start, end = chunk.data_page_offset, chunk.data_page_offset + chunk.total_compressed_size
+    if chunk.dictionary_page_offset is not None:
+        end -= chunk.data_page_offset - chunk.dictionary_page_offset
+    places = page_places(pa.BufferReader(data), f"bounds of {length}", start, end, len(texts))
+    assert [page.first_row for page in places] == [0, 2, 4, 6, 8]
+
+
+@pytest.mark.parametrize("length", [0, 474, 512, 4096, 65_536])
+def test_an_incomplete_header_is_no_page(length: int) -> None:
+    """Wherever the column ends within it; and no more than the column is read."""
+    header = page_header(length, 10, 1)
+    for count in {*range(1, 60), *range(len(header) - 60, len(header))} & {*range(1, len(header))}:
+        source = _Counted(header + b"behind" * 1000)
+        with pytest.raises(ValueError, match="header is not complete"):
+            page_places(pa.PythonFile(source, "r"), f"{length} {count}", 0, count, 1)
+        assert source.count <= count
+
+
+@pytest.mark.parametrize(
+    "stated", [100_001, 1 << 20, (1 << 31) - 1, 1 << 31, (1 << 63) - 1, 1 << 70, 1 << 7000]
+)
+def test_a_damaged_length_is_not_believed(stated: int) -> None:
+    """A value that would end behind the column is noticed without reading that far."""
+    data = page_header(20, 10, 1, stated) + b"p" * 100_000
+    source = _Counted(data)
+    with pytest.raises(ValueError, match="page header"):
+        page_places(pa.PythonFile(source, "r"), f"damaged {stated}", 0, 100_000, 1)
+    assert source.count <= 512
