@@ -13,6 +13,9 @@ from tests.campaign.mixed_reads import MIXED_READS
 from tests.campaign.nth_fault import NTH_FAULT
 from tests.campaign.one_pause import ONE_PAUSE
 from tests.campaign.power_cut import POWER_CUT
+from tests.campaign.python_filters import PYTHON_FILTERS
+from tests.campaign.python_retries import PYTHON_RETRIES
+from tests.campaign.python_shapes import PYTHON_SHAPES
 from tests.campaign.rules_of_change import RULES_OF_CHANGE
 from tests.campaign.second_fault import SECOND_FAULT
 from tests.campaign.spark_techniques import SPARK_TECHNIQUES
@@ -34,5 +37,8 @@ TECHNIQUES: Final[tuple[Technique, ...]] = (
     RULES_OF_CHANGE,
     MIXED_READS,
     STORE_SESSIONS,
+    PYTHON_FILTERS,
+    PYTHON_RETRIES,
+    PYTHON_SHAPES,
     *SPARK_TECHNIQUES,
 )
