@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 SAMPLE_ROWS: Final = 16_384
 """How many values tell which encoding suits a column."""
 
+_LONG_BYTES: Final = 128
+"""Mean length above which texts and binary values are long."""
+
 _DISTINCT_SHARE_MAX: Final = 0.5
 _STEP_BITS_SHARE_MAX: Final = 0.75
 _DECIMAL_DIGITS_OF_INT: Final = 9
@@ -43,6 +46,18 @@ def column_encoding(
         return "DELTA_BINARY_PACKED"
     is_bytes = pa.types.is_string(kind) or pa.types.is_binary(kind)
     return "DELTA_LENGTH_BYTE_ARRAY" if is_bytes else "PLAIN"
+
+
+def has_long_values(values: pa.ChunkedArray) -> bool:
+    """Whether bounds of a column cost more than they save.
+
+    The header of each page and the footer would hold two values each, whole up to 4 KiB. The
+    manifest has the bounds of the file, shortened.
+    """
+    if not (pa.types.is_string(values.type) or pa.types.is_binary(values.type)):
+        return False
+    valid = len(values) - values.null_count
+    return bool(values.nbytes > valid * _LONG_BYTES and valid)
 
 
 def _integer_bits(kind: pa.DataType) -> int | None:

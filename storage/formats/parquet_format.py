@@ -13,7 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from table_store.storage.file_io.file_io import OutputFile
-from table_store.storage.formats.parquet_encoding import SAMPLE_ROWS, column_encoding
+from table_store.storage.formats.parquet_encoding import (
+    SAMPLE_ROWS,
+    column_encoding,
+    has_long_values,
+)
 from table_store.storage.formats.parquet_guard import GuardingSink, checked_metadata
 from table_store.storage.formats.parquet_pages import PageView, page_places
 from table_store.storage.formats.row_group import RowGroup
@@ -122,8 +126,23 @@ class ParquetFormatWriter:
             store_schema=False,
             store_decimal_as_integer=True,
             write_page_checksum=True,
-            write_statistics=True,
+            write_statistics=self._statistics(sample),
         )
+
+    def _statistics(self, sample: pa.Table) -> list[str]:
+        """Return the Parquet columns with bounds, which Arrow writes into pages and footer.
+
+        Those of the key have them in any case, because rows are found by them. In arrays and maps
+        no reader uses any.
+        """
+        while any(pa.types.is_struct(column.type) for column in sample.schema):
+            sample = sample.flatten()
+        return [
+            name
+            for name, values in zip(sample.column_names, sample.columns, strict=True)
+            if name in self._sorted_by
+            or not (pa.types.is_nested(values.type) or has_long_values(values))
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +214,16 @@ class ParquetFormatReader:
         The first row group tells how wide rows are. Batches are limited because a merge holds one
         of every run of a bucket at once.
         """
-        if self._footer.metadata.row_group(row_group).num_rows <= _PROBE_ROWS:
+        group = self._footer.metadata.row_group(row_group)
+        if group.num_rows <= _PROBE_ROWS:
+            row_count = group.num_rows
+            size_bytes = sum(group.column(leaf).total_uncompressed_size for leaf in leaves)
+        else:
+            first = next(_batches(self._file, leaves, row_group, _PROBE_ROWS), None)
+            row_count, size_bytes = (0, 0) if first is None else (first.num_rows, first.nbytes)
+        if not size_bytes:
             return BATCH_ROWS
-        first = next(_batches(self._file, leaves, row_group, _PROBE_ROWS), None)
-        if first is None or not first.nbytes:
-            return BATCH_ROWS
-        fitting: int = _BATCH_BYTES * first.num_rows // first.nbytes
-        return max(_PROBE_ROWS, min(BATCH_ROWS, fitting))
+        return max(1, min(BATCH_ROWS, _BATCH_BYTES * row_count // size_bytes))
 
     def table(self, columns: Sequence[int], row_groups: Sequence[int]) -> pa.Table:
         """Return the rows that `batches` yields as one table, which is faster."""

@@ -36,11 +36,17 @@ _FIRST_POSITION: Final = 2
 
 
 _BOUND_BYTES: Final = 400
-"""About so much memory the bounds of a column in a row group take."""
+"""About so much memory the bounds of a column in a row group take, without their texts."""
 
-_BOUNDS: Final = BoundedCache[Sequence[Mapping[str, RowGroupBounds]]](
-    16 << 20, lambda known: 1000 + _BOUND_BYTES * sum(map(len, known))
-)
+
+def _held_bytes(known: Sequence[Mapping[str, RowGroupBounds]]) -> int:
+    """Return about how much memory the bounds of a file take."""
+    pairs = [(each.low, each.high) for bounds in known for each in bounds.values()]
+    texts = [v for pair in pairs for v in pair if isinstance(v, pa.BinaryScalar) and v.is_valid]
+    return 1000 + _BOUND_BYTES * len(pairs) + sum(text.as_buffer().size for text in texts)
+
+
+_BOUNDS: Final = BoundedCache[Sequence[Mapping[str, RowGroupBounds]]](16 << 20, _held_bytes)
 
 
 @dataclass(frozen=True, slots=True)

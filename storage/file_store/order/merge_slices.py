@@ -22,8 +22,6 @@ SLICE_BYTES_MAX: Final = 64 << 20
 """Greatest size of a slice. A merge holds about three times as much: its rows, their order and
 its result."""
 
-_SLICE_ROWS_MIN: Final = 1 << 10
-
 
 @dataclass(frozen=True, slots=True)
 class RunRows:
@@ -37,26 +35,20 @@ def merge_slices(
     runs: Sequence[RunRows],
     key: Sequence[str],
     *,
-    rows_max: int | None = None,
+    rows_max: int = SLICE_ROWS_MAX,
+    bytes_max: int = SLICE_BYTES_MAX,
 ) -> Iterator[pa.Table]:
     """Yield the rows of all runs in slices of ascending, disjoint key ranges.
 
     In a slice the rows of the runs follow each other, in the order of the runs, and no key has
-    rows in two slices. A slice holds about `rows_max` rows; None means `SLICE_ROWS_MAX`, or fewer
-    so that they stay below `SLICE_BYTES_MAX`.
+    rows in two slices. A slice holds about `rows_max` rows, or fewer of about `bytes_max`, and at
+    least a batch of each run.
     """
     cursors = [_Cursor(run, key) for run in runs]
-    for cursor in cursors:
-        cursor.fill(1)
-    if rows_max is None:
-        held_rows = sum(cursor.row_count for cursor in cursors)
-        held_bytes = max(1, sum(cursor.size_bytes for cursor in cursors))
-        fitting = max(_SLICE_ROWS_MIN, SLICE_BYTES_MAX * held_rows // held_bytes)
-        rows_max = min(SLICE_ROWS_MAX, fitting)
     total = max(1, sum(run.row_count for run in runs))
     while True:
         for cursor, run in zip(cursors, runs, strict=True):
-            cursor.fill(max(1, rows_max * run.row_count // total))
+            cursor.fill(rows_max * run.row_count // total, bytes_max * run.row_count // total)
         unfinished = [cursor.last_key() for cursor in cursors if not cursor.is_exhausted]
         if not unfinished:
             break
@@ -77,18 +69,19 @@ class _Cursor:
         self.row_count = 0
         self.is_exhausted = False
 
-    @property
-    def size_bytes(self) -> int:
-        return sum(batch.nbytes for batch in self._held)
-
-    def fill(self, row_count: int) -> None:
-        while self.row_count < row_count and not self.is_exhausted:
+    def fill(self, row_count: int, size_bytes: int) -> None:
+        """Hold a batch, and more of them up to a number of rows or bytes."""
+        held_bytes = sum(batch.nbytes for batch in self._held)
+        while not self.is_exhausted and (
+            not self._held or (self.row_count < row_count and held_bytes < size_bytes)
+        ):
             batch = next(self._batches, None)
             if batch is None:
                 self.is_exhausted = True
             elif batch.num_rows:
                 self._held.append(batch)
                 self.row_count += batch.num_rows
+                held_bytes += batch.nbytes
 
     def last_key(self) -> tuple[object, ...]:
         return self._key_at(self._held[-1], self._held[-1].num_rows - 1)

@@ -38,7 +38,7 @@ def _rows(first: int) -> pa.Table:
 def stored() -> tuple[bytes, pa.Table]:
     """A file of two row groups, and its rows."""
     groups = [_rows(0), _rows(_ROWS)]
-    sink = _Sink()
+    sink = MemoryFile()
     writer = ParquetFormat().open_writer(sink, groups[0].schema, ["id"])
     for group in groups:
         writer.write(group)
@@ -46,7 +46,7 @@ def stored() -> tuple[bytes, pa.Table]:
     return bytes(sink.data), pa.concat_tables(groups)
 
 
-class _Sink:
+class MemoryFile:
     """A file in memory."""
 
     closed = False
