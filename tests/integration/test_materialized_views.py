@@ -6,6 +6,7 @@ of every kind of operator follow them.
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -22,7 +23,12 @@ from table_store.catalog.jobs.progress import Progress
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.table import FileStoreTable
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import location_of, spark_session, unlogged_errors
+from tests.integration.spark_session import (
+    location_of,
+    shared_jvm,
+    spark_session,
+    unlogged_errors,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -457,6 +463,70 @@ def test_the_meaning_of_the_definition_stays(spark: SparkSession) -> None:
     spark.sql("INSERT INTO meant.t VALUES ('2', TIMESTAMP '2026-01-02 23:30:00Z')")
     spark.sql("REFRESH MATERIALIZED VIEW meant.days")
     assert {tuple(row) for row in spark.table("meant.days").collect()} == {(2, 1), (3, 2)}
+
+
+def test_settings_that_change_results_stay(spark: SparkSession) -> None:
+    """Those of the session that made the view count, and none of a program that refreshes it."""
+    legacy = "spark.sql.optimizer.decorrelateSubqueryLegacyIncorrectCountHandling.enabled"
+    query = (
+        "SELECT id, (SELECT count(x) FROM counted AS c WHERE c.id = l.id GROUP BY c.id) AS n "
+        "FROM looked AS l"
+    )
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS meant")
+    spark.sql("USE meant")
+    spark.sql("CREATE TABLE counted (id INT, x INT)")
+    spark.sql("CREATE TABLE looked (id INT)")
+    spark.sql("INSERT INTO looked VALUES (1), (2)")
+    spark.sql("INSERT INTO counted VALUES (1, 5)")
+    program = spark.sparkContext._jsc.sc().conf()
+
+    def see_views_are_their_queries(options: str) -> None:
+        for view in ("counts", "legacy_counts"):
+            spark.sql(f"REFRESH MATERIALIZED VIEW {view} {options}")
+        assert rows(spark.table("counts")) == rows(spark.sql(query)), options
+        spark.conf.set(legacy, "true")
+        assert rows(spark.table("legacy_counts")) == rows(spark.sql(query)), options
+        assert rows(spark.table("legacy_counts")) != rows(spark.table("counts"))
+        spark.conf.unset(legacy)
+
+    spark.sql(f"CREATE MATERIALIZED VIEW counts AS {query}")
+    spark.conf.set(legacy, "true")
+    spark.sql(f"CREATE MATERIALIZED VIEW legacy_counts AS {query}")
+    spark.conf.unset(legacy)
+    spark.sql("INSERT INTO looked VALUES (3)")
+    see_views_are_their_queries("")
+    try:
+        program.set(legacy, "true")
+        see_views_are_their_queries("FULL")
+    finally:
+        program.remove(legacy)
+        spark.sql("USE default")
+
+
+def test_all_other_settings_are_kept(spark: SparkSession) -> None:
+    """A setting that a new version of Spark has is kept, or is named here.
+
+    Move it to `settings_left_out.txt` if it changes no result, and else out of what `KeptSettings`
+    leaves out.
+    """
+    apache, session = shared_jvm().org.apache.spark, spark._jsparkSession.newSession()
+    bridge, conf = apache.sql, session.sessionState().conf()
+    left_out = Path(__file__).with_name("settings_left_out.txt").read_text().splitlines()
+    found = bridge.tablestore.KeptSettings.leftOutKeys().splitlines()
+    assert set(found).symmetric_difference(left_out) == set()
+    entries, stated = apache.internal.config.ConfigEntry.listAllEntries().toArray(), {}
+    for entry in entries:
+        key, value = entry.key(), entry.defaultValueString()
+        is_set = key.startswith("spark.sql.") and not bridge.internal.SQLConf.isStaticConfigKey(key)
+        if is_set and not value.startswith("<"):
+            others = entry.alternatives()
+            conf.setConfString(key if others.isEmpty() else others.head(), value)
+            stated[key] = value
+    assert len(stated) > 600
+    kept = json.loads(bridge.tablestore.StoredQueries.textOf(session, "SELECT 1"))["settings"]
+    assert kept.keys() & stated.keys() == stated.keys() - set(left_out)
+    of_delta = {"spark.sql.parquet.fieldId.read.enabled"}  # set in every session that it sees
+    assert {key for key in kept.keys() & stated.keys() if kept[key] != stated[key]} <= of_delta
 
 
 @pytest.mark.parametrize(

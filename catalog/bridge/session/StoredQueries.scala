@@ -2,40 +2,11 @@ package org.apache.spark.sql.tablestore
 
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, InsertIntoStatement, LogicalPlan, Project}
-import org.apache.spark.sql.execution.command.ViewHelper
 import org.apache.spark.sql.internal.SQLConf
 import org.json4s.jackson.JsonMethods.compact
 
 /** Texts of queries with what gives them their meaning, to be analysed later and again and again. */
 object StoredQueries {
-
-  /** Settings that change what a query means: stored even where they have their defaults. */
-  private val meaning = Seq(
-    "spark.sql.ansi.doubleQuotedIdentifiers",
-    "spark.sql.ansi.enabled",
-    "spark.sql.ansi.enforceReservedKeywords",
-    "spark.sql.ansi.relationPrecedence",
-    "spark.sql.caseSensitive",
-    "spark.sql.charAsVarchar",
-    "spark.sql.decimalOperations.allowPrecisionLoss",
-    "spark.sql.groupByAliases",
-    "spark.sql.groupByOrdinal",
-    "spark.sql.jsonGenerator.ignoreNullFields",
-    "spark.sql.legacy.charVarcharAsString",
-    "spark.sql.legacy.ctePrecedencePolicy",
-    "spark.sql.legacy.exponentLiteralAsDecimal.enabled",
-    "spark.sql.legacy.literal.pickMinimumPrecision",
-    "spark.sql.legacy.setopsPrecedence.enabled",
-    "spark.sql.legacy.sizeOfNull",
-    "spark.sql.legacy.timeParserPolicy",
-    "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.orderByOrdinal",
-    "spark.sql.parser.escapedStringLiterals",
-    "spark.sql.parser.quotedRegexColumnNames",
-    "spark.sql.session.timeZone",
-    "spark.sql.storeAssignmentPolicy",
-    "spark.sql.timestampType"
-  )
 
   /** A text with what gives it its meaning in a user's session. */
   def of(user: classic.SparkSession, text: String): Requests.StoredQuery = {
@@ -44,7 +15,7 @@ object StoredQueries {
       text,
       state.catalogManager.currentCatalog.name,
       state.catalogManager.currentNamespace.toSeq,
-      ViewHelper.sqlConfigsToProps(state.conf, "") ++ meaning.map(key => key -> state.conf.getConfString(key))
+      KeptSettings.of(state.conf)
     )
   }
 
@@ -81,7 +52,7 @@ object StoredQueries {
   /** Such a session in which a query has its meaning: it has none of a user's temporary objects. */
   def sessionOf(user: classic.SparkSession, query: Requests.StoredQuery): classic.SparkSession = {
     val session = besides(user)
-    query.settings.foreach { case (key, value) => session.sessionState.conf.setConfString(key, value) }
+    KeptSettings.restore(query.settings, session.sessionState.conf)
     // A catalog is configured by the active session's settings, or by those under which another plan is analysed now.
     session.withActive(SQLConf.withExistingConf(session.sessionState.conf) {
       session.sessionState.catalogManager.setCurrentCatalog(query.currentCatalog)
