@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all test-clients test-superset golden campaign demo demo-stream demo-kafka demo-warehouse benchmark benchmark-quick benchmark-growth benchmark-cluster clean
+.PHONY: help venv constraints links jar setup docs format lint type unit check test test-all test-clients test-superset golden campaign campaign-values demo demo-stream demo-kafka demo-warehouse benchmark benchmark-quick benchmark-growth benchmark-cluster clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +95,11 @@ golden: setup ## all of Spark's golden files with tables against plain Spark, ha
 
 campaign: venv ## faults of every kind for hours; resumable, ARGS="--minutes 10 --seed 2", see --help
 	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign $(ARGS)
+
+VALUES := python-filters python-shapes python-retries spark-two-faces spark-assignments spark-expressions \
+	spark-stored-expressions spark-key-changes spark-view-values spark-random-sql spark-nested spark-views
+campaign-values: setup ## values and settings of every kind against Spark, DuckDB and models, two hours; resumable, ARGS="--minutes 10 --seed 2"
+	@env $(IN_MEMORY) $(BIN)/python -m tests.campaign --minutes 120 --only $(VALUES) $(ARGS)
 
 demo: setup ## set everything up, then show it on real data through the stock spark-sql
 	@$(BIN)/python demo/run.py

@@ -28,7 +28,9 @@ def _large(values: pa.Array) -> pa.Array:
     if pa.types.is_binary(values.type):
         return values.cast(pa.large_binary())
     if pa.types.is_list(values.type):
-        return values.cast(pa.large_list(values.type.value_field))
+        ends = values.offsets.cast(pa.int64())  # a cast of required fields would be refused
+        kind = pa.large_list(values.type.value_field)
+        return pa.LargeListArray.from_arrays(ends, values.values, kind, mask=values.is_null())
     return values
 
 

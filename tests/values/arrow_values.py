@@ -125,10 +125,19 @@ def _micros(scalar: pa.Scalar) -> int:
 
 
 def plain_scalar(scalar: pa.Scalar) -> Value:
-    """The plain form of a value that is not nested, whatever type it has."""
+    """The plain form of a value, whatever type it has; a VARIANT is its two parts."""
     if not scalar.is_valid:
         return None
     kind = scalar.type
+    if pa.types.is_struct(kind):
+        return tuple(plain_scalar(scalar[at]) for at in range(kind.num_fields))
+    if pa.types.is_map(kind):
+        return tuple(
+            (plain_scalar(key), plain_scalar(item))
+            for key, item in zip(scalar.values.field(0), scalar.values.field(1), strict=True)
+        )
+    if pa.types.is_list(kind):
+        return tuple(plain_scalar(one) for one in scalar.values)
     if pa.types.is_floating(kind):
         return repr(scalar.as_py())
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
