@@ -87,7 +87,7 @@ def run_case(case: Case) -> Counts:
 PYTHON_RETRIES: Final = Technique(
     name="python-retries",
     goal="a commit that is tried again after an unknown outcome has its rows once",
-    suite_cases=0,
+    suite_cases=4,
     release_cases=5_000,
     run_case=run_case,
 )
