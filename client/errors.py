@@ -87,6 +87,21 @@ class CheckViolationError(TableStoreError):
         )
 
 
+class DuplicateMapKeyError(TableStoreError):
+    """A map has two entries with the same key."""
+
+    condition = "TABLE_STORE_DUPLICATE_MAP_KEY"
+    sql_state = "23505"
+
+    def __init__(self, *, column: str, key: object) -> None:
+        self.column = column
+        self.key = key
+        super().__init__(
+            f"Column {column!r} has a map with the key {key!r} twice; nothing of the statement "
+            "was written. Keep one entry for each key."
+        )
+
+
 class NaiveTimestampError(TableStoreError):
     """Nobody knows which moment a timestamp means, or which time of the clock."""
 
