@@ -11,7 +11,10 @@ from table_store.storage.kernel.errors import TableStoreError
 
 
 class NullKeyError(TableStoreError):
-    """A row has NULL in a key column or in a column declared NOT NULL."""
+    """A row has NULL in a key column, in a column declared NOT NULL, or in a required part of one.
+
+    `column` is the path of a part, such as `column.field` or `column.element`.
+    """
 
     condition = "TABLE_STORE_NOT_NULL_VIOLATION"
     sql_state = "23502"

@@ -16,7 +16,7 @@ from table_store.storage.file_store.bag.bag import KindArray
 from table_store.storage.file_store.data.data_file_writer import DataFileWriter, physical_schema
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.file_store.model.bucket import bucket_columns, bucket_ids
-from table_store.storage.file_store.model.data_file import KIND_DELETE, CommitMessage
+from table_store.storage.file_store.model.data_file import KIND_ADD, KIND_DELETE, CommitMessage
 from table_store.storage.file_store.model.errors import (
     DuplicateKeyError,
     NullKeyError,
@@ -32,6 +32,7 @@ from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.ids import IdSource, RandomIds
 from table_store.storage.kernel.nested_array import recast_column
 from table_store.storage.kernel.predicate import Predicate
+from table_store.storage.kernel.required_value import has_required, missing_part
 from table_store.storage.kernel.stopwatch import Stopwatch
 from table_store.storage.kernel.values import Value, naming_value, python_value
 
@@ -68,6 +69,7 @@ class TableWriter:
         self.context = context
         self._snapshots = snapshots
         self._arrow = pa.schema(list(physical_schema(context.schema))[2:])
+        self._with_required = [f for f in context.schema.fields if has_required(f.type)]
         self._memtables: dict[_Target, Memtable] = {}
         self._writers: dict[_Target, DataFileWriter] = {}
         self._sorting, self._encoding = Stopwatch(), Stopwatch()
@@ -107,7 +109,8 @@ class TableWriter:
             buckets: int32 bucket per row, if the caller has computed it already.
 
         Raises:
-            NullKeyError: there is a NULL in a key or NOT NULL column, which the error names.
+            NullKeyError: there is a NULL in a key or NOT NULL column, or in a required part of
+                one, which the error names.
             RowOutsideConditionError: a row does not satisfy the writer's condition.
             InvalidSchemaError: a column is absent, not the table's, or does not fit its type.
         """
@@ -134,10 +137,10 @@ class TableWriter:
     ) -> None:
         """Delete rows: by their key alone, or, in a table without key, one equal row for each.
 
-        Raises what `write` does.
+        Raises what `write` does; rows of a table without key have all columns.
         """
         schema = self.context.schema
-        for column in schema.fields:
+        for column in schema.fields if schema.primary_key else ():
             if column.name not in rows.schema.names and column.name not in schema.primary_key:
                 nulls = pa.nulls(rows.num_rows, self._arrow.field(column.name).type)
                 rows = rows.append_column(column.name, nulls)
@@ -217,9 +220,17 @@ class TableWriter:
                 continue
             is_null = table[column.name].is_null().to_numpy()
             if kinds is not None and column.name not in schema.primary_key:
-                is_null = is_null & (kinds == 0)
+                is_null = is_null & (kinds == KIND_ADD)
             if is_null.any():
                 raise NullKeyError(column=column.name)
+        for column in self._with_required:
+            values = table[column.name]
+            if kinds is not None:
+                values = values.filter(pa.array(kinds == KIND_ADD))
+            for chunk in values.chunks:
+                missing = missing_part(chunk, column.type, column.name)
+                if missing is not None:
+                    raise NullKeyError(column=missing)
 
     def _check_condition(self, table: pa.Table, kinds: KindArray | None) -> None:
         condition = self.context.condition
