@@ -20,7 +20,7 @@ def reader_of(rows: Rows) -> pa.RecordBatchReader:
     NULLs, as pandas means them.
 
     Raises:
-        InvalidRowsError: they are no rows.
+        InvalidRowsError: they are no rows, or Arrow has no type for a column.
     """
     match rows:
         case pa.RecordBatchReader():
@@ -29,13 +29,28 @@ def reader_of(rows: Rows) -> pa.RecordBatchReader:
             return rows.to_reader()
         case pa.RecordBatch():
             return pa.RecordBatchReader.from_batches(rows.schema, [rows])
-    if type(rows).__module__.partition(".")[0] == "pandas" and hasattr(rows, "columns"):
-        named = any(name is not None for name in rows.index.names)
-        frame = rows.reset_index() if named else rows
-        return pa.Table.from_pandas(frame, preserve_index=False).to_reader()
-    if not hasattr(rows, "__arrow_c_stream__"):
-        raise InvalidRowsError(found=type(rows).__name__)
+    library = type(rows).__module__.partition(".")[0]
     try:
-        return pa.RecordBatchReader.from_stream(rows)
-    except pa.ArrowInvalid as error:  # a stream of values, as one column is
-        raise InvalidRowsError(found=type(rows).__name__) from error
+        if library == "pandas" and hasattr(rows, "columns"):
+            return _reader_of_pandas(rows)
+        if hasattr(rows, "__arrow_c_stream__"):
+            if library == "polars":
+                _check_polars(rows)
+            return pa.RecordBatchReader.from_stream(rows)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        # Also of a stream of values, as one column is.
+        raise InvalidRowsError(found=type(rows).__name__, reason=str(error)) from error
+    raise InvalidRowsError(found=type(rows).__name__)
+
+
+def _reader_of_pandas(frame: Any) -> pa.RecordBatchReader:
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    return pa.Table.from_pandas(frame, preserve_index=False).to_reader()
+
+
+def _check_polars(frame: Any) -> None:
+    """Refuse columns of Python's objects, of which polars gives out the places in memory."""
+    for name, kind in getattr(frame, "schema", {}).items():
+        if str(kind) == "Object":
+            raise TypeError(f"column {name!r} holds objects of Python")

@@ -58,6 +58,8 @@ def column_type(column: str, given: str | DataType) -> ColumnType:
     """
     if isinstance(given, DataType):
         return ColumnType(given)
+    if not isinstance(given, str):
+        raise _no_type(column, given)
     name = given.strip().upper()
     decimal, text = _DECIMAL.fullmatch(name), _TEXT.fullmatch(name)
     if decimal is not None:
@@ -65,8 +67,12 @@ def column_type(column: str, given: str | DataType) -> ColumnType:
     if text is not None:
         return ColumnType(STRING, f"{'varchar' if text[1] else 'char'}({text[2]})")
     if name not in _JSON_NAMES:
-        raise InvalidSchemaError(
-            reason=f"column {column!r}: {given!r} is no type that can be named here; give a type "
-            "of table_store.storage.kernel.types for one with parts"
-        )
+        raise _no_type(column, given)
     return ColumnType(parse_type(_JSON_NAMES[name]))
+
+
+def _no_type(column: str, given: object) -> InvalidSchemaError:
+    return InvalidSchemaError(
+        reason=f"column {column!r}: {given!r} is no type that can be named here; give a type "
+        "of table_store.storage.kernel.types for one with parts"
+    )

@@ -116,15 +116,17 @@ class NaiveTimestampError(TableStoreError):
 
 
 class InvalidRowsError(TableStoreError):
-    """What was given to be written is no table of rows."""
+    """What was given to be written is no table of rows, or has a column that Arrow cannot hold."""
 
     condition = "TABLE_STORE_INVALID_ROWS"
     sql_state = "22023"
 
-    def __init__(self, *, found: str) -> None:
+    def __init__(self, *, found: str, reason: str | None = None) -> None:
+        self.reason = reason
+        why = "" if reason is None else f": {reason.rstrip('.')}"
         super().__init__(
-            f"Rows cannot be read from a {found}. Give a table or data frame of pyarrow, polars, "
-            "pandas or duckdb, or anything with the method __arrow_c_stream__."
+            f"Rows cannot be read from a {found}{why}. Give a table or data frame of pyarrow, "
+            "polars, pandas or duckdb, or anything with the method __arrow_c_stream__."
         )
 
 

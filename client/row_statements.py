@@ -69,7 +69,8 @@ class RowStatement:
             where: which rows.
 
         Raises:
-            InvalidSchemaError: there is no such column, or it is of the key, or computed.
+            InvalidSchemaError: there is no such column, or it is of the key, or computed, or set
+                twice.
             InvalidExpressionError, UnsupportedExpressionError: a value is no expression on the
                 table's columns, or one that only Spark evaluates.
             ColumnRuleError, ExpressionFailedError: a row would break a rule, or has no result.
@@ -118,9 +119,11 @@ class RowStatement:
         if not values:
             raise InvalidExpressionError(expression="{}", reason="there is no column to set")
         names = names_of(self.schema, self.zone)
-        changes = []
+        changes: list[_Assignment] = []
         for name, value in values.items():
             field = self.schema.field_named(name)
+            if any(field == other for other, _, _ in changes):
+                raise InvalidSchemaError(reason="UPDATE sets it twice", column=field.name)
             if field.name in self.schema.primary_key or field.generated is not None:
                 kind = "computed" if field.generated else "of the key"
                 raise InvalidSchemaError(

@@ -22,6 +22,7 @@ from table_store.client.declared_rules import DeclaredRules
 from table_store.client.definition import NamedDefinition
 from table_store.client.errors import OpenedByPathError
 from table_store.client.filters import Filter, row_filter
+from table_store.client.named_columns import distinct_names, listed_names, spelled_names
 from table_store.client.row_statements import RowStatement
 from table_store.client.scan import Scan
 from table_store.client.writer import Writer
@@ -39,7 +40,6 @@ from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.unpublished_files import commit_or_delete
 from table_store.storage.kernel.errors import (
     InvalidOptionError,
-    InvalidSchemaError,
     NotFoundError,
 )
 from table_store.storage.options.connector_options import CONNECTOR
@@ -109,7 +109,7 @@ class Table:
             NotFoundError, SnapshotNotFoundError: there is no such tag or version.
             InvalidOptionError: limit, version or timestamp are no such numbers, or two of version,
                 timestamp and tag are given.
-            InvalidSchemaError: there is no such column.
+            InvalidSchemaError: there is no such column, or it is named twice.
             InvalidExpressionError, UnsupportedExpressionError: see `row_filter`.
         """
         _check_numbers(limit=limit, version=version, timestamp_ms=timestamp_ms)
@@ -118,7 +118,7 @@ class Table:
         if (version, timestamp_ms, tag) != (None, None, None):
             snapshot = self._snapshot(version, timestamp_ms, tag)
             version, schema = snapshot.id, self.storage.schema_store.get(snapshot.schema_id)
-        names = schema.column_names if columns is None else _spelled(schema, columns)
+        names = schema.column_names if columns is None else spelled_names(schema, columns)
         kept = row_filter(where, schema, self.time_zone)
         needed = list(dict.fromkeys([*names, *sorted(kept.columns)]))
         source = self.storage.scan(needed, kept.pushed, version=version, schema=schema)
@@ -152,8 +152,10 @@ class Table:
             skips_untracked=skips_untracked,
         )
         schema = read().schema
-        names = (*schema.column_names, *CHANGE_LABELS) if columns is None else _listed(columns)
-        names = tuple(n if n in CHANGE_LABELS else schema.field_named(n).name for n in names)
+        names = (*schema.column_names, *CHANGE_LABELS) if columns is None else listed_names(columns)
+        names = distinct_names(
+            n if n in CHANGE_LABELS else schema.field_named(n).name for n in names
+        )
         kept = row_filter(where, schema, self.time_zone)
         needed = list(dict.fromkeys([*names, *sorted(kept.columns)]))
         source = read(columns=needed, predicate=kept.pushed, schema=schema)
@@ -228,7 +230,8 @@ class Table:
         """Delete rows: by their key alone, or, in a table without key, one equal row for each.
 
         Raises:
-            InvalidSchemaError, NullKeyError: the rows have no key, or another type.
+            InvalidSchemaError, NullKeyError: the rows have no key, or another type, or, in a table
+                without key, lack a column.
         """
         with self.writer() as writer:
             writer.delete(rows)
@@ -389,16 +392,3 @@ def _check_one(**ways: object) -> None:
     if len(given) > 1:
         reason = f"{given[0]} names a version already"
         raise InvalidOptionError(key=given[1], value=repr(ways[given[1]]), reason=reason)
-
-
-def _spelled(schema: TableSchema, columns: Sequence[str]) -> tuple[str, ...]:
-    if not columns:
-        raise InvalidSchemaError(reason="a scan needs a column; Scan.count counts rows")
-    return tuple(schema.field_named(name).name for name in _listed(columns))
-
-
-def _listed(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the names, but not the letters of a text, which is a sequence of texts, too."""
-    if isinstance(columns, str):
-        raise InvalidSchemaError(reason=f"columns is a list of names; say [{columns!r}]")
-    return tuple(columns)

@@ -5,6 +5,7 @@ Importing this package is cheap: Arrow and all other libraries load with the fir
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["TableDescriptor", "__version__", "connect", "open_table"]
 __version__: Final = "0.1.0"
 
 
-def connect(path: str, *, time_zone: str | None = None) -> Warehouse:
+def connect(path: str | os.PathLike[str], *, time_zone: str | None = None) -> Warehouse:
     """Return the warehouse at `path`, an absolute path or a URI: its tables by their names.
 
     Args:
@@ -30,10 +31,10 @@ def connect(path: str, *, time_zone: str | None = None) -> Warehouse:
     # Imported here, so that the command line and Spark's workers start without Arrow.
     from table_store.client.warehouse import connected
 
-    return connected(path, time_zone)
+    return connected(os.fspath(path), time_zone)
 
 
-def open_table(path: str, *, time_zone: str | None = None) -> Table:
+def open_table(path: str | os.PathLike[str], *, time_zone: str | None = None) -> Table:
     """Return the table at `path`, an absolute path or a URI, to read and to write.
 
     Args:
@@ -49,7 +50,7 @@ def open_table(path: str, *, time_zone: str | None = None) -> Table:
     from table_store.client.table import opened
     from table_store.storage.log_store.logged_table import open_logged
 
-    return opened(open_logged(path), time_zone)
+    return opened(open_logged(os.fspath(path)), time_zone)
 
 
 def __getattr__(name: str) -> object:
