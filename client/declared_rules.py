@@ -32,6 +32,7 @@ from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.types import STRING, TIMESTAMP, to_arrow
+from table_store.storage.kernel.valid_text import check_texts
 from table_store.storage.kernel.values import Value, python_value
 
 _LENGTH: Final = re.compile(r"(var)?char\(\s*(\d+)\s*\)", re.I)
@@ -74,6 +75,7 @@ class DeclaredRules:
         """Return the columns that rows have, by their names in the table, in its types.
 
         Raises:
+            InvalidTextError: a text is not UTF-8.
             InvalidSchemaError, ColumnRuleError, NaiveTimestampError: see `complete`.
         """
         given: dict[str, pa.Array] = {}
@@ -81,7 +83,9 @@ class DeclaredRules:
             field = self._field(name)
             if field.name in given:
                 raise InvalidSchemaError(reason="rows have it twice", column=field.name)
-            given[field.name] = with_length(conformed(values, field, self.zone), field)
+            column = conformed(values, field, self.zone)
+            check_texts(column, field.name)
+            given[field.name] = with_length(column, field)
         return given
 
     def computed(

@@ -28,7 +28,7 @@ from table_store.client.expressions.expression import (
 )
 from table_store.client.expressions.pushdown import divided
 from table_store.client.expressions.sql_reader import Names, as_condition
-from table_store.client.expressions.sql_text import read_expression
+from table_store.client.expressions.sql_text import NO_TEXT, read_expression
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.file_store.order.row_filter import can_evaluate
 from table_store.storage.kernel.predicate import Predicate
@@ -42,6 +42,7 @@ from table_store.storage.kernel.types import (
     TIMESTAMP_NTZ,
     to_arrow,
 )
+from table_store.storage.kernel.valid_text import is_valid_text
 
 Term: TypeAlias = "tuple[str, str, Any]"
 Filter: TypeAlias = "str | pc.Expression | Predicate | Sequence[Term] | Sequence[Sequence[Term]]"
@@ -107,7 +108,7 @@ def row_filter(where: Filter | None, schema: TableSchema, zone: str | None) -> R
     if isinstance(where, pc.Expression):
         return _of_arrow(where, schema)
     names = names_of(schema, zone)
-    text = where if isinstance(where, str) else repr(where)
+    text = where if isinstance(where, str) else shown_value(where)
     if isinstance(where, str):
         condition = as_condition(where, read_expression(where, names))
     else:
@@ -145,7 +146,12 @@ def value_literal(value: object, *, shown: str) -> Literal:
     Raises:
         InvalidExpressionError: it has no such form.
     """
-    plain = value.as_py() if isinstance(value, pa.Scalar) else value
+    try:
+        plain = value.as_py() if isinstance(value, pa.Scalar) else value
+    except UnicodeDecodeError as error:
+        raise InvalidExpressionError(expression=shown, reason=NO_TEXT) from error
+    if isinstance(plain, str) and not is_valid_text(plain):
+        raise InvalidExpressionError(expression=shown, reason=NO_TEXT)
     if hasattr(plain, "item") and not isinstance(plain, bytes):
         plain = plain.item()  # a number of numpy
     match plain:
@@ -176,6 +182,14 @@ def value_literal(value: object, *, shown: str) -> Literal:
     )
 
 
+def shown_value(value: object) -> str:
+    """Return how errors show a value; scalars of Arrow may hold texts that are not UTF-8."""
+    try:
+        return str(value) if isinstance(value, pc.Expression) else repr(value)
+    except UnicodeDecodeError:
+        return type(value).__name__
+
+
 def _of_arrow(where: pc.Expression, schema: TableSchema) -> RowFilter:
     columns = pa.schema([(field.name, to_arrow(field.type)) for field in schema.fields])
     try:
@@ -185,13 +199,13 @@ def _of_arrow(where: pc.Expression, schema: TableSchema) -> RowFilter:
     if not is_known:
         known = ", ".join(schema.column_names)
         reason = f"Arrow cannot evaluate it on the columns {known}"
-        raise InvalidExpressionError(expression=str(where), reason=reason)
+        raise InvalidExpressionError(expression=shown_value(where), reason=reason)
     needed = frozenset(
         name
         for position, name in enumerate(columns.names)
         if not can_evaluate(columns.remove(position), where)
     )
-    return RowFilter(text=str(where), arrow=where, columns=needed)
+    return RowFilter(text=shown_value(where), arrow=where, columns=needed)
 
 
 def _of_terms(where: object, names: Names, text: str) -> Expression:

@@ -19,7 +19,7 @@ from table_store.client.expressions.evaluation import evaluated
 from table_store.client.expressions.expression import Expression
 from table_store.client.expressions.sql_reader import Names
 from table_store.client.expressions.sql_text import read_expression
-from table_store.client.filters import RowFilter, names_of, value_literal
+from table_store.client.filters import RowFilter, names_of, shown_value, value_literal
 from table_store.client.partial_rows import check_key, keys_predicate, with_stored
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.model.errors import CommitConflictError
@@ -180,7 +180,7 @@ class RowStatement:
 
 
 def _assignment(field: Field, value: object, names: Names) -> tuple[Expression, str]:
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else shown_value(value)
     if isinstance(value, str):
         read = read_expression(value, names)
     else:

@@ -7,6 +7,7 @@ from typing import Final
 
 from table_store.catalog.errors import InvalidIdentifierError
 from table_store.catalog.names.identifier import Identifier, unquoted
+from table_store.storage.kernel.valid_text import is_valid_text
 
 _PART: Final = re.compile(r"\s*(`(?:[^`]|``)+`|[^`.\s]+)\s*(\.|$)")
 
@@ -23,6 +24,9 @@ def parse_table_name(text: str, *, catalog: str | None, namespace: str) -> Ident
     Raises:
         InvalidIdentifierError: it is no name, or that of another catalog's table.
     """
+    if not is_valid_text(text):
+        reason = "it holds half of a character (a lone surrogate)"
+        raise InvalidIdentifierError(kind="table", name=text, reason=reason)
     parts = _parts(text)
     if len(parts) == 3 and catalog is not None:
         if parts[0].lower() == catalog.lower():

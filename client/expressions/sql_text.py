@@ -15,6 +15,9 @@ from table_store.client.expressions.expression import Expression
 from table_store.client.expressions.sql_functions import FUNCTIONS
 from table_store.client.expressions.sql_operators import OPERATORS
 from table_store.client.expressions.sql_reader import Names, Read, Reader
+from table_store.storage.kernel.valid_text import is_valid_text
+
+NO_TEXT: Final = "it has a text that is not UTF-8, which no column holds"
 
 _READERS: Final[Mapping[type[exp.Expr], Read]] = {**OPERATORS, **FUNCTIONS}
 
@@ -26,6 +29,8 @@ def read_expression(sql: str, names: Names) -> Expression:
         InvalidExpressionError: the text is no expression, or names no column.
         UnsupportedExpressionError: it is one that is evaluated by Spark only.
     """
+    if not is_valid_text(sql):
+        raise InvalidExpressionError(expression=sql, reason=NO_TEXT)
     if "\\" in sql:
         raise UnsupportedExpressionError(sql=sql, reason="it has an escape sequence")
     try:

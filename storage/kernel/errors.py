@@ -83,6 +83,22 @@ class InvalidSchemaError(TableStoreError):
         super().__init__(f"The table definition is not valid{where}: {reason}.")
 
 
+class InvalidTextError(TableStoreError):
+    """A text is not UTF-8, so that no reader of the table could take it for a text."""
+
+    condition = "TABLE_STORE_INVALID_TEXT"
+    sql_state = "22021"
+
+    def __init__(self, *, column: str, value: str) -> None:
+        self.column = column
+        self.value = value
+        super().__init__(
+            f"A text in column {column!r} is not UTF-8: {value}; nothing of the statement was "
+            "written. Give the column the type BINARY, or replace invalid bytes with "
+            "make_valid_utf8(...) in SQL."
+        )
+
+
 class UnsupportedTypeError(TableStoreError):
     """A type that cannot be stored."""
 

@@ -56,6 +56,60 @@ def refused(error: str) -> bool:
     return error.startswith("[") and "\n\tat " not in error and "Traceback" not in error
 
 
+BYTES = "CAST(X'61FF62' AS STRING)"
+
+
+def test_a_text_that_is_not_utf8_is_refused_by_name(shell: StockShell) -> None:
+    """Of every kind of column and statement; a computed one, too."""
+    shell.ok("CREATE TABLE hk (k STRING, v STRING, PRIMARY KEY (k) NOT ENFORCED)")
+    shell.ok("INSERT INTO hk VALUES ('a', 'x'), ('b', 'x')")
+    shell.ok(
+        "CREATE TABLE hb (id INT, a ARRAY<STRING>, m MAP<STRING, STRING>, s STRUCT<x: STRING>, "
+        "c VARCHAR(5), b BINARY, g STRING GENERATED ALWAYS AS (CAST(b AS STRING)), p STRING) "
+        "PARTITIONED BY (p)"
+    )
+    merge = (
+        f"MERGE INTO hk USING (SELECT {BYTES} AS k) q ON hk.k = q.k "
+        "WHEN NOT MATCHED THEN INSERT (k) VALUES (q.k)"
+    )
+    statements = [
+        f"INSERT INTO hb (id, a, p) SELECT 1, array({BYTES}), 'p'",
+        f"INSERT INTO hb (id, m, p) SELECT 1, map({BYTES}, 'x'), 'p'",
+        f"INSERT INTO hb (id, s, p) SELECT 1, struct({BYTES}), 'p'",
+        f"INSERT INTO hb (id, c, p) SELECT 1, {BYTES}, 'p'",
+        "INSERT INTO hb (id, b, p) SELECT 1, X'61FF62', 'p'",
+        f"INSERT INTO hb (id, p) SELECT 1, {BYTES}",
+        f"INSERT OVERWRITE hk SELECT {BYTES}, 'x'",
+        f"UPDATE hk SET v = {BYTES} WHERE k = 'a'",
+        merge,
+        f"CREATE MATERIALIZED VIEW hv AS SELECT concat(k, {BYTES}) AS s FROM hk",
+        f"ALTER TABLE hk ADD COLUMN d STRING DEFAULT {BYTES}",
+        f"CREATE TABLE hd (id INT, d ARRAY<STRING> DEFAULT array({BYTES}))",
+    ]
+    for statement in statements:
+        error = shell.run(statement).error
+        assert "TABLE_STORE_INVALID_TEXT" in error, (statement, error)
+        assert refused(error), (statement, error)
+    assert shell.ok("SELECT count(*) FROM hb") == (("0",),)
+
+
+def test_a_condition_on_a_text_that_is_not_utf8_means_its_bytes(shell: StockShell) -> None:
+    """Both texts are less than its bytes; the second is greater than it with U+FFFD."""
+    shell.ok("CREATE OR REPLACE TABLE hk (k STRING, v STRING, PRIMARY KEY (k) NOT ENFORCED)")
+    shell.ok("INSERT INTO hk VALUES ('a\\ufffdb', 'x'), ('a\\U0001F980', 'y')")
+    conditions: dict[str, tuple[tuple[str, ...], ...]] = {
+        f"k = {BYTES}": (),
+        f"k < {BYTES}": (("x",), ("y",)),
+        f"k > {BYTES}": (),
+        f"k IN ({BYTES}, 'c')": (),
+        f"k IN ({BYTES}, 'a\\ufffdb')": (("x",),),
+    }
+    for condition, expected in conditions.items():
+        assert shell.ok(f"SELECT v FROM hk WHERE {condition} ORDER BY v") == expected, condition
+    shell.ok(f"DELETE FROM hk WHERE k = {BYTES}")
+    assert shell.ok("SELECT v FROM hk ORDER BY v") == (("x",), ("y",))
+
+
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
 def test_as_names(shell: StockShell, text: str) -> None:
     """Of a namespace, a table and its columns; all of them again in SHOW CREATE TABLE."""

@@ -185,6 +185,13 @@ object Errors {
     "42000"
   )
 
+  def invalidDefault(column: String, default: String): Throwable = new TableStoreException(
+    s"[TABLE_STORE_INVALID_TEXT] The default $default of column '$column' has a text that is not UTF-8. Give the column " +
+      "the type BINARY, or replace invalid bytes with make_valid_utf8(...). SQLSTATE: 22021",
+    "TABLE_STORE_INVALID_TEXT",
+    "22021"
+  )
+
   def unreadableTime: Throwable = new TableStoreException(
     "[TABLE_STORE_SYNTAX_ERROR] Spark cannot read the TIMESTAMP in this statement: it names a column, or is no literal " +
       "where CHANGES needs one. Use a literal such as TIMESTAMP '2026-01-31 12:00:00'. SQLSTATE: 42601",

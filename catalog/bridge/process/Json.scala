@@ -44,13 +44,16 @@ object Json {
   def parse(answer: String): JValue = methods.parse(answer)
 
   /** Columns as JSON, with the expressions of generated columns, which Spark's own conversion leaves out. */
-  def columns(columns: Array[Column]): String = StructType(v2ColumnsToStructType(columns).zip(columns).map {
-    case (field, column) if column.generationExpression != null =>
-      field.copy(metadata = new MetadataBuilder()
-        .withMetadata(field.metadata).putString(GENERATION_EXPRESSION_METADATA_KEY,
-          column.generationExpression).build())
-    case (field, _) => field
-  }).json
+  def columns(columns: Array[Column]): String = {
+    InvalidText.refuseDefaults(columns)
+    StructType(v2ColumnsToStructType(columns).zip(columns).map {
+      case (field, column) if column.generationExpression != null =>
+        field.copy(metadata = new MetadataBuilder()
+          .withMetadata(field.metadata).putString(GENERATION_EXPRESSION_METADATA_KEY,
+            column.generationExpression).build())
+      case (field, _) => field
+    }).json
+  }
 
   def struct(json: String): StructType = DataType.fromJson(json).asInstanceOf[StructType]
 
@@ -82,11 +85,15 @@ object Json {
     // The conditions TRUE and FALSE are literals, too.
     case predicate: Predicate => ("name" -> predicate.name) ~
         ("children" -> predicate.children.toList.map(Json.expression))
-    case literal: Literal[_] =>
+    case literal: Literal[_] if isText(literal) =>
       ("literal" -> text(literal)) ~ ("type" -> literal.dataType.json)
     case reference: NamedReference => "column" -> reference.fieldNames.toList
     case other => "opaque" -> other.describe
   }
+
+  /** Spark evaluates a condition on a text that JSON cannot hold. */
+  private def isText(literal: Literal[_]): Boolean = !InvalidText.isIn(literal.value, literal.dataType)
+
   private def text(literal: Literal[_]): JValue =
     Option(literal.value).map(_.toString).map(JString(_)).getOrElse(JNull)
 
@@ -96,7 +103,9 @@ object Json {
       case in: Predicate if in.name == "IN" =>
         val values = in.children.toList.tail.collect { case literal: Literal[_] => literal }
         val isOfOneType = values.map(_.dataType).distinct.size == 1
-        if (isOfOneType && values.size == in.children.length - 1) Some(in.children.head -> values) else None
+        if (isOfOneType && values.forall(isText) && values.size == in.children.length - 1)
+          Some(in.children.head -> values)
+        else None
       case _ => None
     }
   }

@@ -37,9 +37,12 @@ class ManagedScanBuilder(
 
   override def pruneColumns(columns: StructType): Unit = required = columns
 
-  /** Spark evaluates all predicates again: here they only prune files, row groups and merged batches. */
+  /** Spark evaluates all predicates again: here they only prune files, row groups and merged batches. The planner and
+    * Parquet's filters have no text that is not UTF-8. */
   override def pushPredicates(pushed: Array[Predicate]): Array[Predicate] = {
-    predicates = pushed.filter(_.references.forall(column => isComparedAsBytes(column.fieldNames.head)))
+    predicates = pushed.filter(predicate =>
+      !InvalidText.isIn(predicate) &&
+        predicate.references.forall(column => isComparedAsBytes(column.fieldNames.head)))
     pushed
   }
 

@@ -24,7 +24,7 @@ from table_store.storage.kernel.errors import (
 TAG_FOLDER: Final = "tag"
 _PREFIX: Final = "tag-"
 _NAME_BYTES_MAX: Final = 200
-_NAME: Final = re.compile(r"(?!\d+$)[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_NAME: Final = re.compile(r"(?!\d+$)[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _REMEDY: Final = "Restore it from a copy, or delete the tag"
 
 
@@ -133,7 +133,7 @@ class Tags:
         return self.snapshot(int(text)) if text.isdecimal() else self.get(text).snapshot
 
     def _path(self, name: str) -> str:
-        quoted = quote(name, safe="")
+        quoted = quote(name, safe="", errors="surrogatepass")
         if not _NAME.fullmatch(name) or len(quoted) > _NAME_BYTES_MAX:
             raise InvalidTagError(name=name)
         return join_path(self.table_path, TAG_FOLDER, f"{_PREFIX}{quoted}")

@@ -9,6 +9,7 @@ from typing import Final
 from table_store.storage.file_store.model.data_file import KIND_COLUMN, SEQUENCE_COLUMN
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.types import ArrayType, DataType, MapType, StructType
+from table_store.storage.kernel.valid_text import is_valid_text
 
 _RESERVED_NAMES: Final = frozenset(
     name.lower()
@@ -61,6 +62,9 @@ def _check_siblings(names: Sequence[str]) -> None:
     for name in names:
         if not name or "\0" in name:
             raise InvalidSchemaError(reason="a column name is empty or holds NUL", column=name)
+        if not is_valid_text(name):
+            reason = "a column name holds half of a character (a lone surrogate)"
+            raise InvalidSchemaError(reason=reason, column=name)
     name, count = Counter(n.lower() for n in names).most_common(1)[0] if names else ("", 0)
     if count > 1:
         raise InvalidSchemaError(

@@ -34,6 +34,7 @@ from table_store.storage.kernel.nested_array import recast_column
 from table_store.storage.kernel.predicate import Predicate
 from table_store.storage.kernel.required_value import has_required, missing_part
 from table_store.storage.kernel.stopwatch import Stopwatch
+from table_store.storage.kernel.valid_text import check_texts
 from table_store.storage.kernel.values import Value, naming_value, python_value
 
 BucketArray: TypeAlias = npt.NDArray[np.int32]
@@ -112,12 +113,14 @@ class TableWriter:
             NullKeyError: there is a NULL in a key or NOT NULL column, or in a required part of
                 one, which the error names.
             RowOutsideConditionError: a row does not satisfy the writer's condition.
+            InvalidTextError: a text is not UTF-8.
             InvalidSchemaError: a column is absent, not the table's, or does not fit its type.
         """
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
         if not table.num_rows:
             return
         table = self._conformed(table)
+        self._check_texts(table, kinds)
         self._check_not_null(table, kinds)
         self._check_condition(table, kinds)
         for target, positions in self._targets(table, buckets):
@@ -212,6 +215,14 @@ class TableWriter:
                     raise InvalidSchemaError(reason=reason, column=name) from error
             columns.append(column)
         return pa.Table.from_arrays(columns, schema=self._arrow)
+
+    def _check_texts(self, table: pa.Table, kinds: KindArray | None) -> None:
+        added = None if kinds is None else pa.array(kinds == KIND_ADD)
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            # Rows that are deleted may have been written before nested texts were checked.
+            if added is not None and pa.types.is_nested(column.type):
+                column = column.filter(added)
+            check_texts(column, name)
 
     def _check_not_null(self, table: pa.Table, kinds: KindArray | None) -> None:
         schema = self.context.schema
