@@ -198,6 +198,9 @@ class _Conversion:
 
 
 def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_decimal32(values.type) or pa.types.is_decimal64(values.type):
+        # Arrow casts these two to some numbers only.
+        values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
     if pa.types.is_decimal(kind):
         if pa.types.is_integer(values.type):
             values = values.cast(pa.decimal128(20, 0))  # else Arrow looks at the type's range
