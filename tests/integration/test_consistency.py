@@ -276,6 +276,10 @@ def test_what_a_statement_changes_is_never_an_old_snapshot(
         assert spark.sql("SELECT * FROM t").count() == 1
         spark.sql("UPDATE t SET n = n + 1 WHERE id = 2")
         spark.sql("MERGE INTO t USING counted ON id = c + 1 WHEN MATCHED THEN UPDATE SET n = -c")
+        spark.sql(
+            "MERGE INTO t USING (SELECT 2 AS id, 5 AS n) s ON t.id = s.id "
+            "WHEN NOT MATCHED THEN INSERT *"
+        )
         spark.sql("DELETE FROM t WHERE id IN (SELECT c FROM counted)")
         assert spark.sql("SELECT * FROM t").count() == 1
     assert spark.sql("SELECT * FROM t").collect() == [Row(id=2, n=-1)]

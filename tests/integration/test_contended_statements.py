@@ -82,6 +82,26 @@ def test_a_delete_and_an_update_of_the_same_row(spark: SparkSession, table: str)
     assert values(spark) == {0: 7, 2: 7, 3: 7}
 
 
+@pytest.mark.parametrize("key", ["PRIMARY KEY (k) NOT ENFORCED", ""])
+def test_merges_that_only_insert(spark: SparkSession, key: str) -> None:
+    """Each finds the rows of those before it: it writes no row that they have written."""
+    columns = ", ".join(filter(None, ["k INT", "v INT", key]))
+    spark.sql(f"CREATE TABLE inserted ({columns})")
+    spark.sql("INSERT INTO inserted VALUES (0, 0)")
+
+    def run(number: int) -> None:
+        spark.sql(
+            f"MERGE INTO inserted t USING (SELECT {number % 2 + 1} AS k, {number} AS v) s "
+            "ON t.k = s.k WHEN NOT MATCHED AND s.v > 1 THEN INSERT * "
+            "WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, s.v)"
+        )
+
+    together(6, run)
+    found = sorted((row.k, row.v % 2) for row in spark.table("inserted").collect())
+    assert found == [(0, 0), (1, 0), (2, 1)]
+    spark.sql("DROP TABLE inserted")
+
+
 def test_others_that_are_always_faster(spark: SparkSession, table: str) -> None:
     """It ends with the conflict, after as many repeats as the table allows."""
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('commit.max-retries' = '0')")

@@ -2,8 +2,8 @@ package org.apache.spark.sql.tablestore
 
 import org.apache.spark.sql.{classic, Row, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.AsOfTimestamp
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, InsertOnlyMerge, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.{DescribeQueryCommand, LeafRunnableCommand}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -11,8 +11,8 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 /** Lets a statement read tables that hang together at one barrier, which the planner finds.
   *
   * It runs once for a whole plan, with its subqueries and views, after Spark has loaded the newest snapshots. What a
-  * statement writes stays as it is: the target of MERGE, UPDATE and DELETE is no plain managed table here, or that of a
-  * DELETE of everything. Relations that name a version keep it; so do those of jobs, which name all of them. */
+  * statement writes stays as it is: the target of MERGE, UPDATE and DELETE is no plain managed table here, unless the
+  * MERGE only inserts, or the DELETE deletes everything. Relations that name a version keep it; so do those of jobs, which name all of them. */
 class BarrierReads(session: SparkSession) extends Rule[LogicalPlan] {
   import BarrierReads._
 
@@ -22,6 +22,7 @@ class BarrierReads(session: SparkSession) extends Rule[LogicalPlan] {
       val query = session.asInstanceOf[classic.SparkSession].sessionState.executePlan(describe.plan).analyzed
       val versions = together(query)
       if (versions.isEmpty) describe else DescribedAtBarrier(describe, versions.values.map(_.barrier).toSeq.distinct)
+    case merge: InsertOnlyMerge => asOfTimes(pinned(merge, together(merge), merge.table.outputSet))
     case _ => asOfTimes(pinned(plan, together(plan)))
   }
 
@@ -36,10 +37,13 @@ class BarrierReads(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def confs = session.asInstanceOf[classic.SparkSession].sessionState.conf
 
-  /** A plan whose newest tables are read at these versions. */
-  private def pinned(plan: LogicalPlan, versions: Map[String, Answers.PinnedTable]): LogicalPlan =
+  /** A plan whose newest tables are read at these versions, except the relation with the columns `target`. */
+  private def pinned(plan: LogicalPlan, versions: Map[String, Answers.PinnedTable],
+      target: AttributeSet = AttributeSet.empty): LogicalPlan =
     if (versions.isEmpty) plan
-    else plan.transformWithSubqueries { case relation @ Newest(table) => at(relation, table, versions) }
+    else plan.transformWithSubqueries {
+      case relation @ Newest(table) if target.isEmpty || relation.outputSet != target => at(relation, table, versions)
+    }
 
   /** A plan that reads several tables AS OF one time, which then is that of the last barrier before it. */
   private def asOfTimes(plan: LogicalPlan): LogicalPlan = {

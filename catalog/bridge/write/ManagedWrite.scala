@@ -226,7 +226,7 @@ class WriteQuery(session: classic.SparkSession, query: LogicalPlan, upserting: O
 
 /** Passes the query to the planner, which runs it and commits its rows. */
 case class WriteExec(table: String, request: Requests.Write, query: LogicalPlan, upserts: Option[LogicalPlan],
-    target: LogicalPlan, statement: Option[WriteDelta] = None)
+    target: LogicalPlan, statement: Option[V2WriteCommand] = None)
     extends V2CommandExec with LeafV2CommandExec {
   override def output: Seq[Attribute] = Nil
   override def simpleString(maxFields: Int): String = s"TableStoreWrite $table"
