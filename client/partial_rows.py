@@ -12,12 +12,7 @@ import pyarrow.compute as pc
 from table_store.client.declared_rules import DeclaredRules
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError
-from table_store.storage.kernel.predicate import Comparison, In, Predicate, conjunction
 from table_store.storage.kernel.types import DOUBLE, FLOAT
-from table_store.storage.kernel.values import python_value
-
-_LISTED_KEYS_MAX: Final = 1000
-"""More values of a key column are looked for as a range."""
 
 _GIVEN_AT: Final = "_GIVEN_AT"
 _STORED_AT: Final = "_STORED_AT"
@@ -43,20 +38,6 @@ def check_key(schema: TableSchema, names: Sequence[str]) -> None:
                 "whole rows",
                 column=column.name,
             )
-
-
-def keys_predicate(schema: TableSchema, rows: pa.Table) -> Predicate | None:
-    """Return a condition that holds for the keys of the rows, and perhaps for others."""
-    terms: list[Predicate] = []
-    for name in schema.primary_key:
-        distinct = pc.drop_null(pc.unique(rows[name]))
-        if len(distinct) <= _LISTED_KEYS_MAX:
-            terms.append(In(name, tuple(python_value(value) for value in distinct)))
-        elif not pa.types.is_boolean(distinct.type):
-            bounds = pc.min_max(distinct)
-            terms.append(Comparison(name, ">=", python_value(bounds["min"])))
-            terms.append(Comparison(name, "<=", python_value(bounds["max"])))
-    return conjunction(terms)
 
 
 def with_stored(rules: DeclaredRules, rows: pa.Table, stored: pa.Table) -> pa.Table:

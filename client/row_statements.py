@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from table_store.client.declared_rules import (
@@ -20,13 +21,16 @@ from table_store.client.expressions.expression import Expression
 from table_store.client.expressions.sql_reader import Names
 from table_store.client.expressions.sql_text import read_expression
 from table_store.client.filters import RowFilter, names_of, shown_value, value_literal
-from table_store.client.partial_rows import check_key, keys_predicate, with_stored
+from table_store.client.partial_rows import check_key, with_stored
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
+from table_store.storage.file_store.model.data_file import KIND_ADD
 from table_store.storage.file_store.model.errors import CommitConflictError
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.file_store.model.storage_settings import StorageSettings
+from table_store.storage.file_store.scan.stored_keys import StoredKeys, keys_predicate
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.write.key_check import KIND_CLAIM, KeyCheck
 from table_store.storage.file_store.write.table_writer import TableWriter
 from table_store.storage.file_store.write.unpublished_files import commit_or_delete
 from table_store.storage.kernel.errors import InvalidSchemaError
@@ -69,8 +73,8 @@ class RowStatement:
             where: which rows.
 
         Raises:
-            InvalidSchemaError: there is no such column, or it is of the key, or computed, or set
-                twice.
+            InvalidSchemaError: there is no such column, or it is computed, or set twice.
+            DuplicateKeyError: two rows would have one key, which 'duplicate-key' forbids.
             InvalidExpressionError, UnsupportedExpressionError: a value is no expression on the
                 table's columns, or one that only Spark evaluates.
             ColumnRuleError, ExpressionFailedError: a row would break a rule, or has no result.
@@ -78,14 +82,23 @@ class RowStatement:
         """
         changes = self._assignments(values)
         rules = DeclaredRules(self.schema, self.zone)
+        assigned_fields = {field.name for field, _, _ in changes}
+        moves = any(
+            field.name in assigned_fields or field.generated is not None
+            for field in self.schema.key_fields
+        )
 
         def write(snapshot: Snapshot | None, writer: TableWriter) -> None:
             for rows in self._rows(snapshot, where, self.schema.column_names):
+                new = rules.computed(_with_values(rows, changes))
+                if moves:
+                    _move(writer, rows, new)
+                    continue
                 if not self.schema.primary_key:
                     writer.delete(rows)
-                writer.write(rules.computed(_with_values(rows, changes)))
+                writer.write(new)
 
-        return self._repeated("UPDATE", write)
+        return self._repeated("UPDATE", write, moves=moves)
 
     def upsert(self, rows: pa.Table) -> Committed | NoChange:
         """Write rows with the key and some columns; rows that exist keep their other columns.
@@ -124,10 +137,9 @@ class RowStatement:
             field = self.schema.field_named(name)
             if any(field == other for other, _, _ in changes):
                 raise InvalidSchemaError(reason="UPDATE sets it twice", column=field.name)
-            if field.name in self.schema.primary_key or field.generated is not None:
-                kind = "computed" if field.generated else "of the key"
+            if field.generated is not None:
                 raise InvalidSchemaError(
-                    reason=f"it is {kind}, so UPDATE cannot set it", column=field.name
+                    reason="it is computed, so UPDATE cannot set it", column=field.name
                 )
             changes.append((field, *_assignment(field, value, names)))
         return changes
@@ -145,12 +157,16 @@ class RowStatement:
                 yield rows.select(list(columns))
 
     def _repeated(
-        self, operation: str, write: Callable[[Snapshot | None, TableWriter], None]
+        self,
+        operation: str,
+        write: Callable[[Snapshot | None, TableWriter], None],
+        *,
+        moves: bool = False,
     ) -> Committed | NoChange:
         retry = StorageSettings.of(self.schema).retry
         for number in range(retry.max_retries + 1):
             try:
-                return self._attempt(operation, write)
+                return self._attempt(operation, write, moves=moves)
             except CommitConflictError:
                 if number == retry.max_retries or self.table.schema.id != self.schema.id:
                     raise
@@ -158,11 +174,19 @@ class RowStatement:
         raise AssertionError("a statement is tried at least once")
 
     def _attempt(
-        self, operation: str, write: Callable[[Snapshot | None, TableWriter], None]
+        self,
+        operation: str,
+        write: Callable[[Snapshot | None, TableWriter], None],
+        *,
+        moves: bool,
     ) -> Committed | NoChange:
         table = self.table
         snapshot = table.latest_snapshot()
-        with TableWriter(table.writer_context(self.schema)) as writer:
+        context = table.writer_context(self.schema)
+        if moves and StorageSettings.of(self.schema).refuses_duplicates:
+            stored = StoredKeys.of(table.file_io, table.path, self.schema, snapshot)
+            context = replace(context, key_check=KeyCheck(table=table.path, stored=stored))
+        with TableWriter(context) as writer:
             write(snapshot, writer)
             messages = writer.prepare_commit()
         return commit_or_delete(
@@ -186,6 +210,14 @@ def _assignment(field: Field, value: object, names: Names) -> tuple[Expression, 
     else:
         read = value_literal(value, shown=text)
     return assigned(read, field, text, names.zone), text
+
+
+def _move(writer: TableWriter, old: pa.RecordBatch, new: pa.RecordBatch) -> None:
+    """Write rows whose keys may have changed, after the deletion of the rows that they replace."""
+    count = new.num_rows
+    writer.delete(old, order=np.full(count, -1))
+    kind = KIND_ADD if writer.context.key_check is None else KIND_CLAIM
+    writer.write(new, kinds=np.full(count, kind, np.int8), order=np.zeros(count, np.int64))
 
 
 def _with_values(rows: pa.RecordBatch, changes: Sequence[_Assignment]) -> pa.RecordBatch:

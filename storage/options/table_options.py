@@ -125,6 +125,16 @@ MERGE_ENGINE = Option(
     mutable=False,
     doc="What becomes of several rows with one key: the newest stays.",
 )
+DUPLICATE_KEY = Option(
+    key="duplicate-key",
+    type=one_of("fail", "replace"),
+    default="fail",
+    scopes=FOR_SESSION_AND_TABLE,
+    doc="What a MERGE, or an UPDATE that assigns a key column, does if two rows would have one "
+    "key: `fail` with `TABLE_STORE_DUPLICATE_KEY`, or `replace`: one of the rows stays and the "
+    "others are lost without notice, also rows that the statement does not touch. In a session it "
+    "also counts for the session's statements. INSERT always replaces.",
+)
 
 # -- writing ---------------------------------------------------------------------------------------
 
@@ -303,6 +313,7 @@ TABLE_OPTIONS = OptionSet(
         FILE_COMPRESSION_ZSTD_LEVEL,
         TARGET_FILE_SIZE,
         MERGE_ENGINE,
+        DUPLICATE_KEY,
         CHANGE_TRACKING,
         CHANGE_TYPE_COLUMN,
         SINK_EMIT,

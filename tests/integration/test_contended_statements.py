@@ -5,6 +5,8 @@ The oracle is arithmetic: increments commute, so whatever the order, their sum i
 
 from __future__ import annotations
 
+import random
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,7 @@ from pyspark.sql import Row, SparkSession
 from table_store.catalog.bridge.shared_text import shared_name
 from table_store.storage.options.table_options import COMMIT_MAX_RETRIES
 from tests.integration.catalog_conf import OWN_NAME
-from tests.integration.spark_session import spark_session
+from tests.integration.spark_session import spark_session, unlogged_errors
 
 pytestmark = pytest.mark.spark
 
@@ -100,6 +102,88 @@ def test_merges_that_only_insert(spark: SparkSession, key: str) -> None:
     found = sorted((row.k, row.v % 2) for row in spark.table("inserted").collect())
     assert found == [(0, 0), (1, 0), (2, 1)]
     spark.sql("DROP TABLE inserted")
+
+
+def test_keys_are_checked_again(spark: SparkSession, table: str) -> None:
+    """A key that another statement writes meanwhile is found; its row is not lost."""
+    slow = "if(java_method('java.util.concurrent.locks.LockSupport', 'parkNanos', 1500000000L) = ''"
+    statements = [
+        f"UPDATE {table} SET k = 10 + {slow}, 1, 0) WHERE k = 0",
+        f"INSERT INTO {table} SELECT 10, 1",
+    ]
+
+    def run(number: int) -> str | None:
+        time.sleep(number * 0.5)
+        return condition_of(spark, statements[number])
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(run, range(2))) == ["TABLE_STORE_DUPLICATE_KEY", None]
+    assert values(spark) == {0: 0, 1: 0, 2: 0, 3: 0, 10: 1}
+    merge = f"MERGE INTO {table} t USING (SELECT 5 AS v) s ON t.v = s.v + t.k "
+    merge += "WHEN NOT MATCHED THEN INSERT (k, v) VALUES (11, s.v)"
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: condition_of(spark, merge), range(4)))
+    assert Counter(found) == {None: 1, "TABLE_STORE_DUPLICATE_KEY": 3}
+
+
+KEYS = (
+    ("a INT, b STRING", [f"({n}, repeat('z', {600 + n % 3}))" for n in range(6)]),
+    ("a DECIMAL(30, 10), b TIMESTAMP", [f"({n}.5, TIMESTAMP'2024-01-0{n + 1}')" for n in range(6)]),
+)
+
+
+@pytest.mark.parametrize("partitioned", ["", "PARTITIONED BY (a)"])
+@pytest.mark.parametrize(("columns", "keys"), KEYS)
+def test_random_key_changes(
+    spark: SparkSession, columns: str, keys: list[str], partitioned: str
+) -> None:
+    """As a dict of the rows, with keys of two columns in partitions and buckets."""
+    randomly = random.Random(f"{columns}{partitioned}")
+    spark.sql(
+        f"CREATE TABLE pairs ({columns}, n INT, PRIMARY KEY (a, b) NOT ENFORCED) {partitioned} "
+        "TBLPROPERTIES ('bucket' = '3')"
+    )
+    listed = [key[1:-1].partition(", ")[::2] for key in keys]
+    model = dict(zip(range(4), range(4), strict=True))
+    rows = ", ".join(f"({listed[k][0]}, {listed[k][1]}, {n})" for k, n in model.items())
+    spark.sql(f"INSERT INTO pairs VALUES {rows}")
+    for step in range(5):
+        moved = randomly.sample(sorted(model.values()), randomly.randint(1, len(model)))
+        new = {n: randomly.randrange(len(keys)) for n in moved}
+        added = {100 + step: randomly.randrange(len(keys))} if step % 2 else {}
+        source = " UNION ALL ".join(
+            f"SELECT {n} AS n, {listed[k][0]} AS a, {listed[k][1]} AS b"
+            for n, k in (new | added).items()
+        )
+        found = condition_of(
+            spark,
+            f"MERGE INTO pairs t USING ({source}) s ON t.n = s.n "
+            "WHEN MATCHED THEN UPDATE SET a = s.a, b = s.b "
+            "WHEN NOT MATCHED THEN INSERT (a, b, n) VALUES (s.a, s.b, s.n)",
+        )
+        after = [(k, n) for k, n in model.items() if n not in new]
+        after += [(k, n) for n, k in (new | added).items()]
+        if len(dict(after)) < len(after):
+            assert found == "TABLE_STORE_DUPLICATE_KEY"
+        else:
+            assert found is None
+            model = dict(after)
+        whole = " UNION ALL ".join(
+            f"SELECT {listed[k][0]} AS a, {listed[k][1]} AS b, {n} AS n" for k, n in model.items()
+        )
+        assert spark.sql(f"({whole}) EXCEPT ALL SELECT * FROM pairs").count() == 0
+        assert spark.table("pairs").count() == len(model)
+    spark.sql("DROP TABLE pairs")
+
+
+def condition_of(spark: SparkSession, statement: str) -> str | None:
+    """The condition of the error of a statement; None if it succeeds."""
+    try:
+        with unlogged_errors():
+            spark.sql(statement)
+    except PySparkException as error:
+        return str(error.getCondition())
+    return None
 
 
 def test_others_that_are_always_faster(spark: SparkSession, table: str) -> None:

@@ -11,6 +11,7 @@ from tests.integration.stock_shell import StockShell
 
 pytestmark = pytest.mark.spark
 
+DUPLICATE = "[TABLE_STORE_DUPLICATE_KEY]"
 UPDATE_ALL = "WHEN MATCHED THEN UPDATE SET *"
 INSERT_ALL = "WHEN NOT MATCHED THEN INSERT *"
 
@@ -142,9 +143,9 @@ def test_other_merges_look_at_the_target(shell: StockShell, case: str) -> None:
 
 @pytest.mark.parametrize("rows", ["few", "a job's"])
 def test_a_key_twice_in_the_source(shell: StockShell, rows: str) -> None:
-    """Spark refuses it where the target has the key; else the last row counts, as of an INSERT.
+    """Spark refuses it where the target has the key, and else the table does.
 
-    No file of the first attempt is left.
+    No file of any attempt is left. With the option the last row counts, as of an INSERT.
     """
     _filled(shell)
 
@@ -159,9 +160,77 @@ def test_a_key_twice_in_the_source(shell: StockShell, rows: str) -> None:
     refused = shell.run(merge(8, 2, 2))
     assert "MERGE_CARDINALITY_VIOLATION" in refused.error
     assert _rows(shell) == OLD
+    refused = shell.run(merge(8, 2, 8))
+    assert DUPLICATE in refused.error
+    assert "default.up would have the key id = 8: the statement writes both" in refused.error
+    assert _rows(shell) == OLD
+    assert len(list(shell.tables.rglob("data-*.parquet"))) == count
+    shell.ok("ALTER TABLE up SET TBLPROPERTIES ('duplicate-key' = 'replace')")
     shell.ok(merge(8, 2, 8))
     assert _rows(shell) == {**OLD, 2: (1, "d"), 8: (2, "d")}
     assert len(list(shell.tables.rglob("data-*.parquet"))) == count + 1
+
+
+KEY_CHANGES: Mapping[str, Mapping[int, Row] | str] = {
+    "UPDATE up SET id = id + 1": {key + 1: row for key, row in OLD.items()},
+    "UPDATE up SET id = 4 - id": {4 - key: row for key, row in OLD.items()},
+    "UPDATE up SET id = id": OLD,
+    "UPDATE up SET id = 7": "id = 7: the statement writes both",
+    "UPDATE up SET id = 2 WHERE id = 1": "id = 2: one that the statement writes, and one that it",
+    "UPDATE up SET id = CASE id WHEN 1 THEN 2 ELSE 1 END WHERE id < 3": {
+        1: OLD[2],
+        2: OLD[1],
+        3: OLD[3],
+    },
+    "MERGE INTO up t USING (SELECT 30 AS n) s ON t.n = s.n WHEN MATCHED THEN UPDATE SET id = 9": {
+        1: OLD[1],
+        2: OLD[2],
+        9: OLD[3],
+    },
+    "MERGE INTO up t USING (SELECT 30 AS n) s ON t.n = s.n WHEN MATCHED THEN UPDATE SET id = 1": (
+        "id = 1: one that"
+    ),
+    "MERGE INTO up t USING (SELECT 2L AS id, 99 AS n) s ON t.n = s.n "
+    "WHEN NOT MATCHED THEN INSERT (id, n, t) VALUES (s.id, s.n, 'x')": "id = 2: one that",
+    "MERGE INTO up t USING (SELECT explode(array(8, 8)) AS id) s ON t.id = s.id "
+    "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)": "id = 8: the statement writes both",
+    "MERGE INTO up t USING (SELECT 2L AS id, 99 AS n) s ON t.n = s.n WHEN NOT MATCHED THEN "
+    "INSERT (id, n, t) VALUES (s.id, s.n, 'x') WHEN NOT MATCHED BY SOURCE AND id = 2 THEN DELETE": {
+        1: OLD[1],
+        2: (99, "x"),
+        3: OLD[3],
+    },
+    "MERGE INTO up t USING (SELECT 2L AS id, 20 AS n UNION ALL SELECT 1L, 99) s ON t.n = s.n "
+    "WHEN MATCHED THEN UPDATE SET t = 'u' WHEN NOT MATCHED THEN "
+    "INSERT (id, n, t) VALUES (s.id, s.n, 'x')": "id = 1: one that",
+}
+
+
+@pytest.mark.parametrize("statement", KEY_CHANGES)
+def test_statements_that_change_keys(shell: StockShell, statement: str) -> None:
+    """Each key keeps one row, or nothing is written; as a SELECT of the new keys says."""
+    _filled(shell)
+    expected = KEY_CHANGES[statement]
+    if isinstance(expected, str):
+        error = shell.run(statement).error
+        assert DUPLICATE in error
+        assert f"the key {expected}" in error
+        assert "SQLSTATE: 23505" in error
+        assert _rows(shell) == OLD
+    else:
+        shell.ok(statement)
+        assert _rows(shell) == expected
+
+
+def test_a_session_replaces(shell: StockShell) -> None:
+    """The option of a session counts for its statements, whatever the table's option is."""
+    _filled(shell)
+    shell.ok("SET table-storage.duplicate-key = replace")
+    shell.ok("UPDATE up SET id = 2 WHERE id = 1")
+    shell.ok("SET table-storage.duplicate-key = fail")
+    assert _rows(shell) == {2: OLD[1], 3: OLD[3]}
+    assert DUPLICATE in shell.run("UPDATE up SET id = 2 WHERE id = 3").error
+    shell.ok("RESET table-storage.duplicate-key")
 
 
 def test_keys_that_are_compared_otherwise(shell: StockShell) -> None:

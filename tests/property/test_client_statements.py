@@ -6,15 +6,18 @@ Its rules for NULL, integers and texts are Spark's, as far as the conditions her
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_store import TableDescriptor, connect
 from table_store.client.table import Table
+from table_store.storage.file_store.model.errors import DuplicateKeyError, NullKeyError
 
 _NUMBERS: Final = st.integers(-3, 3)
 _TEXTS: Final = st.text("ab%_ ", max_size=3)
@@ -49,11 +52,13 @@ _CONDITIONS: st.SearchStrategy[str] = st.deferred(
         )
     )
 )
+_KEYS: Final = st.sampled_from(["id", "id + 1", "9 - id", "7", "coalesce(n, id)", "n"])
 _STATEMENTS: Final = st.lists(
     st.tuples(st.just("append"), _ROWS)
     | st.tuples(st.just("upsert"), _ROWS)
     | st.tuples(st.just("delete"), _CONDITIONS)
-    | st.tuples(st.just("update"), st.tuples(_INTEGERS, _CONDITIONS)),
+    | st.tuples(st.just("update"), st.tuples(_INTEGERS, _CONDITIONS))
+    | st.tuples(st.just("move"), st.tuples(_KEYS, _CONDITIONS)),
     max_size=6,
 )
 
@@ -84,10 +89,31 @@ class Twins:
         elif kind == "delete":
             self.table.delete(argument)
             self.duck.execute(f"DELETE FROM t WHERE {argument}")
+        elif kind == "move":
+            self.move(*argument)
         else:
             value, where = argument
             self.table.update({"n": value}, where)
             self.duck.execute(f"UPDATE t SET n = {value} WHERE {where}")
+
+    def move(self, value: str, where: str) -> None:
+        """Give rows another key, unless it is NULL, or another row would have it."""
+        moved = self.duck.execute(f"SELECT id, {value}, n, s FROM t WHERE {where}").fetchall()
+        old, new = {row[0] for row in moved}, [row[1] for row in moved]
+        others = {row[0] for row in self.rows()} - old
+        update = partial(self.table.update, {"id": value}, where)
+        if None in new:
+            with pytest.raises(NullKeyError):
+                update()
+        elif len({*new}) < len(new) or others & {*new}:
+            with pytest.raises(DuplicateKeyError) as error:
+                update()
+            assert new.count(error.value.key["id"]) + (error.value.key["id"] in others) > 1
+        else:
+            update()
+            self.duck.execute("DELETE FROM t WHERE list_contains(?, id)", ([*old],))
+            for row in moved:
+                self.duck.execute("INSERT INTO t VALUES (?, ?, ?)", row[1:])
 
     def rows(self, where: str = "TRUE") -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = self.duck.execute(

@@ -49,6 +49,9 @@ class ManagedTable(
 
   /** Whether jobs follow what Spark reads as a stream. */
   def isStream: Boolean = definition.isStream
+
+  /** The key; without key, the one metadata column that is the whole row. */
+  def rowId: Seq[String] = definition.rowId.toSeq
   def computedColumns: Seq[Column] = V2Columns.of(definition.computed).toSeq
   override val partitioning: Array[Transform] = definition.partitions.map(Json.identity).toArray
   override val properties: util.Map[String, String] = definition.properties.asJava

@@ -46,7 +46,7 @@ object MergeUpserts {
   }
 
   /** Columns of the target with the expressions they must equal; None if the condition has any other term. */
-  private def equalities(condition: Expression, target: AttributeSet): Option[Seq[(Attribute, Expression)]] =
+  def equalities(condition: Expression, target: AttributeSet): Option[Seq[(Attribute, Expression)]] =
     condition match {
       case And(left, right) =>
         for { one <- equalities(left, target); more <- equalities(right, target) } yield one ++ more
@@ -55,10 +55,14 @@ object MergeUpserts {
       case _ => None
     }
 
-  private def plain(value: Expression): Expression = value.transform { case AssertNotNull(inner, _) => inner }
+  /** An expression without its checks for NULL, and without its name. */
+  def plain(value: Expression): Expression = value match {
+    case Alias(child, _) => plain(child)
+    case other => other.transform { case AssertNotNull(inner, _) => inner }
+  }
 
   /** Whether values that Spark considers equal are the same key for storage; not so signed zeros and collated texts. */
-  private def isComparedAsStored(part: Attribute): Boolean = part.dataType match {
+  def isComparedAsStored(part: Attribute): Boolean = part.dataType match {
     case FloatType | DoubleType => false
     case text: StringType => text.isUTF8BinaryCollation
     case _ => true

@@ -280,7 +280,8 @@ object Requests {
   case class Write(
       table: TableReference, mode: String, predicates: Seq[JValue] = Nil, options: Map[String, String],
       command: Option[String] = None, row: Option[Seq[Int]] = None, rowId: Seq[Int] = Nil, upserts: Boolean = false,
-      stream: Option[StreamBatch] = None, onNewest: Boolean = false) extends Change[Answers.WrittenRows]
+      absentKeys: Boolean = false, stream: Option[StreamBatch] = None, onNewest: Boolean = false)
+      extends Change[Answers.WrittenRows]
   case class CanAwaitRows(table: TableReference) extends Request[Boolean]
   case class ReplaceRows(table: TableReference, options: Map[String, String]) extends Change[Answers.WrittenRows]
   case class CanDeleteWhere(table: TableReference, predicates: Seq[JValue]) extends Request[Boolean]

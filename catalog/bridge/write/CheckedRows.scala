@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.DataType
 /** Rows of a write statement, in which a row that breaks a CHECK constraint is an error. */
 object CheckedRows {
 
-  /** The rows of a frame, all of them; a row whose column `kind` (null: there is none) is not 0 is to be deleted, and is
+  /** The rows of a frame, all of them; a row whose column `kind` (null: there is none) is 1 is to be deleted, and is
     * not looked at. Spark's own error says which constraint a row breaks, and its values. */
   def of(
       frame: classic.DataFrame, names: java.util.List[String], conditions: java.util.List[String], kind: String)
@@ -19,8 +19,7 @@ object CheckedRows {
     val checks = (0 until names.size).map { i =>
       val condition = frame.sparkSession.sessionState.sqlParser.parseExpression(conditions.get(i))
       val child = if (kind == null) condition
-      else Or(Not(EqualTo(UnresolvedAttribute.quoted(kind), Literal(0.toByte))),
-        condition)
+      else Or(EqualTo(UnresolvedAttribute.quoted(kind), Literal(1.toByte)), condition)
       CheckInvariant(child, named(condition), names.get(i), conditions.get(i)): Expression
     }
     classic.Dataset.ofRows(frame.sparkSession, Filter(InPlace(checks.reduce(And(_, _))), frame.queryExecution.analyzed))

@@ -91,7 +91,8 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
       planned(command, command.write, command.query)(_.copy(command = Some("MERGE")))
     case command: WriteDelta =>
       val projections = command.projections
-      planned(command, command.write, command.query, MergeUpserts.rows(command.query, projections))(_.copy(
+      val upserts = MergeUpserts.rows(command.query, projections).filter(_ => MergeKeys.isAsGiven(command.table))
+      planned(command, command.write, command.query, upserts)(_.copy(
           row = projections.rowProjection.map(ordinals), rowId = ordinals(projections.rowIdProjection)))
     case WriteToDataSourceV2(_, batch: MicroBatchWrite, query, metrics)
         if batch.writeSupport.isInstanceOf[ManagedStreamingWrite] =>
@@ -104,8 +105,10 @@ class WriteStrategy(session: SparkSession) extends classic.Strategy {
       complete: Requests.Write => Requests.Write): Seq[SparkPlan] =
     write match {
       case Some(ManagedWrite(table, request, _)) =>
-        val whole = complete(request).copy(upserts = upserts.isDefined, onNewest = LaterInserts.is(command))
-        WriteExec(table, whole, query, upserts, command.table, RowLevelStatements.of(command)) :: Nil
+        val statement = RowLevelStatements.of(command)
+        val whole = complete(request).copy(upserts = upserts.isDefined,
+          absentKeys = statement.exists(MergeKeys.areAbsent), onNewest = LaterInserts.is(command))
+        WriteExec(table, whole, query, upserts, command.table, statement) :: Nil
       case _ => Nil
     }
 }

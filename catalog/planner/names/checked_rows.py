@@ -19,7 +19,7 @@ def checked_rows(
 ) -> DataFrame:
     """The same rows; to read one that breaks a constraint is Spark's own error.
 
-    If there is a column `kind`, rows in which it is not 0 are to be deleted, and may break any.
+    If there is a column `kind`, rows in which it is 1 are to be deleted, and may break any.
     """
     if not checks:
         return rows

@@ -33,6 +33,8 @@ class Write:
         row: for DELTA, positions of the table's columns in the query; None for a DELETE.
         row_id: for DELTA, positions of the columns that identify a row of the table.
         upserts: whether a MERGE can be tried without reading its target.
+        absent_keys: whether no row of the target has a key that a MERGE inserts, as its ON
+            condition says.
         stream: the micro-batch whose rows are written; None for a statement.
         on_newest: whether the write follows the newest snapshot, and not that of the handle, which
             an earlier part of the same statement has overtaken.
@@ -46,6 +48,7 @@ class Write:
     row: tuple[int, ...] | None = None
     row_id: tuple[int, ...] = ()
     upserts: bool = False
+    absent_keys: bool = False
     stream: StreamBatch | None = None
     on_newest: bool = False
 

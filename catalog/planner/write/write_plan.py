@@ -16,13 +16,14 @@ from table_store.catalog.names.identifier import quoted
 from table_store.catalog.planner.write.key_parts import KeyParts
 from table_store.storage.file_store.model.bucket import HASH_OF_NOTHING, bucket_columns
 from table_store.storage.file_store.model.column_names import RESERVED_PREFIX
+from table_store.storage.file_store.model.data_file import KIND_ADD, KIND_DELETE
 from table_store.storage.file_store.model.schema import Field, TableSchema
 
 KIND, ORDER, BUCKET = (RESERVED_PREFIX + name for name in ("kind", "order", "bucket"))
 
-_ADD, _DELETE = 0, 1
+_ADD, _DELETE = KIND_ADD, KIND_DELETE
 # The values of WriteDelta's first column, as in RowDeltaUtils of Spark 4.2's catalyst.
-_OPERATION_DELETE, _OPERATION_UPDATE = 1, 2
+_OPERATION_DELETE, _OPERATION_UPDATE, _OPERATION_INSERT = 1, 2, 3
 # A statement's deletes come before all that it writes: `SET id = id + 1` deletes key 2 for one row
 # and writes key 2 for another row, a MERGE may delete a matched row and insert one with its key
 # that nothing matches, and the written row must win.
@@ -40,6 +41,17 @@ class DeltaColumns:
 
     row: tuple[int, ...] | None
     row_id: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedKinds:
+    """Kinds of rows with keys that the statement has not read.
+
+    `moved`: rows that an update gives another key. `inserted`: rows that a MERGE inserts.
+    """
+
+    moved: int = KIND_ADD
+    inserted: int = KIND_ADD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +88,15 @@ def inserted_rows(
     return PlannedRows(frame=frame.toDF(*written).selectExpr(*columns))
 
 
+def moves_keys(schema: TableSchema, delta: DeltaColumns) -> bool:
+    """Whether an update may change the key of a row."""
+    if not schema.primary_key or delta.row is None:
+        return False
+    return _moved_key(schema, delta, _new_row(schema, delta.row)) is not None
+
+
 def delta_rows(
-    frame: DataFrame, schema: TableSchema, delta: DeltaColumns, *, is_merge: bool
+    frame: DataFrame, schema: TableSchema, delta: DeltaColumns, kinds: AddedKinds, *, is_merge: bool
 ) -> PlannedRows:
     """The rows that UPDATE, DELETE or MERGE writes.
 
@@ -100,21 +119,23 @@ def delta_rows(
     row = _new_row(schema, delta.row)
     recomputed = _recomputed(source, schema, row)
     moved = _moved_key(schema, delta, row)
+    added = f"IF({_at(0)} = {_OPERATION_INSERT}, {kinds.inserted}, {_ADD})"
     if moved is None and not is_merge:
         return PlannedRows(frame=recomputed.selectExpr(*_columns(schema, row)), keep_keys=True)
     if moved is None:
         values = {
             name: f"CASE WHEN {is_delete} THEN {deleted[name]} ELSE {row[name]} END" for name in row
         }
-        kind = f"CASE WHEN {is_delete} THEN {_DELETE} ELSE {_ADD} END"
+        kind = f"CASE WHEN {is_delete} THEN {_DELETE} ELSE {added} END"
         version = _version(schema, values, kind, first=is_delete)
         return PlannedRows(frame=recomputed.selectExpr(*version))
     before = _struct(_version(schema, deleted, str(_DELETE), first="TRUE"))
-    after = _struct(_version(schema, row, str(_ADD)))
+    after = _struct(_version(schema, row, str(kinds.moved)))
+    kept = _struct(_version(schema, row, added))
     versions = (
         f"CASE WHEN {is_delete} THEN array({before}) "
         f"WHEN {_at(0)} = {_OPERATION_UPDATE} AND ({moved}) THEN array({before}, {after}) "
-        f"ELSE array({after}) END"
+        f"ELSE array({kept}) END"
     )
     return PlannedRows(frame=recomputed.selectExpr(f"inline({versions})"))
 

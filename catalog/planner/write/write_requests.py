@@ -27,6 +27,7 @@ from table_store.catalog.planner.protocol.writes import (
     WrittenRows,
 )
 from table_store.catalog.planner.write.background_expiry import EXPIRY
+from table_store.catalog.planner.write.key_checks import added_kinds, key_check
 from table_store.catalog.planner.write.key_parts import KeyParts, cut_by_key
 from table_store.catalog.planner.write.maintenance import compact_after_write
 from table_store.catalog.planner.write.overwrite import (
@@ -39,6 +40,7 @@ from table_store.catalog.planner.write.stated_commit import commit_name
 from table_store.catalog.planner.write.stream_commit import commit_properties, stream_write_options
 from table_store.catalog.planner.write.write_plan import (
     KIND,
+    AddedKinds,
     DeltaColumns,
     PlannedRows,
     at_writers,
@@ -54,10 +56,11 @@ from table_store.catalog.planner.write.write_task import (
 )
 from table_store.catalog.tables.write_options import WriteOptions
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
-from table_store.storage.file_store.model.data_file import CommitMessage
+from table_store.storage.file_store.model.data_file import KIND_ADD, CommitMessage
 from table_store.storage.file_store.model.errors import DuplicateKeyError
 from table_store.storage.file_store.model.scope import WHOLE_TABLE, Scope, partitions_of
 from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
+from table_store.storage.file_store.write.key_check import KeyCheck
 from table_store.storage.file_store.write.table_writer import WriterContext
 from table_store.storage.file_store.write.unpublished_files import commit_or_delete
 from table_store.storage.kernel.errors import InvalidOptionError, TableStoreError
@@ -157,7 +160,11 @@ def _write(
     if named and opened.table.committer().has_committed(named.user, named.identifier):
         return WriteResult(WrittenRows(), None)
     condition = replace_condition(opened.schema, request.predicates)
-    context = replace(opened.table.writer_context(opened.schema), condition=condition)
+    context = replace(
+        opened.table.writer_context(opened.schema),
+        condition=condition,
+        key_check=key_check(session, opened, request),
+    )
     written = _written(session, opened, context, request, data)
     commit = partial(
         opened.table.committer().commit,
@@ -222,10 +229,10 @@ def _written(
     """Write the rows of the query: in the planner if they are known and few, else in a Spark job.
 
     A MERGE that only `upserts` is first tried without reading its target. If the source has a key
-    twice, the MERGE is run with its target, which decides whether the duplicate is an error.
+    twice, the MERGE is run with its target, which decides which error the duplicate is.
     """
     if request.upserts:
-        once = replace(context, distinct_keys=True)
+        once = replace(context, key_check=KeyCheck(table=opened.name))
         try:
             return _written_rows(session, opened, once, request, query.upserts())
         except TableStoreError as error:
@@ -245,7 +252,8 @@ def _written_rows(
     is_delta = request.mode is WriteMode.DELTA
     names, handle = opened.schema.column_names, request.table.table_handle
     is_plain = all(field.generated is None for field in opened.schema.fields)
-    if not is_delta and is_plain and not opened.schema.checks:
+    kinds = added_kinds(context.key_check, request)
+    if not is_delta and is_plain and not opened.schema.checks and kinds.inserted == KIND_ADD:
         change_type = handle.change_type_column
         if change_type is None:
             known = query.rows(_LOCAL_ROWS_MAX)
@@ -256,7 +264,7 @@ def _written_rows(
             if known is not None:
                 return write_changes(context, known, names, _CHANGE_TYPES)
     try:
-        planned = _planned_rows(session, opened, request, query)
+        planned = _planned_rows(session, opened, request, query, kinds)
         rows = planned.frame
         if not planned.are_deletes:
             kind = KIND if KIND in rows.columns else None
@@ -290,7 +298,7 @@ def _written_rows(
 
 
 def _planned_rows(
-    session: PlannerSession, opened: OpenedTable, request: Write, query: Any
+    session: PlannerSession, opened: OpenedTable, request: Write, query: Any, kinds: AddedKinds
 ) -> PlannedRows:
     frame = DataFrame(query.frame(), session.spark)
     if request.mode is WriteMode.DELTA:
@@ -298,9 +306,10 @@ def _planned_rows(
             return upserted_rows(frame, opened.schema, request.row or ())
         delta = DeltaColumns(row=request.row, row_id=request.row_id)
         is_merge = request.command == "MERGE"
-        return delta_rows(frame, opened.schema, delta, is_merge=is_merge)
+        return delta_rows(frame, opened.schema, delta, kinds, is_merge=is_merge)
     written = request.table.table_handle.written
-    return inserted_rows(frame, opened.schema, written, _kind(request))
+    kind = _kind(request) if kinds.inserted == KIND_ADD else str(kinds.inserted)
+    return inserted_rows(frame, opened.schema, written, kind)
 
 
 def can_delete_where(session: PlannerSession, request: CanDeleteWhere) -> bool:

@@ -112,8 +112,8 @@ class DataFileWriter:
         self.encoding = encoding or Stopwatch()
         self._file_io = file_io
         self._schema = schema
-        self._partition = partition
-        self._bucket = bucket
+        self.partition = partition
+        self.bucket = bucket
         self._level = level
         self._options = options
         self._clock = clock
@@ -236,8 +236,8 @@ class DataFileWriter:
         self._files.append(
             DataFile(
                 name=current.name,
-                partition=self._partition,
-                bucket=self._bucket,
+                partition=self.partition,
+                bucket=self.bucket,
                 level=self._level,
                 schema_id=self._schema.id,
                 row_count=current.row_count,

@@ -5,9 +5,14 @@ They belong to the one tree of errors, whose root is in `kernel/errors.py`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Final
 
 from table_store.storage.kernel.errors import TableStoreError
+from table_store.storage.kernel.values import Value
+
+_SHOWN_MAX: Final = 200
+"""Most characters of a key column's value in an error."""
 
 
 class NullKeyError(TableStoreError):
@@ -28,16 +33,31 @@ class NullKeyError(TableStoreError):
 
 
 class DuplicateKeyError(TableStoreError):
-    """Two rows of a statement that writes each key once have the same."""
+    """Two rows would have one key after an UPDATE that assigns a key column, or a MERGE."""
 
     condition = "TABLE_STORE_DUPLICATE_KEY"
     sql_state = "23505"
 
-    def __init__(self, *, path: str) -> None:
-        super().__init__(
-            f"Two of the rows for the table at {path} have the same key; nothing of the statement "
-            "was written."
+    def __init__(self, *, table: str, key: Mapping[str, Value], is_stored: bool) -> None:
+        self.table = table
+        self.key = dict(key)
+        self.is_stored = is_stored
+        shown = ", ".join(f"{name} = {_shown(value)}" for name, value in key.items())
+        both = (
+            "one that the statement writes, and one that it neither updates nor deletes"
+            if is_stored
+            else "the statement writes both"
         )
+        super().__init__(
+            f"Two rows of table {table} would have the key {shown}: {both}. Nothing was written. "
+            "Let the statement write each key once and no key of another row, or set "
+            "'duplicate-key' = 'replace' for the table or the session, which keeps the newest row."
+        )
+
+
+def _shown(value: Value) -> str:
+    text = value.hex() if isinstance(value, bytes) else str(value)
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
 
 
 class RowOutsideConditionError(TableStoreError):

@@ -18,6 +18,7 @@ from table_store.storage.options.table_options import (
     COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT,
     COMPACTION_SIZE_RATIO,
     COMPACTION_TRIGGER,
+    DUPLICATE_KEY,
     FILE_COMPRESSION,
     FILE_COMPRESSION_ZSTD_LEVEL,
     FILE_FORMAT,
@@ -124,6 +125,7 @@ class StorageSettings:
     """The options of one table definition that the FileStore acts on."""
 
     bucket_count: int
+    refuses_duplicates: bool
     write_buffer_bytes: int
     split_target_bytes: int
     is_write_only: bool
@@ -143,6 +145,7 @@ class StorageSettings:
         options = TABLE_OPTIONS.parse(schema.options, OptionScope.TABLE)
         return cls(
             bucket_count=options.get(BUCKET),
+            refuses_duplicates=options.get(DUPLICATE_KEY) == "fail",
             write_buffer_bytes=options.get(WRITE_BUFFER_SIZE),
             split_target_bytes=options.get(SOURCE_SPLIT_TARGET_SIZE),
             is_write_only=options.get(WRITE_ONLY),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Final
 
@@ -13,8 +13,9 @@ import pyarrow as pa
 from table_store.storage.file_store.bag.bag import KindArray
 from table_store.storage.file_store.data.data_file_writer import DataFileWriter
 from table_store.storage.file_store.model.data_file import KIND_ADD
-from table_store.storage.file_store.order.merge import newest_per_key
+from table_store.storage.file_store.order.key_order import order_by_key
 from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
+from table_store.storage.file_store.write.key_check import KeyCheck
 from table_store.storage.kernel.arrays import IntArray
 from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.row_batch import BATCH_ROWS
@@ -33,11 +34,13 @@ class Memtable:
 
     The newest row of every key is kept: the one with the greatest order, or without orders the
     last one. `row_count` rows were added; `size_bytes` are in memory, `spilled_bytes` were moved to
-    files. `sorting` tells how long rows were sorted and merged.
+    files. `sorting` tells how long rows were sorted and merged. `check` says which keys are
+    refused; None: none is.
     """
 
     key: tuple[str, ...]
     sorting: Stopwatch = field(default_factory=Stopwatch)
+    check: KeyCheck | None = None
     _chunks: list[pa.Table] = field(default_factory=list)
     _runs: list[IO[bytes]] = field(default_factory=list)
     row_count: int = 0
@@ -61,6 +64,9 @@ class Memtable:
         """Move the rows to a file, sorted, and free their memory.
 
         The file has no name: a process that is killed leaves nothing behind.
+
+        Raises:
+            DuplicateKeyError: `check` refuses a key.
         """
         run = self._held()
         if run is None:
@@ -76,10 +82,18 @@ class Memtable:
         """Write everything held to `writer`; the memtable is empty then.
 
         Sequence numbers continue those of the writer's earlier rows.
+
+        Raises:
+            DuplicateKeyError: `check` refuses a key.
         """
         for rows in self._merged():
-            inner = rows.drop_columns([_KIND, _ORDER])
-            writer.write(inner, kinds=rows[_KIND].to_numpy(), sequences=writer.row_count)
+            inner, kinds = rows.drop_columns([_KIND, _ORDER]), rows[_KIND].to_numpy()
+            if self.check is not None:
+                keys = inner.select(list(self.key))
+                kinds = self.check.look_up(
+                    keys, kinds, partition=writer.partition, bucket=writer.bucket
+                )
+            writer.write(inner, kinds=kinds, sequences=writer.row_count)
 
     def discard(self) -> None:
         """Forget everything, spilled files included."""
@@ -105,7 +119,7 @@ class Memtable:
         del held
         for rows in merge_slices(runs, self.key):
             with self.sorting:
-                part = _sorted(rows, self.key)
+                part = self._sorted(rows)
             yield part
         self.discard()
 
@@ -116,17 +130,24 @@ class Memtable:
         rows = pa.concat_tables(self._chunks)
         self._clear()
         with self.sorting:
-            return _sorted(rows, self.key)
+            return self._sorted(rows)
 
+    def _sorted(self, rows: pa.Table) -> pa.Table:
+        """Return `rows` ascending by key, of each key only the row with the greatest order.
 
-def _sorted(rows: pa.Table, key: Sequence[str]) -> pa.Table:
-    """Return `rows` ascending by key, of each key only the row with the greatest order.
-
-    It goes column by column, so that only one column is in memory beside input and output.
-    """
-    newest = pa.array(newest_per_key([rows[n] for n in key], order=rows[_ORDER].to_numpy()))
-    columns = [column.combine_chunks().take(newest) for column in rows.columns]
-    return pa.Table.from_arrays(columns, schema=rows.schema)
+        It goes column by column, so that only one column is in memory beside input and output.
+        """
+        keys = rows.select(list(self.key))
+        order = order_by_key(keys.columns, tie_breaker=rows[_ORDER].to_numpy())
+        kinds = rows[_KIND].to_numpy()
+        if self.check is None:
+            kinds = kinds[order.positions[order.is_last]]
+        else:
+            kinds = self.check.settle(keys, kinds, order)
+        newest = pa.array(order.positions[order.is_last])
+        columns = [column.combine_chunks().take(newest) for column in rows.columns]
+        columns[rows.column_names.index(_KIND)] = pa.array(kinds, pa.int8())
+        return pa.Table.from_arrays(columns, schema=rows.schema)
 
 
 def _spilled(file: IO[bytes]) -> RunRows:

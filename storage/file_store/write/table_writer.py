@@ -16,14 +16,14 @@ from table_store.storage.file_store.bag.bag import KindArray
 from table_store.storage.file_store.data.data_file_writer import DataFileWriter, physical_schema
 from table_store.storage.file_store.metadata.snapshot_store import SnapshotStore
 from table_store.storage.file_store.model.bucket import bucket_columns, bucket_ids
-from table_store.storage.file_store.model.data_file import KIND_ADD, KIND_DELETE, CommitMessage
+from table_store.storage.file_store.model.data_file import KIND_DELETE, CommitMessage
 from table_store.storage.file_store.model.errors import (
-    DuplicateKeyError,
     NullKeyError,
     RowOutsideConditionError,
 )
 from table_store.storage.file_store.model.schema import TableSchema, arrow_types
 from table_store.storage.file_store.model.storage_settings import DataFileOptions
+from table_store.storage.file_store.write.key_check import KeyCheck
 from table_store.storage.file_store.write.memtable import Memtable
 from table_store.storage.file_store.write.write_cost import WriteCost
 from table_store.storage.kernel.arrays import IntArray
@@ -47,7 +47,8 @@ class WriterContext:
 
     `write_buffer_bytes` bounds the rows that one writer holds in memory for all buckets; in a
     table without key they are at most one row group for each bucket. If there is a `condition`,
-    every added row must satisfy it. With `distinct_keys` no two rows may have the same key.
+    every added row must satisfy it. If there is a `key_check`, it says which keys are refused, and
+    kinds may be `KIND_CLAIM`.
     """
 
     file_io: FileIO
@@ -57,7 +58,7 @@ class WriterContext:
     files: DataFileOptions = field(default_factory=DataFileOptions)
     write_buffer_bytes: int = 256 << 20
     condition: Predicate | None = None
-    distinct_keys: bool = False
+    key_check: KeyCheck | None = None
     clock: Clock = field(default_factory=SystemClock)
     ids: IdSource = field(default_factory=RandomIds)
 
@@ -114,6 +115,7 @@ class TableWriter:
                 one, which the error names.
             RowOutsideConditionError: a row does not satisfy the writer's condition.
             InvalidTextError: a text is not UTF-8.
+            DuplicateKeyError: the context's check refuses a key among the rows that are spilled.
             InvalidSchemaError: a column is absent, not the table's, or does not fit its type.
         """
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
@@ -136,11 +138,16 @@ class TableWriter:
         self._bound_memory()
 
     def delete(
-        self, rows: pa.Table | pa.RecordBatch, *, buckets: BucketArray | None = None
+        self,
+        rows: pa.Table | pa.RecordBatch,
+        *,
+        order: IntArray | None = None,
+        buckets: BucketArray | None = None,
     ) -> None:
         """Delete rows: by their key alone, or, in a table without key, one equal row for each.
 
-        Raises what `write` does; rows of a table without key have all columns.
+        For `order`, `buckets` and what it raises see `write`; rows of a table without key have all
+        columns.
         """
         schema = self.context.schema
         for column in schema.fields if schema.primary_key else ():
@@ -148,7 +155,7 @@ class TableWriter:
                 nulls = pa.nulls(rows.num_rows, self._arrow.field(column.name).type)
                 rows = rows.append_column(column.name, nulls)
         kinds = np.full(rows.num_rows, KIND_DELETE, np.int8)
-        self.write(rows, kinds=kinds, buckets=buckets)
+        self.write(rows, kinds=kinds, order=order, buckets=buckets)
 
     def _add(
         self, target: _Target, rows: pa.Table, kinds: KindArray | None, order: IntArray | None
@@ -156,7 +163,7 @@ class TableWriter:
         key = self.context.schema.primary_key
         if key:
             if target not in self._memtables:
-                self._memtables[target] = Memtable(key, self._sorting)
+                self._memtables[target] = Memtable(key, self._sorting, self.context.key_check)
             self._memtables[target].add(rows, kinds, order)
         else:
             writer = self._writer_of(target)
@@ -168,15 +175,13 @@ class TableWriter:
         The writer is empty then, and may be used again.
 
         Raises:
-            DuplicateKeyError: two rows have the same key, which the context forbids.
+            DuplicateKeyError: the context's check refuses a key.
         """
         messages = []
         for target, memtable in self._memtables.items():
             writer = self._writer_of(target)
             memtable.flush(writer)
             self._spilled_bytes += memtable.spilled_bytes
-            if self.context.distinct_keys and writer.row_count < memtable.row_count:
-                raise DuplicateKeyError(path=self.context.table_path)
         for target, writer in self._writers.items():
             files = writer.close()
             if files:
@@ -217,7 +222,7 @@ class TableWriter:
         return pa.Table.from_arrays(columns, schema=self._arrow)
 
     def _check_texts(self, table: pa.Table, kinds: KindArray | None) -> None:
-        added = None if kinds is None else pa.array(kinds == KIND_ADD)
+        added = None if kinds is None else pa.array(kinds != KIND_DELETE)
         for name, column in zip(table.column_names, table.columns, strict=True):
             # Rows that are deleted may have been written before nested texts were checked.
             if added is not None and pa.types.is_nested(column.type):
@@ -231,13 +236,13 @@ class TableWriter:
                 continue
             is_null = table[column.name].is_null().to_numpy()
             if kinds is not None and column.name not in schema.primary_key:
-                is_null = is_null & (kinds == KIND_ADD)
+                is_null = is_null & (kinds != KIND_DELETE)
             if is_null.any():
                 raise NullKeyError(column=column.name)
         for column in self._with_required:
             values = table[column.name]
             if kinds is not None:
-                values = values.filter(pa.array(kinds == KIND_ADD))
+                values = values.filter(pa.array(kinds != KIND_DELETE))
             for chunk in values.chunks:
                 missing = missing_part(chunk, column.type, column.name)
                 if missing is not None:
@@ -247,7 +252,7 @@ class TableWriter:
         condition = self.context.condition
         if condition is None:
             return
-        added = table if kinds is None else table.filter(pa.array(kinds == 0))
+        added = table if kinds is None else table.filter(pa.array(kinds != KIND_DELETE))
         needed = added.select(sorted(condition.columns()))
         types = arrow_types(self.context.schema.fields)
         outside = added.num_rows - needed.filter(condition.to_expression(types)).num_rows

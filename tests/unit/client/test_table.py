@@ -39,6 +39,7 @@ from table_store.client.warehouse import Warehouse
 from table_store.storage.file_store.commit.commit import TableCommit
 from table_store.storage.file_store.model.errors import (
     CommitConflictError,
+    DuplicateKeyError,
     NullKeyError,
     TableMovedError,
 )
@@ -339,7 +340,8 @@ def test_update(items: Table) -> None:
         or items.scan(["price"]).to_arrow()["price"].null_count == 3
     )
     for wrong, error in (
-        ({"id": 5}, InvalidSchemaError),
+        ({"id": 5}, DuplicateKeyError),
+        ({"id": None}, NullKeyError),
         ({"twice": 5}, InvalidSchemaError),
         ({"name": "'too long'"}, ColumnRuleError),
         ({"n": "name"}, UnsupportedExpressionError),

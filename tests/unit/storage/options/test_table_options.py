@@ -51,6 +51,7 @@ SESSION_AND_TABLE = {
     "file.path": None,
     "file.format": "parquet",
     "bucket": 1,
+    "duplicate-key": "fail",
 }
 TABLE = {
     "log.scan": "full",

@@ -15,6 +15,7 @@ from table_store.storage.file_store.data.data_file_writer import ROW_GROUP_ROWS_
 from table_store.storage.file_store.model.errors import DuplicateKeyError
 from table_store.storage.file_store.model.schema import Field, new_schema
 from table_store.storage.file_store.table import FileStoreTable
+from table_store.storage.file_store.write.key_check import KeyCheck
 from table_store.storage.file_store.write.table_writer import TableWriter
 from table_store.storage.kernel.types import LONG
 
@@ -67,8 +68,9 @@ def test_distinct_keys_are_checked(tmp_path: Path, buffer_bytes: int) -> None:
     fields = [Field(id=0, name="id", type=LONG, nullable=False)]
     schema = new_schema(fields=fields, primary_key=["id"], time_ms=0)
     table = FileStoreTable.create(str(tmp_path / "t"), schema)
+    check = KeyCheck(table="t")
     context = replace(
-        table.writer_context(schema), write_buffer_bytes=buffer_bytes, distinct_keys=True
+        table.writer_context(schema), write_buffer_bytes=buffer_bytes, key_check=check
     )
     parts = np.array_split(np.random.default_rng(2).permutation(3000), 6)
     with TableWriter(context) as writer:
@@ -78,8 +80,9 @@ def test_distinct_keys_are_checked(tmp_path: Path, buffer_bytes: int) -> None:
         before = set(Path(table.path).rglob("data-*"))
         for part in [*parts, parts[0][:1]]:
             writer.write(pa.table({"id": part}))
-        with pytest.raises(DuplicateKeyError, match="TABLE_STORE_DUPLICATE_KEY"):
+        with pytest.raises(DuplicateKeyError, match="TABLE_STORE_DUPLICATE_KEY") as error:
             writer.prepare_commit()
+        assert error.value.key == {"id": parts[0][0]}
     assert set(Path(table.path).rglob("data-*")) == before
     assert len(table.scan().to_arrow()) == 3000
 
