@@ -148,7 +148,8 @@ class Keys:
         self.said.append(f"{_AT_ONCE} MERGE statements at once from key {first}")
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             list(threads.map(merge, rows))
-        self.rows |= {row[0]: row for some in rows for row in some if row[0] is not None}
+        for row in (row for some in rows for row in some):
+            self.rows[row[0] or 0] = row
         self.check(self.said[-1])
 
     def _query(self, rows: Sequence[Row]) -> str:
@@ -157,7 +158,7 @@ class Keys:
         return f"SELECT * FROM VALUES {', '.join(f'({row})' for row in listed)} AS q(k, n, v)"
 
 
-def _equal(one: int | None, other: int | None) -> bool:
+def _equal(one: object, other: object) -> bool:
     return one is not None and one == other
 
 
