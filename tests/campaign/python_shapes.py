@@ -173,7 +173,7 @@ def run_case(case: Case) -> Counts:
 PYTHON_SHAPES: Final = Technique(
     name="python-shapes",
     goal="rows of another shape are stored as they are meant, or refused",
-    suite_cases=0,
+    suite_cases=3,
     release_cases=5_000,
     run_case=run_case,
 )
