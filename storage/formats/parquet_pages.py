@@ -71,11 +71,11 @@ def page_places(
     places = []
     first_row, piece_bytes = 0, _PIECE_BYTES
     while start < end:
-        header = _read_header(source, start, end, piece_bytes)
+        length, page_bytes, value_count = _read_header(source, start, end, piece_bytes)
         places.append(PagePlace(start, first_row))
-        first_row += header.value_count
-        start += header.length + header.page_bytes
-        piece_bytes = max(_PIECE_BYTES, header.length)
+        first_row += value_count
+        start += length + page_bytes
+        piece_bytes = max(_PIECE_BYTES, length)
     if (start, first_row) != (end, row_count):
         raise ValueError("its pages are others than its footer says")
     _PLACES.put(name, tuple(places))
@@ -135,33 +135,30 @@ class PageView:
         self.closed = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """Length of a page header, the bytes of the page behind it, and its values."""
+def _read_header(
+    source: pa.NativeFile, start: int, end: int, piece_bytes: int
+) -> tuple[int, int, int]:
+    """Return what `_parse_header` does for the header at `start`.
 
-    length: int
-    page_bytes: int
-    value_count: int
-
-
-def _read_header(source: pa.NativeFile, start: int, end: int, piece_bytes: int) -> _Header:
-    """Return the page header at `start`, of which `piece_bytes` are read first, then more.
+    `piece_bytes` are read first, then twice as many each time.
 
     Raises:
         ValueError: there is no header of a data page, or it does not end in front of `end`.
     """
-    data = b""
-    while start + len(data) < end:
-        more = max(piece_bytes, len(data))
-        data += source.read_at(min(more, end - start - len(data)), start + len(data))
-        header = _parse_header(data, end - start)
-        if header is not None:
-            return header
-    raise ValueError("a page header is not complete")
+    bytes_max = end - start
+    data = source.read_at(min(piece_bytes, bytes_max), start)
+    while (header := _parse_header(data, bytes_max)) is None:
+        more = source.read_at(min(len(data), bytes_max - len(data)), start + len(data))
+        if not more:
+            raise ValueError("a page header is not complete")
+        data += more
+    return header
 
 
-def _parse_header(data: bytes, bytes_max: int) -> _Header | None:
-    """Return the page header that `data` begins with, None if it goes on behind `data`.
+def _parse_header(data: bytes, bytes_max: int) -> tuple[int, int, int] | None:
+    """Return the length of a page header, the bytes of the page behind it, and its values.
+
+    None means that the header, with which `data` begins, goes on behind `data`.
 
     Raises:
         ValueError: it is no header of a data page, or is longer than `bytes_max`.
@@ -209,4 +206,4 @@ def _parse_header(data: bytes, bytes_max: int) -> _Header | None:
         return None
     if min(page_bytes, value_count) < 0:
         raise ValueError("it has another page where data belongs")
-    return _Header(position, page_bytes, value_count)
+    return position, page_bytes, value_count

@@ -203,6 +203,8 @@ def test_an_incomplete_header_is_no_page(length: int) -> None:
         with pytest.raises(ValueError, match="header is not complete"):
             page_places(pa.PythonFile(source, "r"), f"{length} {count}", 0, count, 1)
         assert source.count <= count
+        with pytest.raises(ValueError, match="header is not complete"):
+            page_places(pa.BufferReader(header[:count]), f"cut {length} {count}", 0, 1 << 30, 1)
 
 
 @pytest.mark.parametrize(
