@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_store.catalog.definition.declared_type import CHAR_VARCHAR, COLLATIONS
-from table_store.client.errors import InvalidExpressionError, UnsupportedExpressionError
-from table_store.client.expressions.coercion import NotKnownError, number_literal
+from table_store.client.errors import (
+    ExpressionFailedError,
+    InvalidExpressionError,
+    UnsupportedExpressionError,
+)
+from table_store.client.expressions.coercion import NotKnownError
 from table_store.client.expressions.comparison import among, compared
 from table_store.client.expressions.evaluation import holding
 from table_store.client.expressions.expression import (
     Call,
     Column,
     Expression,
-    Literal,
     columns_of,
     connected,
 )
 from table_store.client.expressions.pushdown import divided
 from table_store.client.expressions.sql_reader import Names, as_condition
-from table_store.client.expressions.sql_text import NO_TEXT, read_expression
+from table_store.client.expressions.sql_text import read_expression
+from table_store.client.value_literal import value_literal
 from table_store.storage.file_store.model.schema import Field, TableSchema
-from table_store.storage.file_store.order.row_filter import can_evaluate
+from table_store.storage.file_store.order.row_filter import can_evaluate, verdicts
 from table_store.storage.kernel.predicate import Predicate
-from table_store.storage.kernel.types import (
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    to_arrow,
-)
-from table_store.storage.kernel.valid_text import is_valid_text
+from table_store.storage.kernel.types import BOOLEAN, to_arrow
 
 Term: TypeAlias = "tuple[str, str, Any]"
 Filter: TypeAlias = "str | pc.Expression | Predicate | Sequence[Term] | Sequence[Sequence[Term]]"
@@ -50,6 +42,10 @@ Filter: TypeAlias = "str | pc.Expression | Predicate | Sequence[Term] | Sequence
 of which one holds; an expression of Arrow, with Arrow's own rules; or a predicate of storage."""
 
 _OPERATORS: Final = {"==": "=", "<>": "!="} | {o: o for o in ("=", "!=", "<", "<=", ">", ">=")}
+_POSITION: Final = "FieldPath("
+"""How Arrow prints a column by its position; a text that has it only costs columns."""
+
+_ARROW_REFUSALS: Final = (pa.ArrowException, LookupError, TypeError, ValueError)
 _CHAR: Final = re.compile(r"char\(\s*(\d+)\s*\)", re.I)
 
 
@@ -58,7 +54,8 @@ class RowFilter:
     """A condition in the parts that different readers evaluate; rows satisfy all of them.
 
     `pushed` is evaluated by storage, `rest` and `arrow` on the rows that it returns. `columns` are
-    those that `rest` and `arrow` look at.
+    those that `rest` and `arrow` look at. `arrow` is evaluated on the columns in `arrow_columns`
+    in this order, to which its positions refer.
     """
 
     text: str = ""
@@ -66,6 +63,7 @@ class RowFilter:
     rest: Expression | None = None
     arrow: pc.Expression | None = None
     columns: frozenset[str] = frozenset()
+    arrow_columns: tuple[str, ...] = ()
 
     @property
     def is_pushed(self) -> bool:
@@ -80,9 +78,14 @@ class RowFilter:
         """
         if self.rest is not None:
             rows = holding(self.rest, rows, sql=self.text)
-        if self.arrow is not None:
-            kept = pa.Table.from_batches([rows]).filter(self.arrow).combine_chunks()
-            rows = kept.to_batches()[0] if kept.num_rows else rows.slice(0, 0)
+        if self.arrow is not None and rows.num_rows:
+            seen = pa.Table.from_batches([rows]).select(list(self.arrow_columns))
+            try:
+                mask = verdicts(seen, self.arrow)
+            except pa.ArrowInvalid as error:
+                reason = str(error).strip().rstrip(".")
+                raise ExpressionFailedError(expression=self.text, reason=reason) from error
+            rows = rows.filter(mask.combine_chunks())
         return rows
 
 
@@ -140,48 +143,6 @@ def declared_text(field: Field) -> str:
     return str(json.loads(dict(field.metadata).get(CHAR_VARCHAR, '""')))
 
 
-def value_literal(value: object, *, shown: str) -> Literal:
-    """Return a Python value as the literal that it is in SQL.
-
-    Raises:
-        InvalidExpressionError: it has no such form.
-    """
-    try:
-        plain = value.as_py() if isinstance(value, pa.Scalar) else value
-    except UnicodeDecodeError as error:
-        raise InvalidExpressionError(expression=shown, reason=NO_TEXT) from error
-    if isinstance(plain, str) and not is_valid_text(plain):
-        raise InvalidExpressionError(expression=shown, reason=NO_TEXT)
-    if hasattr(plain, "item") and not isinstance(plain, bytes):
-        plain = plain.item()  # a number of numpy
-    match plain:
-        case None:
-            return Literal(None, None)
-        case bool():
-            return Literal(plain, BOOLEAN)
-        case int():
-            found = number_literal(str(abs(plain)))
-            return Literal(-found.value, found.type) if plain < 0 else found  # type: ignore[operator]
-        case float():
-            return Literal(plain, DOUBLE)
-        case Decimal() if plain.is_finite():
-            found = number_literal(f"{abs(plain):f}" + "." * (plain == plain.to_integral_value()))
-            return Literal(plain, found.type)
-        case str():
-            return Literal(plain, STRING)
-        case bytes():
-            return Literal(plain, BINARY)
-        case dt.datetime():
-            if plain.tzinfo is None:
-                return Literal(plain, TIMESTAMP_NTZ)
-            return Literal(plain.astimezone(dt.UTC), TIMESTAMP)
-        case dt.date():
-            return Literal(plain, DATE)
-    raise InvalidExpressionError(
-        expression=shown, reason=f"a {type(plain).__name__} is no value of a column"
-    )
-
-
 def shown_value(value: object) -> str:
     """Return how errors show a value; scalars of Arrow may hold texts that are not UTF-8."""
     try:
@@ -192,20 +153,26 @@ def shown_value(value: object) -> str:
 
 def _of_arrow(where: pc.Expression, schema: TableSchema) -> RowFilter:
     columns = pa.schema([(field.name, to_arrow(field.type)) for field in schema.fields])
+    text = shown_value(where)
     try:
-        is_known = can_evaluate(columns, where)
-    except pa.ArrowNotImplementedError:
-        is_known = False  # types meet for which Arrow has no function
-    if not is_known:
+        kind = verdicts(columns.empty_table(), where).type
+    except _ARROW_REFUSALS as error:
         known = ", ".join(schema.column_names)
         reason = f"Arrow cannot evaluate it on the columns {known}"
-        raise InvalidExpressionError(expression=shown_value(where), reason=reason)
-    needed = frozenset(
-        name
-        for position, name in enumerate(columns.names)
-        if not can_evaluate(columns.remove(position), where)
-    )
-    return RowFilter(text=shown_value(where), arrow=where, columns=needed)
+        raise InvalidExpressionError(expression=text, reason=reason) from error
+    if not pa.types.is_boolean(kind):
+        reason = f"a condition is boolean, and this is {kind}"
+        raise InvalidExpressionError(expression=text, reason=reason)
+    if _POSITION in text or text == type(where).__name__:
+        # A position is one among all columns of the table, in their order.
+        needed = tuple(columns.names)
+    else:
+        needed = tuple(
+            name
+            for position, name in enumerate(columns.names)
+            if not can_evaluate(columns.remove(position), where)
+        )
+    return RowFilter(text, arrow=where, columns=frozenset(needed), arrow_columns=needed)
 
 
 def _of_terms(where: object, names: Names, text: str) -> Expression:

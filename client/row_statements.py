@@ -20,8 +20,9 @@ from table_store.client.expressions.evaluation import evaluated
 from table_store.client.expressions.expression import Expression
 from table_store.client.expressions.sql_reader import Names
 from table_store.client.expressions.sql_text import read_expression
-from table_store.client.filters import RowFilter, names_of, shown_value, value_literal
+from table_store.client.filters import RowFilter, names_of, shown_value
 from table_store.client.partial_rows import check_key, with_stored
+from table_store.client.value_literal import value_literal
 from table_store.storage.file_store.commit.commit_outcome import Committed, NoChange
 from table_store.storage.file_store.model.data_file import KIND_ADD
 from table_store.storage.file_store.model.errors import CommitConflictError

@@ -8,8 +8,10 @@ Spark's or there is none.
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -49,21 +51,36 @@ class NotKnownError(ValueError):
 
 
 def number_literal(text: str) -> Literal:
-    """Return the literal of a number as Spark types it: INT, BIGINT, DECIMAL or DOUBLE."""
+    """Return the literal of a number as Spark types it: INT, BIGINT, DECIMAL or DOUBLE.
+
+    Args:
+        text: digits, with a minus, a point or an exponent; the minus belongs to the literal, as in
+            `-2147483648`, which is an INT.
+
+    Raises:
+        NotKnownError: no type of numbers holds it.
+    """
     if re.search(r"[eE]", text):
-        return Literal(float(text), DOUBLE)
-    if text.isdigit():
+        number = float(text)
+        if math.isinf(number):
+            raise NotKnownError(f"{text} is beyond the range of DOUBLE")
+        return Literal(number, DOUBLE)
+    if text.removeprefix("-").isdigit():
         return _integer(int(text))
     return _decimal(Decimal(text))
 
 
 def negated(literal: Literal) -> Literal:
-    """Return a number's literal with a minus in front of it."""
-    value = literal.value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Literal(-value, literal.type)
+    """Return a minus applied to the value of a number's literal.
+
+    Raises:
+        NotKnownError: it has no result in its type, as of the smallest integer.
+    """
+    value, kind = literal.value, literal.type
+    if isinstance(value, int) and kind in INTEGRAL and _fits(-value, kind):
+        return Literal(-value, kind, is_folded=True)
     if isinstance(value, Decimal | float):
-        return Literal(-value, literal.type)
+        return Literal(-value, kind, is_folded=True)
     raise NotKnownError(f"a minus in front of {value!r}")
 
 
@@ -143,7 +160,7 @@ def cast(expression: Expression, target: DataType, zone: str | None) -> Expressi
     if isinstance(expression, Literal):
         converted = _converted(expression, target, zone)
         if converted is not None:
-            return converted
+            return replace(converted, is_folded=True)
     if source == TIMESTAMP and target == DATE:
         if zone is None:
             raise NotKnownError("the date of a TIMESTAMP depends on a time zone; give time_zone")
@@ -245,7 +262,7 @@ def _is_small_number(left: Expression, right: Expression) -> bool:
 def _as_decimal(side: Expression) -> Expression:
     if isinstance(side.type, DecimalType):
         return side
-    if isinstance(side, Literal) and isinstance(side.value, int):
+    if isinstance(side, Literal) and isinstance(side.value, int) and not side.is_folded:
         return _decimal(Decimal(side.value))
     if side.type is not None and side.type in _DIGITS:
         return Call("cast", (side,), DecimalType(_DIGITS[side.type], 0))

@@ -51,7 +51,7 @@ def holding(expression: Expression, rows: pa.RecordBatch, *, sql: str) -> pa.Rec
 
 def _values(expression: Expression, rows: _Rows) -> Values:
     match expression:
-        case Literal(value, data_type):
+        case Literal(value=value, type=data_type):
             kind = pa.bool_() if data_type is None else to_arrow(data_type)
             return pa.scalar(value, kind)
         case Column(name):

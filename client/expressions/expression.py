@@ -6,7 +6,7 @@ Whoever makes a node has checked it: `evaluation.py` knows what every call means
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from table_store.storage.kernel.types import BOOLEAN, DataType
@@ -15,10 +15,15 @@ from table_store.storage.kernel.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value; NULL without a type of its own has the type None."""
+    """A value; NULL without a type of its own has the type None.
+
+    `is_folded` marks the value of a computation, as of a CAST. Spark types a written integer by its
+    digits where it meets a DECIMAL, and a computed one by its type.
+    """
 
     value: Value
     type: DataType | None
+    is_folded: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +47,31 @@ class Call:
 Expression: TypeAlias = Literal | Column | Call
 
 
+def as_folded(expression: Expression) -> Expression:
+    """Return a literal as one that was computed; everything else as it is."""
+    return replace(expression, is_folded=True) if isinstance(expression, Literal) else expression
+
+
 def columns_of(expression: Expression) -> frozenset[str]:
     """Return the names of the columns in an expression."""
     return frozenset(node.name for node in _nodes(expression) if isinstance(node, Column))
 
 
+def depth_of(expression: Expression) -> int:
+    """Return how many calls are nested in each other."""
+    depth, level = 0, [expression]
+    while level := [a for one in level if isinstance(one, Call) for a in one.arguments]:
+        depth += 1
+    return depth
+
+
 def _nodes(expression: Expression) -> Iterator[Expression]:
-    yield expression
-    if isinstance(expression, Call):
-        for argument in expression.arguments:
-            yield from _nodes(argument)
+    nodes = [expression]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        if isinstance(node, Call):
+            nodes.extend(node.arguments)
 
 
 def connected(function: str, conditions: Sequence[Expression]) -> Expression:

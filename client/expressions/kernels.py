@@ -141,9 +141,20 @@ def _concat(arguments: Sequence[Values], _: pa.DataType) -> Values:
 
 
 def _substring(arguments: Sequence[Values], _: pa.DataType) -> Values:
-    texts, position, length = arguments
-    start = max(0, position.as_py() - 1)
-    return pc.utf8_slice_codeunits(texts, start, start + length.as_py())
+    """Return `length` characters from a position, which counts from the end where it is negative.
+
+    A position in front of the text counts, too: `substring('ab', -3, 2)` is `a`. Source:
+    `UTF8String.substringSQL` of Spark.
+    """
+    texts, position, length = (arguments[0], arguments[1].as_py(), arguments[2].as_py())
+    start = position - 1 if position > 0 else position
+    if length <= 0:
+        return pc.utf8_slice_codeunits(texts, 0, 0)
+    if start >= 0:
+        return pc.utf8_slice_codeunits(texts, start, start + length)
+    # A negative end counts from the end, too; one at or behind the last character is none.
+    stop = start + length
+    return pc.utf8_slice_codeunits(texts, start, stop if stop < 0 else None)
 
 
 def _padded(arguments: Sequence[Values], _: pa.DataType) -> Values:

@@ -29,6 +29,9 @@ from table_store.storage.kernel.types import BOOLEAN, FLOAT, STRING
 
 _MIRRORED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
 
+_PUSHED_MAX: Final = 256
+"""Of comparisons: Arrow turns a conjunction into a list that it follows by recursion."""
+
 
 @dataclass(frozen=True, slots=True)
 class DividedCondition:
@@ -42,13 +45,28 @@ def divided(condition: Expression) -> DividedCondition:
     """Return the terms of a condition that storage evaluates, and the others."""
     pushed: list[Predicate] = []
     rest: list[Expression] = []
+    left = _PUSHED_MAX
     for term in _terms(condition):
-        predicate = _predicate(term)
+        count = _comparisons(term)
+        predicate = None if count > left else _predicate(term)
         if predicate is None:
             rest.append(term)
         else:
             pushed.append(predicate)
+            left -= count
     return DividedCondition(conjunction(pushed), connected("and", rest) if rest else None)
+
+
+def _comparisons(term: Expression) -> int:
+    """Return how many conditions a term connects."""
+    count, terms = 0, [term]
+    while terms:
+        one = terms.pop()
+        if isinstance(one, Call) and one.function in ("and", "or"):
+            terms.extend(one.arguments)
+        else:
+            count += 1
+    return count
 
 
 def _terms(condition: Expression) -> Iterator[Expression]:

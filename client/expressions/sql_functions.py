@@ -8,6 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from table_store.client.expressions.coercion import NotKnownError, cast, retyped
+from table_store.client.expressions.comparison import is_char
 from table_store.client.expressions.expression import Call, Expression, Literal
 from table_store.client.expressions.sql_reader import Read, Reader, check_only, given
 from table_store.storage.kernel.types import (
@@ -22,6 +23,7 @@ from table_store.storage.kernel.types import (
     parse_type,
 )
 
+_INT_MAX: Final = 2**31 - 1
 _TYPES: Final[Mapping[exp.DType, str]] = {
     exp.DType.BOOLEAN: "boolean",
     exp.DType.TINYINT: "byte",
@@ -81,8 +83,10 @@ def _coalesce(reader: Reader, node: exp.Expr) -> Expression:
 
 
 def _nullif(reader: Reader, node: exp.Expr) -> Expression:
-    left = reader.read(node.this)
-    same = reader.compared("=", left, reader.read(node.expression))
+    left, right = reader.read(node.this), reader.read(node.expression)
+    if is_char(left) or is_char(right):
+        raise NotKnownError("nullif of a CHAR, which Spark does not pad; write CASE WHEN")
+    same = reader.compared("=", left, right)
     kind = left.type or BOOLEAN
     return Call("case", (same, Literal(None, kind), retyped(left, kind)), kind)
 
@@ -116,10 +120,10 @@ def _substring(reader: Reader, node: exp.Expr) -> Expression:
     is_left = isinstance(node, exp.Left)
     start = Literal(1, INTEGER) if is_left else reader.read(node.args["start"])
     length = node.args.get("expression" if is_left else "length")
-    read = Literal(2**31 - 1, INTEGER) if length is None else reader.read(length)
+    read = Literal(_INT_MAX, INTEGER) if length is None else reader.read(length)
     for number in (start, read):
-        if not (isinstance(number, Literal) and isinstance(number.value, int)):
-            raise NotKnownError("a part of a text from or to a place that is no plain number")
+        if not isinstance(number, Literal) or number.type != INTEGER or number.value is None:
+            raise NotKnownError("a part of a text from or to a place that is no plain INT")
     return Call("substring", (reader.text(node.this), start, read), STRING)
 
 

@@ -18,7 +18,7 @@ from table_store.client.expressions.coercion import (
     operands,
     result_type,
 )
-from table_store.client.expressions.comparison import among
+from table_store.client.expressions.comparison import among, is_char
 from table_store.client.expressions.expression import Call, Expression, Literal, connected
 from table_store.client.expressions.sql_reader import Read, Reader, check_only, given
 from table_store.storage.kernel.types import (
@@ -31,6 +31,11 @@ from table_store.storage.kernel.types import (
     DecimalType,
 )
 
+_COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
+_PREDICATES: Final = (
+    *(exp.Is, exp.In, exp.Between, exp.Not),
+    *(exp.Like, exp.Escape, exp.ILike, exp.RegexpLike, exp.NullSafeNEQ),
+)
 _NUMBERS: Final = (*INTEGRAL, FLOAT, DOUBLE)
 
 
@@ -54,6 +59,11 @@ def _literal(_: Reader, node: exp.Expr) -> Expression:
 def _comparison(operator: str) -> Read:
     def read(reader: Reader, node: exp.Expr) -> Expression:
         check_only(node, "this", "expression")
+        # Spark reads `a = b IS NULL` as `(a = b) IS NULL`, and `a = b < c` from left to right.
+        if isinstance(node.this, _PREDICATES) or isinstance(
+            node.expression, (*_PREDICATES, *_COMPARISONS)
+        ):
+            raise NotKnownError(f"{node.sql(dialect='spark')}; put brackets around its sides")
         return reader.compared(operator, reader.read(node.this), reader.read(node.expression))
 
     return read
@@ -98,10 +108,11 @@ def _in(reader: Reader, node: exp.Expr) -> Expression:
 
 def _between(reader: Reader, node: exp.Expr) -> Expression:
     check_only(node, "this", "low", "high")
-    value = reader.read(node.this)
-    low = reader.compared(">=", value, reader.read(node.args["low"]))
-    high = reader.compared("<=", value, reader.read(node.args["high"]))
-    return Call("and", (low, high), BOOLEAN)
+    value, low, high = (reader.read(node.args[part]) for part in ("this", "low", "high"))
+    if any(map(is_char, (value, low, high))):
+        raise NotKnownError("BETWEEN of a CHAR, which Spark does not pad; write >= and <=")
+    sides = reader.compared(">=", value, low), reader.compared("<=", value, high)
+    return Call("and", sides, BOOLEAN)
 
 
 def _arithmetic(operator: str) -> Read:
@@ -139,6 +150,8 @@ def _division(function: str, target: DataType | None) -> Read:
 
 
 def _negative(reader: Reader, node: exp.Expr) -> Expression:
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return number_literal("-" + node.this.name)
     inner = reader.read(node.this)
     if isinstance(inner, Literal) and isinstance(inner.value, int | float | Decimal):
         return negated(inner)

@@ -12,7 +12,7 @@ from sqlglot import exp
 from table_store.client.errors import InvalidExpressionError
 from table_store.client.expressions.coercion import NotKnownError, retyped, unified
 from table_store.client.expressions.comparison import compared
-from table_store.client.expressions.expression import Column, Expression
+from table_store.client.expressions.expression import Column, Expression, as_folded
 from table_store.storage.kernel.types import BOOLEAN, STRING
 
 
@@ -65,7 +65,8 @@ class Reader:
 
     def all(self, nodes: Sequence[exp.Expr]) -> list[Expression]:
         """Read values that come out of one CASE or COALESCE, all in one type."""
-        read = [self.read(node) for node in nodes]
+        # Here Spark types an integer by its type, also a written one that meets a DECIMAL.
+        read = [as_folded(self.read(node)) for node in nodes]
         # Of two decimals the common type may have more digits than both: so it is found first.
         widest = reduce(lambda left, right: unified(left, right, self.names.zone)[0], read)
         return [unified(one, widest, self.names.zone)[0] for one in read]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -327,5 +326,9 @@ def _floating(field: pc.Expression, op: str, value: pa.Scalar) -> pc.Expression:
 
 
 def conjunction(terms: Sequence[Predicate]) -> Predicate | None:
-    """Return the condition that all terms hold; None where there are none."""
-    return reduce(And, terms) if terms else None
+    """Return the condition that all terms hold, as a tree of little depth; None without terms."""
+    if len(terms) < 2:
+        return terms[0] if terms else None
+    half = (len(terms) + 1) // 2
+    left, right = conjunction(terms[:half]), conjunction(terms[half:])
+    return left if right is None else right if left is None else And(left, right)

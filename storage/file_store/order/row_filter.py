@@ -15,7 +15,7 @@ def matching(rows: pa.Table, where: pc.Expression) -> pa.Table:
 
     A range of keys in sorted rows is a slice, so nothing is copied then.
     """
-    mask = _mask(rows, where)
+    mask = verdicts(rows, where)
     count = pc.sum(mask, min_count=0).as_py()
     if count == rows.num_rows:
         return rows
@@ -27,23 +27,24 @@ def matching(rows: pa.Table, where: pc.Expression) -> pa.Table:
 
 def matching_places(rows: pa.Table, where: pc.Expression) -> IntArray:
     """Return the places of the rows for which `where` is true, ascending."""
-    places: IntArray = pc.indices_nonzero(_mask(rows, where)).to_numpy().astype(np.int64)
+    places: IntArray = pc.indices_nonzero(verdicts(rows, where)).to_numpy().astype(np.int64)
     return places
 
 
 def can_evaluate(schema: pa.Schema, where: pc.Expression) -> bool:
     """Return whether `where` names columns of `schema` only."""
     try:
-        _mask(schema.empty_table(), where)
+        verdicts(schema.empty_table(), where)
     except pa.ArrowInvalid:
         return False
     return True
 
 
-def _mask(rows: pa.Table, where: pc.Expression) -> pa.ChunkedArray:
+def verdicts(rows: pa.Table, where: pc.Expression) -> pa.ChunkedArray:
+    """Return the value of `where` for each row; a position in it counts the columns of `rows`."""
     if not rows.num_columns:
         # A condition without columns is a constant, but Arrow's plans need a column.
-        verdict = _mask(pa.table({"": pa.nulls(1)}), where)[0]
+        verdict = verdicts(pa.table({"": pa.nulls(1)}), where)[0]
         return pa.chunked_array([pa.repeat(verdict, rows.num_rows)])
     plan = acero.Declaration.from_sequence(
         [

@@ -23,12 +23,13 @@ from table_store.client.expressions.expression import Column
 from table_store.client.expressions.pushdown import divided
 from table_store.client.expressions.sql_reader import Names, as_condition
 from table_store.client.expressions.sql_text import read_expression
-from table_store.storage.kernel.types import parse_type, to_arrow
+from table_store.storage.kernel.types import STRING, parse_type, to_arrow
 from tests.fixtures.python_expressions import COLUMNS, RESULTS
 
 _TYPES: Final = {name: parse_type(kind) for name, kind, _ in COLUMNS}
 NAMES: Final = Names(
-    {name.lower(): Column(name, kind) for name, kind in _TYPES.items()},
+    {name.lower(): Column(name, kind) for name, kind in _TYPES.items()}
+    | {"c": Column("c", STRING, 4)},
     {"collated": "column 'collated' has a collation"},
 )
 ROWS: Final = pa.RecordBatch.from_arrays(
@@ -74,6 +75,21 @@ def test_results(sql: str, results: list[object]) -> None:
         "d + INTERVAL 1 DAY",
         "i BETWEEN SYMMETRIC 1 AND 2",
         "substring(s, i, 1)",
+        "substring(s, 1.5, 1)",
+        "substring(s, TRUE, 1)",
+        "left(s, 5L)",
+        "c = trim('ab ')",
+        "c IN ('a', concat('a', 'b'))",
+        "c IN ('a', s)",
+        "c IN ('a', NULL)",
+        "s IN ('a', c)",
+        "'ab' IN (c)",
+        "nullif(c, 'a')",
+        "nullif('a', c)",
+        "c BETWEEN 'a' AND 'b'",
+        "b = i IS NULL",
+        "b = i < l",
+        "1e400 > x",
         "f4 + 1",
     ],
 )
