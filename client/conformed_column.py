@@ -18,6 +18,7 @@ from table_store.storage.kernel.arrays import IntArray
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.nearest_float import nearest_floats
 from table_store.storage.kernel.nested_array import map_entries, struct_of
+from table_store.storage.kernel.time_zone import clock_times, instants_of
 from table_store.storage.kernel.types import (
     BINARY,
     DOUBLE,
@@ -190,11 +191,9 @@ class _Conversion:
             raise NaiveTimestampError(
                 where=f"Column {path!r}", needed=target.sql_name(), found=found
             )
-        micros = values.cast(pa.timestamp("us", values.type.tz))
         if is_naive:
-            # A time that the clock shows twice is the first; one that it leaps over is an error.
-            return pc.assume_timezone(micros, self.zone, ambiguous="earliest", nonexistent="raise")
-        return pc.local_timestamp(micros.cast(pa.timestamp("us", self.zone)))
+            return instants_of(values, self.zone)
+        return clock_times(values, self.zone)
 
 
 def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -42,6 +42,7 @@ from table_store.storage.kernel.errors import (
     InvalidOptionError,
     NotFoundError,
 )
+from table_store.storage.kernel.time_zone import find_zone
 from table_store.storage.options.connector_options import CONNECTOR
 
 
@@ -368,7 +369,10 @@ def opened(
 
     Raises:
         ExternalTableError: it stores no rows, because a connector makes them.
+        InvalidTimeZoneError: there is no such zone.
     """
+    if time_zone is not None:
+        find_zone(time_zone)
     connector = storage.schema.options.get(CONNECTOR.key)
     if connector is not None:
         raise ExternalTableError(

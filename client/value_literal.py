@@ -83,13 +83,12 @@ def _literal(value: object) -> Literal:
         case bool():
             return Literal(value, BOOLEAN)
         case int():
-            found = number_literal(str(abs(value)))
-            return Literal(-found.value, found.type) if value < 0 else found  # type: ignore[operator]
+            return number_literal(str(value))
         case float():
             return Literal(value, DOUBLE)
         case Decimal() if value.is_finite():
-            found = number_literal(f"{abs(value):f}" + "." * (value == value.to_integral_value()))
-            return Literal(value, found.type)
+            # Neither a minus nor abs: they round to the digits of Python's context.
+            return number_literal(f"{value:f}" + "." * (value == value.to_integral_value()))
         case str():
             value.encode()
             return Literal(value, STRING)

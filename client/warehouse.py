@@ -24,6 +24,7 @@ from table_store.storage.kernel.clock import SystemClock
 from table_store.storage.kernel.errors import NotFoundError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.ids import RandomIds
+from table_store.storage.kernel.time_zone import find_zone
 from table_store.storage.log_store.logged_table import open_logged
 
 
@@ -132,7 +133,10 @@ def connected(path: str, time_zone: str | None = None) -> Warehouse:
 
     Raises:
         PathNotAllowedError: the path is relative or climbs.
+        InvalidTimeZoneError: there is no such zone.
     """
+    if time_zone is not None:
+        find_zone(time_zone)
     root = plain_path(path)
     opened = names.Warehouse(file_io_for(root), root, SystemClock(), RandomIds())
     return Warehouse(TableLifecycle(opened, all_listeners()), time_zone)

@@ -11,9 +11,9 @@ import datetime as dt
 import re
 from decimal import Context, Decimal, InvalidOperation
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.time_zone import find_zone
 from table_store.storage.kernel.types import (
     ArrayType,
     DataType,
@@ -150,7 +150,7 @@ def _moment(text: str, name: str, time_zone: str) -> Value:
     if name == "timestamp":
         epoch = EPOCH_UTC
         if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=ZoneInfo(time_zone))
+            moment = moment.replace(tzinfo=find_zone(time_zone))
     since = moment - epoch + cycles * _CYCLE
     try:
         return epoch + since

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo
 
 from table_store.catalog.jobs.progress import read_progress
 from table_store.storage.file_store.metadata.live_files import PartitionSummary
@@ -16,6 +15,7 @@ from table_store.storage.file_store.model.scope import Scope
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
 from table_store.storage.kernel.secrets import shown_value
+from table_store.storage.kernel.time_zone import find_zone
 from table_store.storage.kernel.values import EPOCH_UTC, Value
 from table_store.storage.log_store.log_settings import log_system
 from table_store.storage.options.log_options import (
@@ -62,7 +62,7 @@ def describe_rows(
     schema = table.schema
     snapshot = table.latest_snapshot()
     live = table.live_files(snapshot, schema)
-    zone = ZoneInfo(time_zone)
+    zone = find_zone(time_zone)
     watermark = None if snapshot is None else snapshot.watermark
     if partition:
         values = _partition_values(schema, partition)
@@ -79,13 +79,13 @@ def describe_rows(
         summaries, path, first = live.partitions(), table.path, ()
     rows = _option_rows(schema)
     rows["file.path"] = DescribeRow("file.path", path, "where the files are")
-    rows["watermark"] = _watermark_row(watermark, ZoneInfo("UTC") if is_wall_time(schema) else zone)
+    rows["watermark"] = _watermark_row(watermark, dt.UTC if is_wall_time(schema) else zone)
     ordered = [rows[key] for key in _ORDER]
     return (*first, *_query_rows(table, schema, zone), *ordered, *_file_rows(summaries, zone))
 
 
 def _query_rows(
-    table: FileStoreTable, schema: TableSchema, zone: ZoneInfo
+    table: FileStoreTable, schema: TableSchema, zone: dt.tzinfo
 ) -> tuple[DescribeRow, ...]:
     if schema.query is None:
         return ()
@@ -141,12 +141,12 @@ def _option_rows(schema: TableSchema) -> dict[str, DescribeRow]:
     }
 
 
-def _watermark_row(watermark: int | None, zone: ZoneInfo) -> DescribeRow:
+def _watermark_row(watermark: int | None, zone: dt.tzinfo) -> DescribeRow:
     text = None if watermark is None else _time_text(watermark, zone)
     return DescribeRow("watermark", text, "watermark of the latest written rows")
 
 
-def _file_rows(summaries: tuple[PartitionSummary, ...], zone: ZoneInfo) -> tuple[DescribeRow, ...]:
+def _file_rows(summaries: tuple[PartitionSummary, ...], zone: dt.tzinfo) -> tuple[DescribeRow, ...]:
     last_ms = max((summary.last_modified_ms for summary in summaries), default=None)
     is_compacted = all(summary.compacted for summary in summaries)
     file_count = sum(summary.file_count for summary in summaries)
@@ -170,7 +170,7 @@ def _partition_values(schema: TableSchema, partition: Mapping[str, Value]) -> tu
     return tuple(partition[name] for name in schema.partition_keys)
 
 
-def _time_text(time_ms: int, zone: ZoneInfo) -> str:
+def _time_text(time_ms: int, zone: dt.tzinfo) -> str:
     try:
         moment = (EPOCH_UTC + dt.timedelta(milliseconds=time_ms)).astimezone(zone)
     except OverflowError:

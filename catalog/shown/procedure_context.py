@@ -6,7 +6,6 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
-from zoneinfo import ZoneInfo
 
 from table_store.catalog.meta_service.revision import RevisionRequest
 from table_store.catalog.names.identifier import Identifier
@@ -16,6 +15,7 @@ from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidOptionError
+from table_store.storage.kernel.time_zone import find_zone
 from table_store.storage.log_store.logged_table import open_logged
 
 Compact = Callable[[ManagedTable, Mapping[str, str]], Mapping[str, int]]
@@ -203,5 +203,5 @@ class ProcedureContext:
                 key=name, value=text, reason="use a timestamp like '2026-01-31 12:00:00'"
             ) from error
         if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=ZoneInfo(self.time_zone))
+            moment = moment.replace(tzinfo=find_zone(self.time_zone))
         return int(moment.timestamp() * 1000)

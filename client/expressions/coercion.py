@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from table_store.client.expressions.expression import Call, Expression, Literal
+from table_store.storage.kernel.time_zone import find_zone
 from table_store.storage.kernel.types import (
     BOOLEAN,
     BYTE,
@@ -39,6 +39,7 @@ INTEGRAL: Final = (BYTE, SHORT, INTEGER, LONG)
 
 _BITS: Final[Mapping[DataType, int]] = {BYTE: 8, SHORT: 16, INTEGER: 32, LONG: 64}
 _DIGITS: Final[Mapping[DataType, int]] = {BYTE: 3, SHORT: 5, INTEGER: 10, LONG: 20}
+_SIGNED_DIGITS: Final = 34
 _DATE_TEXT: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME_TEXT: Final = re.compile(
     r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?)?"
@@ -79,9 +80,22 @@ def negated(literal: Literal) -> Literal:
     value, kind = literal.value, literal.type
     if isinstance(value, int) and kind in INTEGRAL and _fits(-value, kind):
         return Literal(-value, kind, is_folded=True)
-    if isinstance(value, Decimal | float):
+    if isinstance(value, float):
         return Literal(-value, kind, is_folded=True)
+    if isinstance(value, Decimal):
+        check_sign(kind)
+        return Literal(value.copy_negate(), kind, is_folded=True)
     raise NotKnownError(f"a minus in front of {value!r}")
+
+
+def check_sign(kind: DataType | None) -> None:
+    """Refuse a minus or `abs` of decimals with so many digits that Spark rounds the result.
+
+    Raises:
+        NotKnownError: there are more than 34 digits, which Scala's `BigDecimal` keeps.
+    """
+    if isinstance(kind, DecimalType) and kind.precision > _SIGNED_DIGITS:
+        raise NotKnownError(f"a minus or abs of {kind.sql_name()} is rounded to 34 digits")
 
 
 def unified(left: Expression, right: Expression, zone: str | None) -> tuple[Expression, Expression]:
@@ -186,7 +200,7 @@ def temporal_literal(text: str, target: DataType | None, zone: str | None) -> Li
                 return Literal(moment, TIMESTAMP_NTZ)
             if target == TIMESTAMP:
                 return Literal(_moment(moment, zone), TIMESTAMP)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise NotKnownError(f"{text!r} is no date or time ({error})") from error
     raise NotKnownError(f"the text {text!r} is read as a date or time; write it as 2026-01-31")
 
@@ -198,7 +212,7 @@ def _moment(moment: dt.datetime, zone: str | None) -> dt.datetime:
             "'2026-01-31 12:00:00+01:00', or give time_zone"
         )
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=ZoneInfo(zone or ""))
+        moment = moment.replace(tzinfo=find_zone(zone or ""))
     return moment.astimezone(dt.UTC)
 
 
@@ -286,7 +300,7 @@ def _converted(literal: Literal, target: DataType, zone: str | None) -> Literal 
     if target in INTEGRAL and value == int(value):
         return Literal(int(value), target) if _fits(int(value), target) else None
     if target == DOUBLE:
-        return Literal(float(value), DOUBLE)
+        return Literal(float(value) + 0.0, DOUBLE)  # a DECIMAL has no negative zero
     if isinstance(target, DecimalType):
         number = Decimal(value)
         own = _own_type(number)

@@ -13,6 +13,8 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.storage.kernel.time_zone import clock_times
+
 Values: TypeAlias = "pa.Array | pa.Scalar"
 Kernel: TypeAlias = Callable[[Sequence[Values], pa.DataType], Values]
 
@@ -31,15 +33,17 @@ def _cast(arguments: Sequence[Values], kind: pa.DataType) -> Values:
 def _rescaled(values: Values, kind: pa.DataType) -> Values:
     """Return decimals of another scale, rounded half up as in Spark."""
     if kind.scale < values.type.scale:
-        wide = pa.decimal128(min(38, values.type.precision + 1), values.type.scale)
+        # With 38 digits Arrow rounds 9.9 to something else than 10.
+        wide = pa.decimal256(values.type.precision + 1, values.type.scale)
         values = pc.round(values.cast(wide), ndigits=kind.scale, round_mode="half_towards_infinity")
     return values.cast(kind)
 
 
 def _date_in_zone(arguments: Sequence[Values], kind: pa.DataType) -> Values:
     moments, zone = arguments
-    local = pc.local_timestamp(moments.cast(pa.timestamp("us", zone.as_py())))
-    return _cast([local], kind)
+    if isinstance(moments, pa.Scalar):
+        return _date_in_zone([pa.repeat(moments, 1), zone], kind)[0]
+    return _cast([clock_times(moments, zone.as_py())], kind)
 
 
 def _is_nan(values: Values) -> Values | None:

@@ -13,6 +13,7 @@ from table_store.client.expressions.coercion import (
     INTEGRAL,
     NotKnownError,
     cast,
+    check_sign,
     negated,
     number_literal,
     operands,
@@ -64,6 +65,11 @@ def _comparison(operator: str) -> Read:
             node.expression, (*_PREDICATES, *_COMPARISONS)
         ):
             raise NotKnownError(f"{node.sql(dialect='spark')}; put brackets around its sides")
+        # Around what stands behind <=> sqlglot puts brackets of its own, where Spark has none.
+        if isinstance(node, exp.NullSafeEQ) and isinstance(
+            node.expression.unnest(), (*_PREDICATES, *_COMPARISONS)
+        ):
+            raise NotKnownError("a comparison or predicate behind <=>; put it in front")
         return reader.compared(operator, reader.read(node.this), reader.read(node.expression))
 
     return read
@@ -166,6 +172,7 @@ def _sign(function: str, inner: Expression) -> Expression:
     is_number = inner.type in _NUMBERS or isinstance(inner.type, DecimalType)
     if inner.type is None or not is_number:
         raise NotKnownError(f"{function} of another value than a number")
+    check_sign(inner.type)
     return Call(function, (inner,), inner.type)
 
 

@@ -57,6 +57,19 @@ class InvalidOptionError(TableStoreError):
         super().__init__(f"Option {key!r}{shown} is not valid: {reason}.")
 
 
+class InvalidTimeZoneError(TableStoreError):
+    """No time zone has this name."""
+
+    condition = "TABLE_STORE_INVALID_TIME_ZONE"
+    sql_state = "22009"
+
+    def __init__(self, *, zone: str) -> None:
+        self.zone = zone
+        super().__init__(
+            f"{zone!r} is no time zone. Use a zone's name, such as 'Europe/Berlin', or '+02:00'."
+        )
+
+
 class UnknownOptionError(TableStoreError):
     """No option of this name exists."""
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.mysql.mysql_connection import Database
 from table_store.catalog.connectors.mysql.table_names import TableNames, refused_pattern
 from table_store.catalog.connectors.physical_columns import metadata_columns, physical_columns
 from table_store.storage.file_store.model.schema import Field, TableSchema
-from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
+from table_store.storage.kernel.errors import (
+    InvalidOptionError,
+    InvalidSchemaError,
+    InvalidTimeZoneError,
+)
 from table_store.storage.kernel.frozen_map import FrozenMap
+from table_store.storage.kernel.time_zone import find_zone
 from table_store.storage.kernel.types import STRING
 from table_store.storage.options.connector_options import needed
 from table_store.storage.options.database_options import (
@@ -181,8 +183,8 @@ def _startup_at(options: OptionValues, startup: Startup) -> tuple[str, int] | No
 def _zone(options: OptionValues) -> str:
     zone = options.get(SERVER_TIME_ZONE)
     try:
-        pc.assume_timezone(pa.array([0], pa.timestamp("us")), zone)
-    except pa.ArrowInvalid:
+        find_zone(zone)
+    except InvalidTimeZoneError:
         reason = "use a zone's name, such as 'Europe/Berlin', or '+02:00'"
         raise InvalidOptionError(key=SERVER_TIME_ZONE.key, value=zone, reason=reason) from None
     return zone

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_store.catalog.connectors.mysql.mysql_json import json_text
+from table_store.storage.kernel.time_zone import clock_times, instants_of
 from table_store.storage.kernel.types import (
     BINARY,
     BOOLEAN,
@@ -314,10 +315,9 @@ class ReadColumn:
         if isinstance(self.type, DecimalType):
             return found.cast(pa.string()).cast(wanted)
         if family is Family.DATETIME and self.type == TIMESTAMP:
-            zoned = pc.assume_timezone(found, self.zone, ambiguous="earliest", nonexistent="latest")
-            return zoned.cast(wanted)
+            return instants_of(found, self.zone).cast(wanted)
         if family is Family.TIMESTAMP and self.type == TIMESTAMP_NTZ:
-            return pc.local_timestamp(found.cast(pa.timestamp("us", self.zone)))
+            return clock_times(found, self.zone).cast(wanted)
         return found.cast(wanted)
 
 

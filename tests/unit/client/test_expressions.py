@@ -90,6 +90,10 @@ def test_results(sql: str, results: list[object]) -> None:
         "b = i IS NULL",
         "b = i < l",
         "1e400 > x",
+        "b <=> i IN (1, 5)",
+        "b <=> TRUE >= b",
+        "-CAST(dec AS DECIMAL(38,10))",
+        "abs(CAST(dec AS DECIMAL(35,2)))",
         "f4 + 1",
     ],
 )
@@ -157,3 +161,29 @@ def test_what_storage_evaluates(sql: str, pushed: bool, rest: bool) -> None:
 def test_no_result_depends_on_what_python_prints() -> None:
     """The results above are compared as texts, so that NaN equals itself."""
     assert repr([nan, Decimal("1.0")]) == "[nan, Decimal('1.0')]"
+
+
+@pytest.mark.parametrize(
+    ("moment", "date"),
+    [
+        ("2040-07-01 03:59:59Z", dt.date(2040, 6, 30)),
+        ("2040-07-01 04:00:00Z", dt.date(2040, 7, 1)),
+        ("9000-07-01 04:00:00Z", dt.date(9000, 7, 1)),
+    ],
+)
+def test_dates_in_a_zone_in_every_year(moment: str, date: dt.date) -> None:
+    new_york = Names(NAMES.columns, {}, "America/New_York")
+    rows = pa.RecordBatch.from_pydict({"t": pa.array([dt.datetime.fromisoformat(moment)] * 2)})
+    for sql in (f"CAST(TIMESTAMP '{moment}' AS DATE)", "CAST(t AS DATE)"):
+        found = evaluated(read_expression(sql, new_york), rows, sql=sql)
+        assert found.to_pylist() == [date] * 2
+    for part in ("year", "month", "day"):
+        sql = f"{part}(t)"
+        found = evaluated(read_expression(sql, new_york), rows, sql=sql)
+        assert found[0].as_py() == getattr(date, part)
+
+
+def test_the_ends_of_time_are_refused() -> None:
+    berlin = Names({}, {}, "Europe/Berlin")
+    with pytest.raises(UnsupportedExpressionError, match="no date or time"):
+        read_expression("TIMESTAMP '0001-01-01 00:00:00'", berlin)

@@ -148,6 +148,15 @@ def test_missing_values_of_pandas_are_null(clocks: Table) -> None:
         assert ids(clocks, "clock IS NULL") == [1]
 
 
+def test_long_numbers_are_exact(warehouse: Warehouse) -> None:
+    columns = TableDescriptor.for_managed().column("m", "DECIMAL(38,0)")
+    table = warehouse.create("long", columns)
+    long = 12345678901234567890123456789012345678
+    table.append(pa.table({"m": pa.array([Decimal(-long), Decimal(long)])}))
+    for value in (-long, Decimal(-long)):
+        assert table.scan(where=[("m", "=", value)]).count() == 1
+
+
 def test_any_number_of_terms(clocks: Table) -> None:
     assert ids(clocks, [("id", "!=", number) for number in range(2, 9000)]) == [1]
     assert ids(clocks, [[("id", "=", number)] for number in range(2, 1000)]) == [2]
