@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from table_store.client.table import Table
 from table_store.client.warehouse import Warehouse
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import parse_type, to_arrow
+from tests.campaign.spark_program import arrow_answer
 from tests.fixtures.python_expressions import COLUMNS, RESULTS
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session
@@ -40,6 +42,7 @@ ZONE = "America/New_York"
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with spark_session(tmp_path_factory.mktemp("rules"), OWN_NAME) as session:
         session.conf.set("spark.sql.session.timeZone", ZONE)
+        session.conf.set("spark.sql.timeType.enabled", "true")
         yield session
 
 
@@ -142,3 +145,56 @@ def test_update_as_spark(
     table = warehouse.open("right_one")
     table.update(assignments, where)
     assert written(table) == written(warehouse.open("left_one"))
+
+
+TIME = dt.time(12, 34, 56)
+TIMES = {"t": TIME.replace(microsecond=789_000)}
+INT_TEXT = "STRUCT<a: INT, b: STRING>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "select", "values", "stored"),
+    [
+        (INT_TEXT, "named_struct('B', 'x', 'A', 1)", {"B": "x", "A": 1}, {"a": 1, "b": "x"}),
+        (INT_TEXT, "named_struct('a', 1)", {"a": 1}, None),
+        (INT_TEXT, "named_struct('a', 1, 'bb', 'x')", {"a": 1, "bb": "x"}, None),
+        (INT_TEXT, "named_struct('a', 1, 'b', 'x', 'c', 2)", {"a": 1, "b": "x", "c": 2}, None),
+        (INT_TEXT, "named_struct('a', true, 'b', 'x')", {"a": True, "b": "x"}, None),
+        (INT_TEXT, "named_struct('a', '1', 'b', 'x')", {"a": "1", "b": "x"}, None),
+        (INT_TEXT, "named_struct('a', 1, 'b', NULL)", {"a": 1, "b": None}, {"a": 1, "b": None}),
+        (f"ARRAY<{INT_TEXT}>", "array(named_struct('a', 1))", [{"a": 1}], None),
+        (
+            f"ARRAY<{INT_TEXT}>",
+            "array(named_struct('B', 'x', 'a', 1), NULL)",
+            [{"B": "x", "a": 1}, None],
+            [{"a": 1, "b": "x"}, None],
+        ),
+        ("ARRAY<STRING>", "array()", [], []),
+        (
+            "STRUCT<a: INT NOT NULL>",
+            "named_struct('a', if(rand() < 2, NULL, 1))",
+            {"a": None},
+            None,
+        ),
+        ("STRUCT<a: INT NOT NULL>", "CAST(NULL AS STRUCT<a: INT>)", None, None),
+        ("STRUCT<t: TIME(0)>", "named_struct('t', TIME'12:34:56.789')", TIMES, {"t": TIME}),
+    ],
+)
+def test_both_store_it_or_both_refuse(
+    kind: str, select: str, values: Any, stored: Any, spark: SparkSession, warehouse: Warehouse
+) -> None:
+    spark.sql("DROP TABLE IF EXISTS nested")
+    spark.sql(f"CREATE TABLE nested (x {kind})")
+    table = warehouse.open("nested")
+    by_spark = f"INSERT INTO nested BY NAME SELECT {select} AS x"
+    by_python = pa.table({"x": pa.array([values])})
+    if stored is None and values is not None:
+        with pytest.raises(PySparkException):
+            spark.sql(by_spark)
+        with pytest.raises(TableStoreError):
+            table.append(by_python)
+        return
+    spark.sql(by_spark)
+    table.append(by_python)
+    assert table.scan().to_arrow()["x"].to_pylist() == [stored, stored]
+    assert arrow_answer(spark.table("nested"))["x"].to_pylist() == [stored, stored]
