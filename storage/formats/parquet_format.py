@@ -223,7 +223,7 @@ class ParquetFormatReader:
             row_count, size_bytes = (0, 0) if first is None else (first.num_rows, first.nbytes)
         if not size_bytes:
             return BATCH_ROWS
-        return max(1, min(BATCH_ROWS, _BATCH_BYTES * row_count // size_bytes))
+        return max(1, min(BATCH_ROWS, int(_BATCH_BYTES * row_count // size_bytes)))
 
     def table(self, columns: Sequence[int], row_groups: Sequence[int]) -> pa.Table:
         """Return the rows that `batches` yields as one table, which is faster."""

@@ -52,7 +52,7 @@ def holds_text(kind: pa.DataType) -> bool:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _check(values: pa.Array, path: str) -> None:

@@ -43,7 +43,8 @@ def _held_bytes(known: Sequence[Mapping[str, RowGroupBounds]]) -> int:
     """Return about how much memory the bounds of a file take."""
     pairs = [(each.low, each.high) for bounds in known for each in bounds.values()]
     texts = [v for pair in pairs for v in pair if isinstance(v, pa.BinaryScalar) and v.is_valid]
-    return 1000 + _BOUND_BYTES * len(pairs) + sum(text.as_buffer().size for text in texts)
+    text_bytes = sum(int(text.as_buffer().size) for text in texts)
+    return 1000 + _BOUND_BYTES * len(pairs) + text_bytes
 
 
 _BOUNDS: Final = BoundedCache[Sequence[Mapping[str, RowGroupBounds]]](16 << 20, _held_bytes)
