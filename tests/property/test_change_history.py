@@ -53,6 +53,7 @@ from table_store.storage.kernel.predicate import And, Comparison, IsNull, Predic
 from table_store.storage.kernel.types import DOUBLE, INTEGER, LONG, STRING, to_arrow
 from table_store.storage.log_store.logged_table import open_logged
 from tests.fakes.manual_clock import ManualClock
+from tests.values.strategies import floats, values
 
 Row = tuple[Any, ...]
 
@@ -60,8 +61,8 @@ KEYS = st.integers(0, 12)
 ROW = st.tuples(
     KEYS,
     st.sampled_from("pq"),
-    st.sampled_from([-1, 0, 1, None]),
-    st.sampled_from([0.0, -0.0, float("nan"), None]),
+    st.none() | values("INT"),
+    st.none() | floats(),
     st.booleans(),
 )
 STEPS = st.lists(

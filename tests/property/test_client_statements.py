@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from table_store import TableDescriptor, connect
 from table_store.client.table import Table
 from table_store.storage.file_store.model.errors import DuplicateKeyError, NullKeyError
+from tests.values.strategies import texts
 
 _NUMBERS: Final = st.integers(-3, 3)
-_TEXTS: Final = st.text("ab%_ ", max_size=3)
+_TEXTS: Final = texts(alphabet="ab%_ ")
 _ROWS: Final = st.lists(
     st.tuples(st.integers(0, 9), st.none() | _NUMBERS, st.none() | _TEXTS), max_size=8
 )

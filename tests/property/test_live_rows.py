@@ -21,9 +21,10 @@ from table_store.storage.file_store.scan.live_rows import LiveRows, LiveRowsRead
 from table_store.storage.file_store.scan.split import Split, SplitKind
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.types import LONG, STRING
+from tests.values.strategies import texts
 
 ROWS = st.lists(
-    st.tuples(st.integers(0, 200), st.sampled_from(["", "a", "b\0", "ä" * 9]), st.booleans()),
+    st.tuples(st.integers(0, 200), texts(), st.booleans()),
     min_size=1,
     max_size=80,
 )

@@ -29,6 +29,7 @@ from table_store.storage.kernel.predicate import (
 )
 from table_store.storage.kernel.types import DOUBLE, LONG, STRING
 from tests.fakes.metadata_table import make_file
+from tests.values.strategies import floats, texts
 
 NAN = float("nan")
 Row = dict[str, object]
@@ -42,8 +43,8 @@ FIELDS = [
 KEYED = new_schema(fields=FIELDS, primary_key=["p", "k"], partition_keys=["p"], time_ms=0)
 KEYLESS = new_schema(fields=FIELDS, partition_keys=["p"], time_ms=0)
 
-strings = st.one_of(st.none(), st.sampled_from(["", "a", "ab", "abc", "b", "bé", "z"]))
-doubles = st.one_of(st.none(), st.sampled_from([-1.5, -0.0, 0.0, 2.0, 7.5, NAN]))
+strings = st.one_of(st.none(), texts(alphabet="abé"), texts())
+doubles = st.one_of(st.none(), floats())
 rows = st.fixed_dictionaries(
     {"k": st.integers(0, 12), "s": strings, "d": doubles, "deleted": st.booleans()}
 )

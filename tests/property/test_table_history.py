@@ -38,11 +38,12 @@ from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.file_store.write.table_writer import TableWriter
 from table_store.storage.kernel.predicate import Comparison, Predicate
 from table_store.storage.kernel.types import INTEGER, LONG, STRING, to_arrow
+from tests.values.strategies import values
 
 KEYS = st.integers(0, 12)
-ROW = st.tuples(KEYS, st.sampled_from("pq"), st.integers(-2, 2), st.booleans())
+ROW = st.tuples(KEYS, st.sampled_from("pq"), values("INT"), st.booleans())
 ALTERS = st.sampled_from(["add", "drop", "rename", "widen", "move"])
-STEPS = st.lists(
+STEPS: st.SearchStrategy[list[Any]] = st.lists(
     st.one_of(
         st.tuples(st.just("write"), st.lists(ROW, min_size=1, max_size=25), st.integers(0, 99)),
         st.tuples(st.just("write"), st.lists(ROW, min_size=1, max_size=5), st.integers(0, 99)),
