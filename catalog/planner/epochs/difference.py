@@ -80,9 +80,9 @@ def form_of(value: str, data_type: DataType, depth: int = 0) -> str:
     """SQL for what a value is grouped by: equal if and only if the values are the same.
 
     Groups do not tell 0.0 from -0.0, but texts do; nor texts that a collation calls equal, but
-    their bytes do. Groups of maps lose NULL values: Spark 4.2 puts 0 in the place of NULL numbers
-    where it sorts a map for GROUP BY; entries can be sorted. Variants cannot be grouped, and as
-    texts 1 and "1" are alike.
+    their bytes do. Maps are compared by their entries in their order, as `bag.py` compares them:
+    a group of maps sorts them, and Spark 4.2 then puts 0 in the place of NULL numbers. Variants
+    cannot be grouped, and as texts 1 and "1" are alike.
     """
     item = f"x{depth}"
     match data_type:
@@ -98,7 +98,7 @@ def form_of(value: str, data_type: DataType, depth: int = 0) -> str:
         case MapType():
             parts = (("key", data_type.keyType), ("value", data_type.valueType))
             forms = ", ".join(form_of(f"{item}.{name}", t, depth + 1) for name, t in parts)
-            return f"array_sort(transform(map_entries({value}), {item} -> struct({forms})))"
+            return f"transform(map_entries({value}), {item} -> struct({forms}))"
         case StructType():
             held = [(f"{value}.{quoted(field.name)}", field.dataType) for field in data_type.fields]
             held_forms = [form_of(name, t, depth) for name, t in held]
