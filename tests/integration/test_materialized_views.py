@@ -465,6 +465,25 @@ def test_the_meaning_of_the_definition_stays(spark: SparkSession) -> None:
     assert {tuple(row) for row in spark.table("meant.days").collect()} == {(2, 1), (3, 2)}
 
 
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT * FROM known TABLESAMPLE (50 PERCENT) REPEATABLE (1)", "it has TABLESAMPLE"),
+        (
+            """SELECT v FROM known WHERE v IN (
+                SELECT v FROM known TABLESAMPLE (BUCKET 1 OUT OF 2) REPEATABLE (1))""",
+            "it has TABLESAMPLE",
+        ),
+        ("SELECT spark_partition_id() AS p FROM known", "it has SPARK_PARTITION_ID"),
+        ("SELECT rand(1) AS r FROM known", "not deterministic"),
+    ],
+)
+def test_layout_and_chance_are_refused(spark: SparkSession, query: str, reason: str) -> None:
+    spark.sql("CREATE TABLE IF NOT EXISTS known (v INT)")
+    with unlogged_errors(), pytest.raises(PySparkException, match=reason):
+        spark.sql(f"CREATE MATERIALIZED VIEW chance AS {query}")
+
+
 def test_settings_that_change_results_stay(spark: SparkSession) -> None:
     """Those of the session that made the view count, and none of a program that refreshes it."""
     legacy = "spark.sql.optimizer.decorrelateSubqueryLegacyIncorrectCountHandling.enabled"

@@ -38,7 +38,7 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
     val inAll = analysed.collectWithSubqueries { case JobTables.Managed(table) => table.reference -> table.schema() }
     val others = inAll.filterNot { case (table, _) => inPlan.contains(table) }
     val origins = new ColumnOrigins(plan)
-    val seeds = analysed.collectWithSubqueries { case sample: Sample => sample.seed }
+    val samples = analysed.collectWithSubqueries { case _: Sample => "TABLESAMPLE" }
     val leaves = analysed.collectWithSubqueries { case leaf if leaf.children.isEmpty => leaf }
     compact(Requests.QueryFacts(
         schema = analysed.schema.asNullable.json,
@@ -46,8 +46,9 @@ class JobQuery(session: classic.SparkSession, analysed: LogicalPlan, plan: Logic
         columns = JobPlan.columns(plan) ++ others.map(_._2.fieldNames.toSeq),
         options = options ++ others.map(_ => Map.empty[String, String]),
         others = leaves.filterNot(JobQuery.isOwnOrConstant).map(_.simpleString(80)),
-        functions = expressions.flatMap(_.collect { case function => JobQuery.nameOf(function) }).distinct,
-        isDeterministic = expressions.forall(_.deterministic) && !seeds.contains(None),
+        functions =
+          (samples ++ expressions.flatMap(_.collect { case function => JobQuery.nameOf(function) })).distinct,
+        isDeterministic = expressions.forall(_.deterministic),
         nodes = nodes.described,
         keptKeys = JobPlan.keptKeys(plan),
         origins = origins.results,

@@ -37,9 +37,18 @@ _OF_THE_SESSION: Final = frozenset(
         "current_database",
         "current_schema",
         "current_user",
-        "input_file_name",
         "session_user",
         "user",
+    )
+)
+_OF_THE_LAYOUT: Final = frozenset(
+    (
+        "SPARK_PARTITION_ID",
+        "TABLESAMPLE",
+        "input_file_block_length",
+        "input_file_block_start",
+        "input_file_name",
+        "monotonically_increasing_id",
     )
 )
 _OF_THE_TIME: Final = frozenset(
@@ -60,17 +69,16 @@ def check_meaning(facts: QueryFacts) -> None:
     Raises:
         UnsupportedQueryError: it has not, or it reads what has no changes.
     """
-    if not facts.is_deterministic:
-        raise UnsupportedQueryError(
-            reason="it calls a function that is not deterministic, or takes a random sample"
-        )
     for functions, reason in (
         (_ORDER_DEPENDENT, "its result depends on an order of rows that nothing gives"),
         (_OF_THE_SESSION, "its result depends on the session that runs the query"),
+        (_OF_THE_LAYOUT, "its result depends on how rows are spread over files and tasks"),
     ):
         found = sorted(functions.intersection(facts.functions))
         if found:
-            raise UnsupportedQueryError(reason=f"it calls {found[0]}, and {reason}")
+            raise UnsupportedQueryError(reason=f"it has {found[0]}, and {reason}")
+    if not facts.is_deterministic:
+        raise UnsupportedQueryError(reason="it calls a function that is not deterministic")
     for source in facts.sources:
         if not isinstance(source.handle, TableHandle):
             name = source.relation.text

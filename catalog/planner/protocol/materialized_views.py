@@ -56,8 +56,8 @@ class QueryFacts:
         columns: of each source the names of those that the query uses.
         options: of the read of each source, as the query states them.
         others: short texts of what else it reads.
-        functions: the names of all functions and operators in it.
-        is_deterministic: whether none of its expressions and samples is random.
+        functions: the names of all functions and operators in it, and TABLESAMPLE if it has one.
+        is_deterministic: whether none of its expressions is random.
         nodes: of the normalised plan; the first of `sources` are theirs.
         kept_keys: positions in the result of the keys of `QueryPlan.top`, none if one is missing.
         origins: of each column of the result the columns of `sources` of which its values are made.
