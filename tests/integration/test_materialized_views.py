@@ -484,6 +484,33 @@ def test_layout_and_chance_are_refused(spark: SparkSession, query: str, reason: 
         spark.sql(f"CREATE MATERIALIZED VIEW chance AS {query}")
 
 
+def test_rows_of_a_limit_do_not_depend_on_their_order(spark: SparkSession) -> None:
+    """Rows that the ORDER BY leaves tied, or all without one, count in the order of all columns.
+
+    Texts that a collation calls equal have one order, too, and so do rows behind an OFFSET.
+    """
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS tied")
+    spark.sql("USE tied")
+    spark.sql("CREATE TABLE t (k INT, s STRING COLLATE UTF8_LCASE)")
+    queries = {
+        "some": "SELECT k, s FROM t LIMIT 2",
+        "sampled": "SELECT k, s FROM t TABLESAMPLE (2 ROWS)",
+        "behind": "SELECT k, s FROM t ORDER BY s LIMIT 1 OFFSET 1",
+        "numbered": "SELECT k, hex(s) AS h, row_number() OVER (ORDER BY s) AS n FROM t",
+    }
+    for view, query in queries.items():
+        spark.sql(f"CREATE MATERIALIZED VIEW {view} AS {query}")
+    found = []
+    for values in ("(1, 'a'), (1, 'A'), (2, 'a')", "(2, 'a'), (1, 'A'), (1, 'a')"):
+        spark.sql(f"INSERT OVERWRITE t VALUES {values}")
+        for view in queries:
+            spark.sql(f"REFRESH MATERIALIZED VIEW {view}")
+        found.append([rows(spark.table(view)) for view in queries])
+    spark.sql("USE default")
+    assert found[0] == found[1]
+    assert found[0][0] == found[0][1] == Counter(["Row(k=1, s='A')", "Row(k=1, s='a')"])
+
+
 def test_settings_that_change_results_stay(spark: SparkSession) -> None:
     """Those of the session that made the view count, and none of a program that refreshes it."""
     legacy = "spark.sql.optimizer.decorrelateSubqueryLegacyIncorrectCountHandling.enabled"

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.WITH_EXPRESSION
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.types.{DataType, DoubleType, FloatType, MapType}
+import org.apache.spark.sql.types.{BinaryType, DataType, DoubleType, FloatType, MapType, StringType}
 
 /** An analysed query in the few operators for which there are rules of change.
   *
@@ -149,12 +149,21 @@ object JobPlan {
     if (places.contains(None)) None else Some(places.flatten.map(_.toAttribute))
   }
 
-  /** The functions of a node that may give another result for the same rows in another order. */
-  def rounded(node: LogicalPlan): Seq[String] = node.expressions.flatMap(_.collect {
-    case AggregateExpression(function, _, _, _, _) if !isExact(function) => function.prettyName
-  })
+  /** What in a node may give another result for the same rows in another order: functions, and groups of texts that a
+    * collation calls equal, of which any one stands for its group. */
+  def rounded(node: LogicalPlan): Seq[String] = {
+    val functions = node.expressions.flatMap(_.collect {
+      case AggregateExpression(function, _, _, _, _) if !isExact(function) => function.prettyName
+    })
+    val groups = node match {
+      case aggregate: Aggregate => aggregate.groupingExpressions.filter(hasCollation)
+      case _ => Nil
+    }
+    functions ++ groups.map(group => s"GROUP BY of ${group.dataType.sql}")
+  }
   private def isExact(function: Expression): Boolean = function match {
-    case _: Count | _: Min | _: Max | _: ExactSum | _: HyperLogLogPlusPlus => true
+    case _: Min | _: Max => !function.children.exists(hasCollation)
+    case _: Count | _: ExactSum | _: HyperLogLogPlusPlus => true
     case percentile: PercentileBase => !hasFloats(percentile.child)
     // `First` is the optimiser's own here, over values that are all the same.
     case _: Sum | _: Average | _: BitAggregate | _: PivotFirst | _: First => !function.children.exists(hasFloats)
@@ -162,6 +171,11 @@ object JobPlan {
   }
   private def hasFloats(value: Expression): Boolean = value.dataType.existsRecursively(isFloat)
   private def isFloat(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
+  private def hasCollation(value: Expression): Boolean = value.dataType.existsRecursively(isCollated)
+  private def isCollated(dataType: DataType): Boolean = dataType match {
+    case text: StringType => !text.isUTF8BinaryCollation
+    case _ => false
+  }
 
   /** Joins the one row of a scalar subquery in the subquery's place. */
   private object ScalarSubqueries extends Rule[LogicalPlan] {
@@ -210,7 +224,7 @@ object JobPlan {
     }
   }
 
-  /** Orders tied rows of windows and of the rows before a LIMIT by their other columns. */
+  /** Orders tied rows of windows and of the rows before a LIMIT by their other columns. Without ORDER BY all are tied. */
   private object BrokenTies extends Rule[LogicalPlan] {
     override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
       case window @ Window(_, _, order, child, _) if order.nonEmpty && broken(order, child) != order =>
@@ -220,15 +234,25 @@ object JobPlan {
         else window.copy(windowExpressions = rows, orderSpec = broken(order, child))
         val all = if (ranges.isEmpty) byRow else window.copy(windowExpressions = ranges, child = byRow)
         if (all.output == window.output) all else Project(window.output, all)
-      case limit @ LocalLimit(_, sort: Sort) => limit.copy(child = sort.copy(order = broken(sort.order, sort.child)))
+      case limit @ LocalLimit(_, child) if !child.isInstanceOf[Offset] => limit.copy(child = sorted(child))
+      case offset @ Offset(_, child) => offset.copy(child = sorted(child))
+    }
+    private def sorted(rows: LogicalPlan): LogicalPlan = rows match {
+      case sort: Sort => sort.copy(order = broken(sort.order, sort.child))
+      case other => broken(Nil, other) match {
+          case Nil => other
+          case order => Sort(order, global = true, other)
+        }
     }
     private def isRange(expression: Expression): Boolean = expression.exists {
       case SpecifiedWindowFrame(RangeFrame, _, _) => true
       case _ => false
     }
     private def broken(order: Seq[SortOrder], child: LogicalPlan): Seq[SortOrder] = {
-      val others = child.output.filter(column =>
-        RowOrdering.isOrderable(column.dataType) && !order.exists(_.child.semanticEquals(column)))
+      val columns = child.output.filter(column => RowOrdering.isOrderable(column.dataType))
+      // Texts that a collation calls equal have other bytes.
+      val bytes = columns.filter(column => isCollated(column.dataType)).map(Cast(_, BinaryType))
+      val others = (columns ++ bytes).filter(column => !order.exists(_.child.semanticEquals(column)))
       order ++ others.map(SortOrder(_, Ascending))
     }
   }

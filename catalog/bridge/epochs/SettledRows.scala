@@ -117,7 +117,6 @@ object SettledRows {
     rows.map(projection(_).copy())
   }
 
-  /** Whether equal values have equal bytes: entries of a map have no order, and one value may be many variants. */
-  private def isBinary(dataType: DataType): Boolean =
-    !dataType.existsRecursively(part => part.isInstanceOf[MapType] || part == VariantType)
+  /** Whether equal values have equal bytes: one value may be many variants. */
+  private def isBinary(dataType: DataType): Boolean = !dataType.existsRecursively(_ == VariantType)
 }
