@@ -127,15 +127,22 @@ def test_keys_are_checked_again(spark: SparkSession, table: str) -> None:
 
 
 KEYS = (
-    ("a INT, b STRING", [f"({n}, repeat('z', {600 + n % 3}))" for n in range(6)]),
-    ("a DECIMAL(30, 10), b TIMESTAMP", [f"({n}.5, TIMESTAMP'2024-01-0{n + 1}')" for n in range(6)]),
+    (
+        "a INT, b STRING",
+        "PARTITIONED BY (a)",
+        [f"({n}, repeat('z', {600 + n % 3}))" for n in range(6)],
+    ),
+    (
+        "a DECIMAL(30, 10), b TIMESTAMP",
+        "",
+        [f"({n}.5, TIMESTAMP'2024-01-0{n + 1}')" for n in range(6)],
+    ),
 )
 
 
-@pytest.mark.parametrize("partitioned", ["", "PARTITIONED BY (a)"])
-@pytest.mark.parametrize(("columns", "keys"), KEYS)
+@pytest.mark.parametrize(("columns", "partitioned", "keys"), KEYS)
 def test_random_key_changes(
-    spark: SparkSession, columns: str, keys: list[str], partitioned: str
+    spark: SparkSession, columns: str, partitioned: str, keys: list[str]
 ) -> None:
     """As a dict of the rows, with keys of two columns in partitions and buckets."""
     randomly = random.Random(f"{columns}{partitioned}")
