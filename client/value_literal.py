@@ -88,7 +88,8 @@ def _literal(value: object) -> Literal:
             return Literal(value, DOUBLE)
         case Decimal() if value.is_finite():
             # Neither a minus nor abs: they round to the digits of Python's context.
-            return number_literal(f"{value:f}" + "." * (value == value.to_integral_value()))
+            text = f"{value:f}"
+            return number_literal(text if "." in text else f"{text}.")
         case str():
             value.encode()
             return Literal(value, STRING)

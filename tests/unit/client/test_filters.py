@@ -20,6 +20,7 @@ from table_store.client.errors import (
     UnsupportedExpressionError,
 )
 from table_store.client.table import Table
+from table_store.client.value_literal import value_literal
 from table_store.client.warehouse import Warehouse
 from table_store.storage.kernel.types import INTEGER, StructField, StructType
 
@@ -188,3 +189,9 @@ def test_what_is_nested_too_deeply(where: str, clocks: Table) -> None:
 )
 def test_what_is_nested_a_little(where: str, clocks: Table) -> None:
     assert ids(clocks, where) == [1, 2]
+
+
+@pytest.mark.parametrize("text", ["1.000000", "100", "-3.0", "0.50", "1E+2", "9" * 30 + ".00"])
+def test_a_decimal_is_a_literal_with_any_zeros_at_its_end(text: str) -> None:
+    literal = value_literal(Decimal(text), shown=text)
+    assert literal.value == Decimal(text)
