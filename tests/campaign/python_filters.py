@@ -190,7 +190,7 @@ def run_case(case: Case) -> Counts:
 PYTHON_FILTERS: Final = Technique(
     name="python-filters",
     goal="conditions as tuples and expressions of Arrow hold for the rows that they name",
-    suite_cases=0,
+    suite_cases=2,
     release_cases=10_000,
     run_case=run_case,
 )
