@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
 from table_store.client.errors import InvalidRowsError
+from table_store.storage.kernel.bounded_pieces import in_pieces
+
+_ROWS_MAX: Final = 1 << 17
+"""Rows of a batch: defaults and CHAR columns of 16 KB for each of them reach 2 GiB."""
 
 Rows: TypeAlias = Any
 """A table, record batch or reader of pyarrow, a data frame of polars or pandas, a relation of
@@ -54,3 +59,14 @@ def _check_polars(frame: Any) -> None:
     for name, kind in getattr(frame, "schema", {}).items():
         if str(kind) == "Object":
             raise TypeError(f"column {name!r} holds objects of Python")
+
+
+def batches_of(rows: Rows) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in batches that the types of a table can hold, and none without rows.
+
+    Raises:
+        InvalidRowsError: they are no rows.
+    """
+    for batch in reader_of(rows):
+        for start in range(0, batch.num_rows, _ROWS_MAX):
+            yield from in_pieces(batch.slice(start, _ROWS_MAX))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from table_store.client.declared_rules import DeclaredRules
 from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.kernel.bounded_pieces import take_values
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.types import DOUBLE, FLOAT
 
@@ -54,18 +55,20 @@ def with_stored(rules: DeclaredRules, rows: pa.Table, stored: pa.Table) -> pa.Ta
     """
     schema = rules.schema
     positions = _positions(schema.primary_key, rows, stored)
-    is_new = positions.is_null()
+    has_new = positions.null_count > 0
+    # A new row gets what is behind the stored ones.
+    positions = pc.fill_null(positions, stored.num_rows)
     columns = {}
     for field in schema.fields:
         if field.generated is not None:
             continue
         if field.name in rows.column_names:
-            columns[field.name] = rows[field.name].combine_chunks()
+            columns[field.name] = rows[field.name]
             continue
-        kept = stored[field.name].combine_chunks().take(positions)
-        if is_new.true_count:
-            kept = pc.if_else(is_new, rules.default(field, rows.num_rows), kept)
-        columns[field.name] = kept
+        known = stored[field.name]
+        if has_new:
+            known = pa.chunked_array([*known.chunks, rules.default(field, 1)], known.type)
+        columns[field.name] = take_values(known, positions)
     return pa.table(columns)
 
 

@@ -17,7 +17,7 @@ from table_store.catalog.connectors.connector_errors import ExternalTableError
 from table_store.catalog.definition.declared_type import declared_sql
 from table_store.catalog.jobs.job_errors import MaterializedViewError
 from table_store.catalog.shown.system_tables import SYSTEM_TABLES
-from table_store.client.arrow_rows import Rows, reader_of
+from table_store.client.arrow_rows import Rows, batches_of, reader_of
 from table_store.client.declared_rules import DeclaredRules
 from table_store.client.definition import NamedDefinition
 from table_store.client.errors import OpenedByPathError
@@ -212,7 +212,8 @@ class Table:
         if schema.primary_key and given >= set(own):
             return self.append(reader)
         rules = DeclaredRules(schema, self.time_zone)
-        batches = [pa.RecordBatch.from_pydict(rules.conformed(batch)) for batch in reader]
+        given_rows = (rules.conformed(batch) for batch in batches_of(reader))
+        batches = [pa.RecordBatch.from_pydict(columns) for columns in given_rows]
         if not batches:
             return NoChange(snapshot=self.latest_snapshot())
         return self._statement(schema).upsert(pa.Table.from_batches(batches))

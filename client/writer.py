@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from table_store.client.arrow_rows import Rows, reader_of
+from table_store.client.arrow_rows import Rows, batches_of
 from table_store.client.declared_rules import DeclaredRules
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.table import FileStoreTable
@@ -42,15 +42,13 @@ class Writer:
 
     def write(self, rows: Rows) -> None:
         """Take rows, completed and checked as `Table.append` says."""
-        for batch in reader_of(rows):
-            if batch.num_rows:
-                self.inner.write(self.rules.complete(batch))
+        for batch in batches_of(rows):
+            self.inner.write(self.rules.complete(batch))
 
     def delete(self, rows: Rows) -> None:
         """Delete rows: by their key alone, or, in a table without key, one equal row for each."""
-        for batch in reader_of(rows):
-            if batch.num_rows:
-                self.inner.delete(pa.RecordBatch.from_pydict(self.rules.conformed(batch)))
+        for batch in batches_of(rows):
+            self.inner.delete(pa.RecordBatch.from_pydict(self.rules.conformed(batch)))
 
     def prepare_commit(self) -> tuple[CommitMessage, ...]:
         """Write the rows that are held, and return what `Table.commit` publishes."""

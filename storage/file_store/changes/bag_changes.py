@@ -21,6 +21,7 @@ from table_store.storage.file_store.changes.change_rows import (
 )
 from table_store.storage.file_store.changes.change_split import ChangeMode, Deduplication
 from table_store.storage.kernel.arrays import IntArray, Mask
+from table_store.storage.kernel.bounded_pieces import take_values
 
 WEIGHT_COLUMN = "_WEIGHT"
 """Column (int8) that says by how much a stored row raises the number of its equals: 1 or -1."""
@@ -78,7 +79,7 @@ def counted_changes(
     kinds = np.repeat([ChangeKind.DELETE, ChangeKind.INSERT], [deletes.sum(), inserts.sum()])
     commits = np.concatenate([np.repeat(versions, deletes), np.repeat(versions, inserts)])
     taken = pa.table(
-        [rows[name].combine_chunks().take(pa.array(at)) for name in columns],
+        [take_values(rows[name], at) for name in columns],
         schema=pa.schema([rows.schema.field(name) for name in columns]),
     )
     return change_rows(taken, kinds, commits)

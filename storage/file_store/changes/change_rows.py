@@ -19,6 +19,7 @@ from table_store.storage.file_store.changes.change_split import (
 )
 from table_store.storage.file_store.model.errors import RetractionError
 from table_store.storage.kernel.arrays import IntArray, Mask
+from table_store.storage.kernel.bounded_pieces import take_values
 
 CHANGE_COLUMN: Final = "_CHANGE"
 """Column with a `ChangeKind` (int8), behind the columns of the table."""
@@ -123,8 +124,7 @@ def change_rows(
 
 def _taken(rows: pa.Table, positions: IntArray, columns: Sequence[str]) -> pa.Table:
     # It goes column by column, so that only one column is in memory more than twice.
-    at = pa.array(positions)
     return pa.table(
-        [rows[name].combine_chunks().take(at) for name in columns],
+        [take_values(rows[name], positions) for name in columns],
         schema=pa.schema([rows.schema.field(name) for name in columns]),
     )

@@ -34,6 +34,7 @@ from table_store.storage.file_store.model.sorted_run import SortedRun, age
 from table_store.storage.file_store.order.merge import newest_per_key
 from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
 from table_store.storage.file_store.write.table_writer import WriterContext
+from table_store.storage.kernel.bounded_pieces import take_values
 from table_store.storage.kernel.values import Value
 
 _FULL_SHARE: Final = 0.7
@@ -174,8 +175,7 @@ class CompactionTask:
             kept = newest_per_key([rows[name] for name in schema.primary_key])
             if self.unit.drop_deletes:
                 kept = kept[rows[KIND_COLUMN].to_numpy()[kept] == KIND_ADD]
-            at = pa.array(kept)
-            columns = [column.combine_chunks().take(at) for column in rows.columns]
+            columns = [take_values(column, kept) for column in rows.columns]
             yield pa.Table.from_arrays(columns, schema=rows.schema)
 
     def _read(self, run: SortedRun) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,7 @@ from table_store.storage.file_store.order.merge_slices import RunRows, merge_sli
 from table_store.storage.file_store.scan.pruning import conjuncts
 from table_store.storage.file_store.scan.split import Split, SplitKind
 from table_store.storage.kernel.arrays import IntArray
+from table_store.storage.kernel.bounded_pieces import PIECE_BYTES_MAX, take_values
 from table_store.storage.kernel.predicate import Predicate, conjunction
 from table_store.storage.kernel.row_batch import BATCH_ROWS, lengths
 
@@ -152,8 +153,7 @@ def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator
         yield from lengths(len(alive))
         return
     # It goes column by column, so that only one column is in memory more than twice.
-    at = pa.array(alive)
-    taken = {name: rows[name].combine_chunks().take(at) for name in columns}
+    taken = {name: take_values(rows[name], alive) for name in columns}
     del rows
     yield from in_batches(pa.table(taken), columns)
 
@@ -161,7 +161,9 @@ def _answer(rows: pa.Table, alive: IntArray, columns: Sequence[str]) -> Iterator
 def in_batches(rows: pa.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the columns of the rows; without columns, batches that only have a length."""
     if columns:
-        yield from rows.select(list(columns)).combine_chunks().to_batches(BATCH_ROWS)
+        rows = rows.select(list(columns))
+        whole = rows.combine_chunks() if rows.nbytes <= PIECE_BYTES_MAX else rows
+        yield from whole.to_batches(BATCH_ROWS)
     else:
         yield from lengths(rows.num_rows)
 

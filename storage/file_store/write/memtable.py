@@ -17,6 +17,7 @@ from table_store.storage.file_store.order.key_order import order_by_key
 from table_store.storage.file_store.order.merge_slices import RunRows, merge_slices
 from table_store.storage.file_store.write.key_check import KeyCheck
 from table_store.storage.kernel.arrays import IntArray
+from table_store.storage.kernel.bounded_pieces import take_values
 from table_store.storage.kernel.counter import Counter
 from table_store.storage.kernel.row_batch import BATCH_ROWS
 from table_store.storage.kernel.stopwatch import Stopwatch
@@ -24,6 +25,9 @@ from table_store.storage.kernel.stopwatch import Stopwatch
 _KIND: Final = "_VALUE_KIND"
 _ORDER: Final = "_SEQUENCE_NUMBER"
 """These columns stand beside the table's own, which has none of these names."""
+
+_SPILLED_BATCH_BYTES: Final = 16 << 20
+"""A merge holds at least one batch of each spilled run."""
 
 _SPILLED: Final = Counter("spilled_bytes")
 
@@ -76,7 +80,9 @@ class Memtable:
         self.spilled_bytes += run.nbytes
         _SPILLED.add(run.nbytes)
         with pa.ipc.new_file(file, run.schema) as sink:
-            sink.write_table(run, max_chunksize=BATCH_ROWS)
+            row_bytes = run.nbytes // max(1, run.num_rows) + 1
+            rows_max = max(1, min(BATCH_ROWS, _SPILLED_BATCH_BYTES // row_bytes))
+            sink.write_table(run, max_chunksize=rows_max)
 
     def flush(self, writer: DataFileWriter) -> None:
         """Write everything held to `writer`; the memtable is empty then.
@@ -145,7 +151,9 @@ class Memtable:
         else:
             kinds = self.check.settle(keys, kinds, order)
         newest = pa.array(order.positions[order.is_last])
-        columns = [column.combine_chunks().take(newest) for column in rows.columns]
+        columns: list[pa.ChunkedArray | pa.Array] = [
+            take_values(column, newest) for column in rows.columns
+        ]
         columns[rows.column_names.index(_KIND)] = pa.array(kinds, pa.int8())
         return pa.Table.from_arrays(columns, schema=rows.schema)
 

@@ -27,6 +27,7 @@ from table_store.storage.file_store.write.key_check import KeyCheck
 from table_store.storage.file_store.write.memtable import Memtable
 from table_store.storage.file_store.write.write_cost import WriteCost
 from table_store.storage.kernel.arrays import IntArray
+from table_store.storage.kernel.bounded_pieces import in_pieces, take_values
 from table_store.storage.kernel.clock import Clock, SystemClock
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.ids import IdSource, RandomIds
@@ -119,6 +120,24 @@ class TableWriter:
             InvalidSchemaError: a column is absent, not the table's, or does not fit its type.
         """
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+        start = 0
+        for piece in in_pieces(table):
+            here = slice(start, start + piece.num_rows)
+            start = here.stop
+            self._write(
+                piece,
+                None if kinds is None else kinds[here],
+                None if order is None else order[here],
+                None if buckets is None else buckets[here],
+            )
+
+    def _write(
+        self,
+        table: pa.Table,
+        kinds: KindArray | None,
+        order: IntArray | None,
+        buckets: BucketArray | None,
+    ) -> None:
         if not table.num_rows:
             return
         table = self._conformed(table)
@@ -131,7 +150,7 @@ class TableWriter:
             else:
                 self._add(
                     target,
-                    table.take(pa.array(positions)),
+                    _taken(table, positions),
                     None if kinds is None else kinds[positions],
                     None if order is None else order[positions],
                 )
@@ -322,3 +341,8 @@ class TableWriter:
             ids=context.ids,
             encoding=self._encoding,
         )
+
+
+def _taken(table: pa.Table, positions: IntArray) -> pa.Table:
+    columns = [take_values(column, positions) for column in table.columns]
+    return pa.Table.from_arrays(columns, schema=table.schema)
