@@ -98,11 +98,10 @@ def _literal(value: object) -> Literal:
         case dt.datetime():
             if getattr(value, "nanosecond", 0):
                 raise NotKnownError(f"{value} has nanoseconds, and a TIMESTAMP has microseconds")
-            if hasattr(value, "to_pydatetime"):
-                value = value.to_pydatetime()
-            if value.tzinfo is None:
-                return Literal(value, TIMESTAMP_NTZ)
-            return Literal(value.astimezone(dt.UTC), TIMESTAMP)
+            moment: dt.datetime = getattr(value, "to_pydatetime", lambda: value)()
+            if moment.tzinfo is None:
+                return Literal(moment, TIMESTAMP_NTZ)
+            return Literal(moment.astimezone(dt.UTC), TIMESTAMP)
         case dt.date():
             return Literal(value, DATE)
     raise NotKnownError(f"a {type(value).__name__} is no value of a column")
