@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
 
 from table_store.client.expressions.coercion import NotKnownError, cast, retyped
 from table_store.client.expressions.comparison import is_char
-from table_store.client.expressions.expression import Call, Expression, Literal
+from table_store.client.expressions.expression import Call, Column, Expression, Literal
 from table_store.client.expressions.sql_reader import Read, Reader, check_only, given
 from table_store.storage.kernel.types import (
     BOOLEAN,
@@ -44,7 +45,10 @@ def _cast(reader: Reader, node: exp.Expr) -> Expression:
     if node.args.get("safe"):
         raise NotKnownError("TRY_CAST")
     check_only(node, "this", "to")
-    return cast(reader.read(node.this), _data_type(node.args["to"]), reader.names.zone)
+    value, target = reader.read(node.this), _data_type(node.args["to"])
+    if isinstance(value, Column) and value.length and target == STRING:
+        return replace(value, length=None)  # what was cast is no CHAR, so Spark does not pad it
+    return cast(value, target, reader.names.zone)
 
 
 def _data_type(node: exp.DataType) -> DataType:

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from table_store import connect
+from table_store.client.errors import (
+    ExpressionFailedError,
+    InvalidExpressionError,
+    UnsupportedExpressionError,
+)
+from table_store.client.expressions.evaluation import evaluated
+from table_store.client.expressions.expression import Column
+from table_store.client.expressions.sql_reader import Names
+from table_store.client.expressions.sql_text import read_expression
+from table_store.client.filters import names_of
 from table_store.client.table import Table
 from table_store.client.warehouse import Warehouse
 from table_store.storage.kernel.errors import TableStoreError
 from table_store.storage.kernel.types import parse_type, to_arrow
 from tests.campaign.spark_program import arrow_answer
+from tests.fixtures.expression_grid import CHAR_COLUMNS, CHAR_ROWS, char_expressions, expressions
+from tests.fixtures.expression_grid import COLUMNS as EDGES
 from tests.fixtures.python_expressions import COLUMNS, RESULTS
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session
@@ -40,6 +53,8 @@ RULES = """CREATE TABLE {} (
   label STRING GENERATED ALWAYS AS (concat(v, '-', c)), year INT GENERATED ALWAYS AS (year(day)),
   hour DATE GENERATED ALWAYS AS (CAST(at AS DATE)), PRIMARY KEY (id) NOT ENFORCED)"""
 ZONE = "America/New_York"
+SAMPLE = 13
+"""Every expression of so many is asked; with 1 all of them are, in some minutes."""
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +87,73 @@ def test_every_result_is_spark_s(spark: SparkSession) -> None:
     found = frame.selectExpr("_row", *parts).toArrow().sort_by("_row")
     for number, (sql, results) in enumerate(RESULTS.items()):
         assert repr(found[str(number)].to_pylist()) == repr(results), sql
+
+
+def test_edges_of_every_function(spark: SparkSession) -> None:
+    """Whatever Python evaluates for a row, Spark evaluates to the same value."""
+    kinds = {name: parse_type(kind) for name, kind, _ in EDGES}
+    rows = pa.RecordBatch.from_pydict(
+        {name: pa.array(values, to_arrow(kinds[name])) for name, _, values in EDGES}
+    )
+    names = Names({name: Column(name, kind) for name, kind in kinds.items()}, {}, ZONE)
+    found = results_of(sorted(set(expressions()))[::SAMPLE], names, rows)
+    assert len(found) > 500
+    table = pa.Table.from_batches([rows]).append_column("_row", pa.array(range(rows.num_rows)))
+    fields = [(name, kind) for name, kind, _ in EDGES] + [("_row", "long")]
+    struct = StructType.fromJson(
+        {"fields": [{"name": n, "type": k, "nullable": True, "metadata": {}} for n, k in fields]}
+    )
+    check(spark.createDataFrame(table, struct), found)
+
+
+def test_edges_of_char(spark: SparkSession, warehouse: Warehouse) -> None:
+    spark.sql(f"CREATE TABLE char_edges (_row BIGINT, {CHAR_COLUMNS})")
+    spark.sql(f"INSERT INTO char_edges VALUES {CHAR_ROWS}")
+    table = warehouse.open("char_edges")
+    rows = table.scan().to_arrow().sort_by("_row").combine_chunks().to_batches()[0]
+    found = results_of(
+        sorted(set(char_expressions()))[::SAMPLE], names_of(table.schema, ZONE), rows
+    )
+    assert len(found) > 200
+    check(spark.table("char_edges"), found)
+
+
+def results_of(
+    texts: list[str], names: Names, rows: pa.RecordBatch
+) -> dict[str, dict[int, object]]:
+    """Return the value of each expression for each row for which Python has one."""
+    found: dict[str, dict[int, object]] = {}
+    for sql in texts:
+        with suppress(UnsupportedExpressionError, InvalidExpressionError):
+            read = read_expression(sql, names)
+            values: dict[int, object] = {}
+            for row in range(rows.num_rows):
+                with suppress(ExpressionFailedError):
+                    values[row] = shown(evaluated(read, rows.slice(row, 1), sql=sql)[0])
+            if values:
+                found[sql] = values
+    return found
+
+
+def check(frame: DataFrame, found: dict[str, dict[int, object]]) -> None:
+    """Compare with what Spark evaluates, in the rows that are in `found` only."""
+    texts = list(found)
+    for start in range(0, len(texts), 300):
+        batch = texts[start : start + 300]
+        parts = [
+            f"CASE WHEN _row IN ({', '.join(map(str, found[sql]))}) THEN ({sql}) END AS `{number}`"
+            for number, sql in enumerate(batch)
+        ]
+        rows = frame.selectExpr("_row", *parts).toArrow().sort_by("_row")
+        for number, sql in enumerate(batch):
+            values = rows[str(number)]
+            assert {row: shown(values[row]) for row in found[sql]} == found[sql], sql
+
+
+def shown(value: pa.Scalar) -> object:
+    """Return a value so that NaN equals itself, and 0.0 is not -0.0."""
+    plain = value.as_py()
+    return repr(plain) if isinstance(plain, float) else plain
 
 
 def test_rules_have_spark_s_results(spark: SparkSession, warehouse: Warehouse) -> None:

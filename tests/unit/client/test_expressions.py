@@ -187,3 +187,15 @@ def test_the_ends_of_time_are_refused() -> None:
     berlin = Names({}, {}, "Europe/Berlin")
     with pytest.raises(UnsupportedExpressionError, match="no date or time"):
         read_expression("TIMESTAMP '0001-01-01 00:00:00'", berlin)
+
+
+def test_a_cast_is_no_char() -> None:
+    """Source of the results: Spark, which pads a CHAR column in comparisons and no cast of it."""
+    rows = pa.RecordBatch.from_pydict({"c": ["ab  ", "abcd"]})
+    for sql, results in (
+        ("c = 'ab'", [True, False]),
+        ("CAST(c AS STRING) = 'ab'", [False, False]),
+        ("CAST(c AS STRING) IN ('ab')", [False, False]),
+        ("CAST(c AS STRING) = 'ab  '", [True, False]),
+    ):
+        assert evaluated(read_expression(sql, NAMES), rows, sql=sql).to_pylist() == results
