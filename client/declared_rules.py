@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Final
+from zoneinfo import ZoneInfoNotFoundError
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_store.catalog.definition.declared_settings import is_quoted_as_usual, zone_of
 from table_store.catalog.definition.declared_type import has_length
 from table_store.catalog.definition.sql_literal import parse_literal
 from table_store.client.conformed_column import conformed
+from table_store.client.declared_expression import read_declared
 from table_store.client.errors import (
     CheckViolationError,
     ColumnRuleError,
@@ -26,12 +29,12 @@ from table_store.client.expressions.evaluation import evaluated
 from table_store.client.expressions.expression import Expression, columns_of
 from table_store.client.expressions.kernels import KERNELS
 from table_store.client.expressions.sql_reader import Names, as_condition
-from table_store.client.expressions.sql_text import read_expression
 from table_store.client.filters import declared_text, names_of
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.errors import InvalidSchemaError
-from table_store.storage.kernel.types import STRING, TIMESTAMP, to_arrow
+from table_store.storage.kernel.types import STRING, to_arrow
 from table_store.storage.kernel.valid_text import check_texts
 from table_store.storage.kernel.values import Value, python_value
 
@@ -40,7 +43,7 @@ _LENGTH: Final = re.compile(r"(var)?char\(\s*(\d+)\s*\)", re.I)
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRules:
-    """The rules of one schema; `zone` is that of timestamps without one."""
+    """The rules of one schema; `zone` is that of timestamps without one in the rows."""
 
     schema: TableSchema
     zone: str | None = None
@@ -142,14 +145,15 @@ class DeclaredRules:
         return pa.nulls(count, kind)
 
     def _default_value(self, field: Field) -> Value:
-        text = field.default or "NULL"
+        stored = field.default or StoredExpression("NULL")
+        text = stored.text
         try:
-            read = assigned(read_expression(text, Names({}, {}, self.zone)), field, text, self.zone)
+            read, zone = read_declared(stored, Names({}, {}))
             one_row = pa.RecordBatch.from_pydict({"": [None]})
-            values = evaluated(read, one_row, sql=text)
+            values = evaluated(assigned(read, field, text, zone), one_row, sql=text)
         except UnsupportedExpressionError as error:
             refusal = UnsupportedExpressionError(sql=text, reason=error.reason, column=field.name)
-            values = pa.array([_literal(field, text, refusal)], to_arrow(field.type))
+            values = pa.array([_literal(field, stored, refusal)], to_arrow(field.type))
         return python_value(with_length(values, field)[0])
 
 
@@ -159,14 +163,16 @@ def computed_values(field: Field, names: Names, rows: pa.RecordBatch) -> pa.Arra
     Raises:
         UnsupportedExpressionError, ExpressionFailedError: see `DeclaredRules.complete`.
     """
-    text = field.generated or "NULL"
+    stored = field.generated or StoredExpression("NULL")
+    text = stored.text
     try:
-        read = assigned(read_expression(text, names), field, text, names.zone)
+        read, zone = read_declared(stored, names)
+        value = assigned(read, field, text, zone)
     except UnsupportedExpressionError as error:
         raise UnsupportedExpressionError(
             sql=text, reason=error.reason, column=field.name
         ) from error
-    return evaluated(read, rows, sql=f"column {field.name!r}, {text},")
+    return evaluated(value, rows, sql=f"column {field.name!r}, {text},")
 
 
 def assigned(read: Expression, field: Field, text: str, zone: str | None) -> Expression:
@@ -183,9 +189,9 @@ def assigned(read: Expression, field: Field, text: str, zone: str | None) -> Exp
 
 def _check_rows(check: Check, names: Names, rows: pa.RecordBatch) -> None:
     """Refuse rows for which the condition of a constraint is false."""
-    text = check.condition
+    text = check.condition.text
     try:
-        condition = as_condition(text, read_expression(text, names))
+        condition = as_condition(text, read_declared(check.condition, names)[0])
     except UnsupportedExpressionError as error:
         raise UnsupportedExpressionError(
             sql=text, reason=error.reason, constraint=check.name
@@ -234,13 +240,13 @@ def with_length(texts: pa.Array, field: Field) -> pa.Array:
     return texts if found[1] else pc.utf8_rpad(texts, width=length, padding=" ")
 
 
-def _literal(field: Field, text: str, error: UnsupportedExpressionError) -> Value:
+def _literal(field: Field, stored: StoredExpression, error: UnsupportedExpressionError) -> Value:
     """Return the value of a literal of a type that expressions do not have."""
-    if field.type == TIMESTAMP:
-        raise error  # it may need a time zone
+    if not is_quoted_as_usual(stored):
+        raise error
     try:
-        return parse_literal(text, field.type, column=field.name)
-    except InvalidSchemaError:
+        return parse_literal(stored.text, field.type, column=field.name, time_zone=zone_of(stored))
+    except (InvalidSchemaError, ZoneInfoNotFoundError):
         raise error from None
 
 

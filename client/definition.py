@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from table_store.catalog.definition.declared_settings import settings_in
 from table_store.catalog.definition.table_change import (
     AddColumn,
     DropColumn,
@@ -27,6 +28,7 @@ from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.client.column_type import column_type
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.file_store.model.schema_evolution import FIRST
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.types import DataType
 
 
@@ -85,7 +87,7 @@ class NamedDefinition:
             type=typed.type,
             nullable=nullable,
             comment=comment,
-            default=default,
+            default=self._expression(default),
             metadata=tuple(sorted((*existing, *typed.metadata))),
         )
         column = with_initial_default(column, time_zone=self.time_zone or "UTC")
@@ -132,7 +134,7 @@ class NamedDefinition:
         if not isinstance(comment, _Unchanged):
             changes.append(SetColumnComment(path, comment))
         if not isinstance(default, _Unchanged):
-            changes.append(SetColumnDefault(path, default))
+            changes.append(SetColumnDefault(path, self._expression(default)))
         return self._alter(*changes)
 
     def set_options(self, options: Mapping[str, str | None]) -> TableSchema:
@@ -150,6 +152,9 @@ class NamedDefinition:
     def set_comment(self, comment: str | None) -> TableSchema:
         """Change or remove the comment of the table."""
         return self._alter(SetComment(comment))
+
+    def _expression(self, text: str | None) -> StoredExpression | None:
+        return None if text is None else StoredExpression(text, settings_in(self.time_zone))
 
     def _alter(self, *changes: TableChange) -> TableSchema:
         return self.lifecycle.alter(self.identifier, changes).schema

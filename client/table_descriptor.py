@@ -12,6 +12,7 @@ from table_store.catalog.names.identifier import quoted, quoted_parts
 from table_store.client.column_type import column_type
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import DataType
 
@@ -73,7 +74,7 @@ class TableDescriptor:
                 type=(typed := column_type(name, data_type)).type,
                 nullable=nullable,
                 comment=comment,
-                default=default,
+                default=None if default is None else StoredExpression(default),
                 metadata=typed.metadata,
             )
         )
@@ -92,7 +93,7 @@ class TableDescriptor:
                 name=name,
                 type=(typed := column_type(name, data_type)).type,
                 comment=comment,
-                generated=expression,
+                generated=StoredExpression(expression),
                 metadata=typed.metadata,
             )
         )
@@ -105,7 +106,7 @@ class TableDescriptor:
 
     def check(self, name: str, condition: str) -> TableDescriptor:
         """Demand of every row that a condition, SQL text, is not false."""
-        check = Check(name=name, condition=condition)
+        check = Check(name=name, condition=StoredExpression(condition))
         return self._with(replace(self.definition, checks=(*self.definition.checks, check)))
 
     def partitioned_by(self, *columns: str) -> TableDescriptor:
@@ -114,7 +115,8 @@ class TableDescriptor:
 
     def watermark(self, column: str, expression: str) -> TableDescriptor:
         """Set how late rows may come, by SQL such as `ts - INTERVAL 5 SECONDS`."""
-        return self._with(replace(self.definition, watermark=(column, expression)))
+        watermark = (column, StoredExpression(expression))
+        return self._with(replace(self.definition, watermark=watermark))
 
     def option(self, key: str, value: str) -> TableDescriptor:
         """Set one option; it is checked when the table is created."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from table_store.catalog.definition.declaration import declared_under
+from table_store.catalog.definition.declared_settings import settings_in
 from table_store.catalog.names import warehouse as names
 from table_store.catalog.names.identifier import DEFAULT_NAMESPACE, Identifier
 from table_store.catalog.names.name_record import RelationKind
@@ -91,7 +93,8 @@ class Warehouse:
             InvalidSchemaError, UnknownOptionError, InvalidOptionError: the description is wrong.
             InvalidIdentifierError: the name is not allowed.
         """
-        return self._opened(self.lifecycle.create(self._identifier(name), descriptor.definition))
+        definition = declared_under(descriptor.definition, settings_in(self.time_zone))
+        return self._opened(self.lifecycle.create(self._identifier(name), definition))
 
     def drop(self, name: str, *, if_exists: bool = False) -> None:
         """Remove a table with its rows and history.

@@ -15,9 +15,11 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from table_store.catalog.definition.declared_settings import is_quoted_as_usual
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.schema_evolution import set_not_null
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.errors import (
     AlreadyExistsError,
     InvalidSchemaError,
@@ -30,7 +32,7 @@ class AddCheck:
     """A CHECK constraint from now on; it is not verified."""
 
     name: str
-    condition: str
+    condition: StoredExpression
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,9 @@ RuleChange: TypeAlias = AddCheck | KeepCheck | DropConstraint | RequireColumn | 
 
 
 def rule_from_spark(
-    change: Mapping[str, object],
+    change: Mapping[str, object], settings: Mapping[str, str] | None = None
 ) -> AddCheck | AddPrimaryKey | DropConstraint:
-    """Return the change of a constraint that the bridge sent.
+    """Return the change of a constraint that the bridge sent; `settings` are the session's.
 
     Raises:
         InvalidSchemaError: a table cannot have such a constraint later on, or not at all.
@@ -80,7 +82,8 @@ def rule_from_spark(
     assert isinstance(constraint, Mapping), "the bridge writes a record"
     name, kind = str(constraint["name"]), str(constraint["kind"])
     if kind == "check":
-        return AddCheck(name, str(constraint["condition"]))
+        condition = StoredExpression(str(constraint["condition"]), settings or {})
+        return AddCheck(name, condition)
     if kind == "primary key":
         columns = constraint["columns"]
         assert isinstance(columns, Sequence), "the bridge writes a list of names"
@@ -143,7 +146,7 @@ def pending_check(schema: TableSchema, change: RuleChange) -> AddCheck | None:
             field = schema.field_named(name)
             if not field.nullable:
                 return None
-            condition = f"{_quoted(field.name)} IS NOT NULL"
+            condition = StoredExpression(f"{_quoted(field.name)} IS NOT NULL")
             check = f"{field.name}_not_null"
             while (found := _named(schema, check)) and found.condition != condition:
                 check += "_"
@@ -181,14 +184,15 @@ def _only_alone(name: str) -> InvalidSchemaError:
     )
 
 
-def _renamed(condition: str, old: str, new: str) -> str:
+def _renamed(condition: StoredExpression, old: str, new: str) -> StoredExpression:
     edits: Sequence[tuple[int, int]] = sorted(mentions(condition, old), reverse=True)
+    text = condition.text
     for start, end in edits:
-        condition = condition[:start] + _quoted(new) + condition[end:]
-    return condition
+        text = text[:start] + _quoted(new) + text[end:]
+    return condition.with_text(text)
 
 
-def mentions(condition: str, column: str) -> Sequence[tuple[int, int]]:
+def mentions(condition: StoredExpression, column: str) -> Sequence[tuple[int, int]]:
     """Return where a condition names a column, as start and end.
 
     Of `a.b.c` it is the `a`, for a condition has no tables.
@@ -196,8 +200,10 @@ def mentions(condition: str, column: str) -> Sequence[tuple[int, int]]:
     Raises:
         InvalidSchemaError: nobody knows, because Spark alone can read it.
     """
+    if not is_quoted_as_usual(condition):
+        raise _unclear(condition, column)
     try:
-        query = sqlglot.parse_one(f"SELECT\n{condition}", dialect="spark")
+        query = sqlglot.parse_one(f"SELECT\n{condition.text}", dialect="spark")
     except SqlglotError:
         raise _unclear(condition, column) from None
     named = [part for part in query.find_all(exp.Identifier) if part.name.lower() == column.lower()]
@@ -212,9 +218,9 @@ def mentions(condition: str, column: str) -> Sequence[tuple[int, int]]:
     ]
 
 
-def _unclear(condition: str, column: str) -> InvalidSchemaError:
+def _unclear(condition: StoredExpression, column: str) -> InvalidSchemaError:
     return InvalidSchemaError(
-        reason=f"the constraint with the condition {condition} may use it; drop that first",
+        reason=f"the constraint with the condition {condition.text} may use it; drop that first",
         column=column,
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from table_store.catalog.definition.rule_change import RequireColumn, rule_from_spark
 from table_store.catalog.definition.table_change import (
@@ -29,17 +31,22 @@ from table_store.catalog.definition.table_definition import (
     with_initial_default,
 )
 from table_store.storage.file_store.model.schema_evolution import FIRST
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.errors import InvalidSchemaError
+from table_store.storage.kernel.frozen_map import FrozenMap
+
+DECLARING: Final = ("add_column", "update_default", "add_constraint")
+"""Changes that may have an expression."""
 
 
 def change_from_spark(
-    change: Mapping[str, object], *, time_zone: str = "UTC"
+    change: Mapping[str, object], settings: Mapping[str, str] | None = None
 ) -> TableChange | None:
     """Return the change that the bridge sent; None for what has no meaning here (`owner`).
 
     Args:
         change: one item of the bridge's `changes`.
-        time_zone: of the session, for defaults of new TIMESTAMP columns.
+        settings: of Spark, under which the statement's expressions have their meaning.
 
     Raises:
         InvalidSchemaError: the column cannot be added like that.
@@ -48,14 +55,15 @@ def change_from_spark(
     """
     kind = change["change"]
     if kind == "add_constraint" or kind == "drop_constraint":
-        return rule_from_spark(change)
+        return rule_from_spark(change, settings)
     if kind == "set_property" or kind == "remove_property":
         return _property_change(change)
     path = _path(change)
     match kind:
         case "add_column":
             (column,) = columns_from_spark(str(change["column"]))
-            column = with_initial_default(column, time_zone=time_zone)
+            default = column.default and replace(column.default, settings=FrozenMap(settings or {}))
+            column = with_initial_default(replace(column, default=default))
             after = _after(change.get("position"))
             return AddColumn(parent=path[:-1], column=column, after=after)
         case "rename_column":
@@ -75,7 +83,10 @@ def change_from_spark(
         case "update_comment":
             return SetColumnComment(path, _text_or_none(change.get("comment")))
         case "update_default":
-            return SetColumnDefault(path, _text_or_none(change.get("default")) or None)
+            default_text = _text_or_none(change.get("default"))
+            return SetColumnDefault(
+                path, StoredExpression(default_text, settings or {}) if default_text else None
+            )
     raise InvalidSchemaError(reason=f"ALTER TABLE cannot do this to a managed table: {kind}")
 
 

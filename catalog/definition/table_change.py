@@ -34,6 +34,7 @@ from table_store.storage.file_store.model.schema_evolution import (
     set_table_comment,
     widen_column,
 )
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import DataType, StructField, to_arrow
@@ -107,10 +108,10 @@ class SetColumnNullable:
 
 @dataclass(frozen=True, slots=True)
 class SetColumnDefault:
-    """Change or remove the default: SQL text for later inserts that leave the column out."""
+    """Change or remove the default of later inserts that leave the column out."""
 
     path: Path
-    default: str | None
+    default: StoredExpression | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +331,7 @@ def _check_unmentioned(schema: TableSchema, path: Path, action: str) -> None:
     if schema.watermark is not None:
         texts.append(("the watermark", schema.watermark[1]))
     for owner, text in texts:
-        words = (quoted.replace("``", "`") or plain for quoted, plain in _WORD.findall(text))
+        words = (quoted.replace("``", "`") or plain for quoted, plain in _WORD.findall(text.text))
         if column.lower() in (word.lower() for word in words):
             raise InvalidSchemaError(
                 reason=f"{owner} uses it, so it cannot be {action}", column=column

@@ -25,6 +25,7 @@ from table_store.catalog.definition.sql_literal import parse_literal
 from table_store.catalog.definition.watermark_rule import check_watermark
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.model.upkeep import DEFAULT_UPKEEP, Upkeep
 from table_store.storage.kernel.errors import (
@@ -80,7 +81,7 @@ _REFUSED_PROPERTIES: Final[Mapping[str, str]] = {
 class TableDefinition:
     """A managed table as CREATE TABLE describes it, before ids and defaults are added.
 
-    The ids of `columns` have no meaning yet. `watermark` is (column, SQL expression). Only a
+    The ids of `columns` have no meaning yet. `watermark` is (column, expression). Only a
     materialized view has a `query` and an `upkeep`. `location` is a folder of its own that the
     statement names.
     """
@@ -91,7 +92,7 @@ class TableDefinition:
     options: Mapping[str, str] = field(default_factory=FrozenMap)
     comment: str | None = None
     constraint_name: str | None = None
-    watermark: tuple[str, str] | None = None
+    watermark: tuple[str, StoredExpression] | None = None
     query: StoredQuery | None = None
     upkeep: Upkeep = DEFAULT_UPKEEP
     checks: tuple[Check, ...] = ()
@@ -189,7 +190,9 @@ def definition_from_spark(
         options=FrozenMap(options),
         comment=properties.get(PROPERTY_COMMENT),
         constraint_name=constraint_name,
-        watermark=None if column is None or expression is None else (column, expression),
+        watermark=None
+        if column is None or expression is None
+        else (column, StoredExpression(expression)),
         checks=tuple(checks),
         location=properties.get(_LOCATION),
     )
@@ -241,6 +244,7 @@ def with_initial_default(column: Field, *, time_zone: str = "UTC") -> Field:
         if literal is None
         else parse_literal(literal, column.type, column=column.name, time_zone=time_zone)
     )
+    metadata = tuple(item for item in column.metadata if item[0] != EXISTS_DEFAULT)
     if value is None:
         if not column.nullable:
             raise InvalidSchemaError(
@@ -248,8 +252,8 @@ def with_initial_default(column: Field, *, time_zone: str = "UTC") -> Field:
                 "exist; add one, or let it be nullable",
                 column=column.name,
             )
-        return replace(column, initial_default=None)
-    return replace(column, initial_default=json.dumps(value_to_json(value)))
+        return replace(column, initial_default=None, metadata=metadata)
+    return replace(column, initial_default=json.dumps(value_to_json(value)), metadata=metadata)
 
 
 def type_from_spark(
@@ -267,12 +271,14 @@ def type_from_spark(
         raise UnsupportedTypeError(type_name=error.type_name, column=column) from error
 
 
-def columns_to_spark(fields: Sequence[Field]) -> str:
+def columns_to_spark(fields: Sequence[Field], *, settings_key: str | None = None) -> str:
     """Return the JSON of the Spark `StructType` with these columns.
 
-    It has no ids: they belong to the storage, and Spark would show and copy them.
+    It has no ids: they belong to the storage, and Spark would show and copy them. With a
+    `settings_key`, metadata of this name has the settings of a default or of a computed column.
     """
-    return json.dumps({"type": "struct", "fields": [_column_to_spark(f) for f in fields]})
+    columns = [_column_to_spark(f, settings_key) for f in fields]
+    return json.dumps({"type": "struct", "fields": columns})
 
 
 def _column_from_spark(item: object) -> Field:
@@ -293,24 +299,28 @@ def _column_from_spark(item: object) -> Field:
         type=_changed(data_type, _without_id),
         nullable=bool(item.get("nullable", True)),
         comment=comment,
-        default=default,
-        generated=generated,
+        default=None if default is None else StoredExpression(default),
+        generated=None if generated is None else StoredExpression(generated),
         metadata=tuple(sorted((key, json.dumps(value)) for key, value in metadata.items())),
     )
 
 
-def _column_to_spark(column: Field) -> dict[str, Json]:
+def _column_to_spark(column: Field, settings_key: str | None) -> dict[str, Json]:
     metadata: dict[str, Json] = {key: json.loads(text) for key, text in column.metadata}
     if column.comment is not None:
         metadata[COMMENT] = column.comment
+    expression = column.default or column.generated
     if column.default is not None:
-        metadata[CURRENT_DEFAULT] = column.default
+        metadata[CURRENT_DEFAULT] = column.default.text
         # To Spark a column has a default only if both texts are there.
         metadata.setdefault(EXISTS_DEFAULT, "NULL")
     else:
         metadata.pop(EXISTS_DEFAULT, None)
     if column.generated is not None:
-        metadata[GENERATION_EXPRESSION] = column.generated
+        metadata[GENERATION_EXPRESSION] = column.generated.text
+    if expression is not None and settings_key is not None:
+        metadata |= {EXISTS_DEFAULT: "NULL"} if column.default is not None else {}
+        metadata[settings_key] = json.dumps(dict(expression.settings))
     if has_length(column):
         metadata[CHAR_VARCHAR] = declared_sql(column)
     return {

@@ -6,6 +6,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from table_store.catalog.definition.declared_settings import is_quoted_as_usual
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError
 
@@ -21,8 +22,10 @@ def check_watermark(schema: TableSchema) -> None:
     if schema.watermark is None:
         return
     column, expression = schema.watermark
+    if not is_quoted_as_usual(expression):
+        return
     try:
-        query = sqlglot.parse_one(f"SELECT\n{expression}", dialect="spark")
+        query = sqlglot.parse_one(f"SELECT\n{expression.text}", dialect="spark")
     except SqlglotError:
         return
     if query.find(exp.Lambda):
@@ -31,5 +34,5 @@ def check_watermark(schema: TableSchema) -> None:
     for reference in query.find_all(exp.Column):
         name = reference.parts[0].name
         if name.lower() not in known:
-            reason = f"its watermark is {expression}, and there is no column {name!r}"
+            reason = f"its watermark is {expression.text}, and there is no column {name!r}"
             raise InvalidSchemaError(reason=reason, column=column)

@@ -153,7 +153,7 @@ def _written(table: WrittenTable, find: FindNamed) -> tuple[dict[str, Sources], 
     known = Relation(tuple(ResultColumn(name, sources) for name, sources in written.items()))
     for one in table.fields:
         if one.generated is not None:
-            text = parsed_text(one.generated)
+            text = parsed_text(one.generated.text)
             written[one.name] = QueryReader(names, text.lost).expression(text.tree, known)
     return written, result.indirect
 

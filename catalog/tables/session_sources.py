@@ -75,6 +75,6 @@ def _definition(schema: TableSchema) -> TableDefinition:
 
 
 def _digest(name: str, schema: TableSchema) -> str:
-    columns = [[field.name, field.type.to_json(), field.generated] for field in schema.fields]
+    columns = [[field.name, field.type.to_json(), str(field.generated)] for field in schema.fields]
     told = [name.lower(), columns, list(schema.primary_key), sorted(schema.options.items())]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]

@@ -23,6 +23,8 @@ def create_statement(
 ) -> str:
     """Return the CREATE [TEMPORARY] TABLE of a table called `name`, in our own form.
 
+    Comments in front of it have the settings of expressions that differ from Spark's defaults.
+
     Computed columns, WATERMARK and WITH are written as users write them. In place of a secret
     stands a reference to an environment variable. Of a materialized view it is the statement that
     Spark's own parser reads, if it has no clauses that Spark does not know.
@@ -61,7 +63,26 @@ def create_statement(
     if query is not None:
         lines.extend(schema.upkeep.clauses)
         lines.append(f"AS {query.text}")
-    return "\n".join(lines)
+    return "\n".join([*_settings(schema), *lines])
+
+
+def _settings(schema: TableSchema) -> list[str]:
+    """Return comments with the settings under which expressions were declared, without defaults."""
+    declared = [
+        *((f.name, e) for f in schema.fields for e in (f.default, f.generated) if e is not None),
+        *((check.name, check.condition) for check in schema.checks),
+    ]
+    if schema.watermark is not None:
+        declared.append(schema.watermark)
+    names: dict[str, list[str]] = {}
+    for name, expression in declared:
+        pairs = (f"{key} = {value}" for key, value in sorted(expression.settings.items()))
+        names.setdefault(", ".join(pairs), []).append(_name(name))
+    return [
+        f"/* {', '.join(of)}: declared with {settings}".replace("*/", "* /") + " */"
+        for settings, of in names.items()
+        if settings
+    ]
 
 
 def _shown(key: str, value: str) -> str:

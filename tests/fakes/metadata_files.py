@@ -87,6 +87,7 @@ from table_store.storage.file_store.metadata.tag import Tags
 from table_store.storage.file_store.model.errors import CommitStateUnknownError
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.clock import Clock
@@ -196,13 +197,19 @@ def _schema() -> TableSchema:
         fields=[
             Field(id=0, name="id", type=LONG, comment="the key, é"),
             Field(id=0, name="at", type=point, metadata=(("note", '"checksum"'),)),
-            Field(id=0, name="amount", type=LONG, default="1 + 1", initial_default="2"),
+            Field(
+                id=0,
+                name="amount",
+                type=LONG,
+                default=StoredExpression("1 + 1"),
+                initial_default="2",
+            ),
         ],
         primary_key=["id"],
         options={"log.retention": "1 d"},
         comment="orders",
         time_ms=5,
-        watermark=("amount", "amount - 1"),
+        watermark=("amount", StoredExpression("amount - 1")),
     )
 
 

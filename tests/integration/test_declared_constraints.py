@@ -5,8 +5,10 @@ Oracle: the same condition, evaluated by plain Spark over the same random rows.
 
 from __future__ import annotations
 
+import datetime as dt
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +22,7 @@ from table_store.client.errors import CheckViolationError, UnsupportedExpression
 from table_store.client.table import Table
 from table_store.client.warehouse import Warehouse
 from table_store.storage.file_store.model.errors import CommitConflictError
+from table_store.storage.kernel.errors import InvalidSchemaError
 from tests.integration.catalog_conf import OWN_NAME
 from tests.integration.spark_session import spark_session, unlogged_errors
 from tests.integration.streaming_mode import streaming
@@ -322,3 +325,141 @@ def test_a_write_that_began_before_a_constraint_is_refused(
         with pytest.raises(CommitConflictError, match="before the table had the constraint 'c'"):
             table.commit(messages)
     assert open_table(table.path).scan().to_arrow().num_rows == 0
+
+
+ZONE = "spark.sql.session.timeZone"
+DECLARED = {
+    ZONE: "America/New_York",
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.ansi.enabled": "false",
+}
+WRITERS = {
+    ZONE: "Pacific/Apia",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    "spark.sql.ansi.enabled": "true",
+}
+MOMENTS = """VALUES (1, '12', TIMESTAMP'2024-07-01 02:00:00Z'),
+    (2, 'ddd', TIMESTAMP'2024-07-01 14:00:00Z'), (3, '-4', TIMESTAMP'2024-03-10 07:30:00Z'),
+    (4, NULL, NULL), (5, '99999999999', TIMESTAMP'1883-11-18 16:59:00Z') AS moments(k, s, at)"""
+MEANINGS = [
+    r"s RLIKE '^\d+$'",
+    'length(s) > length("bb")',
+    "CAST(s AS INT) > 0",
+    "hour(at) < 12",
+    "concat(current_timezone(), s) > 'America/New_York1'",
+]
+DEFAULTS = {
+    "a TIMESTAMP": "TIMESTAMP'2024-07-01 12:00:00'",
+    "b STRING": r"'\d\u0041'",
+    "c DATE": "date(TIMESTAMP'2024-07-01 02:00:00Z')",
+    "d STRING": "current_timezone()",
+    "e INT": "CAST('x' AS INT)",
+    "f TIMESTAMP": "'2024-11-03 01:30:00'",
+    "g STRING": "CAST(TIMESTAMP'2024-07-01 02:00:00Z' AS STRING)",
+    "h BINARY": "X'00FF27'",
+    "i TIMESTAMP": "TIMESTAMP'2024-11-03 06:30:00Z'",
+}
+
+
+@contextmanager
+def under(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    before = {key: str(spark.conf.get(key)) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)
+
+
+def test_rules_mean_what_they_meant_to_the_session_that_declared_them(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
+    """Oracle: plain Spark, which evaluates the same texts under the settings of the declaration."""
+    values = ", ".join(f"({text}) AS v{i}" for i, text in enumerate(MEANINGS))
+    computed = ", ".join(f"v{i} AS {text}" for i, text in enumerate(MEANINGS))
+    with under(spark, DECLARED):
+        spark.sql(
+            f"CREATE TABLE kept (k INT, s STRING, at TIMESTAMP, {computed}, day AS date(at), "
+            "PRIMARY KEY (k) NOT ENFORCED)"
+        )
+        spark.sql("CREATE TABLE held (k INT, s STRING, at TIMESTAMP)")
+        for i, text in enumerate(MEANINGS):
+            spark.sql(f"ALTER TABLE held ADD CONSTRAINT c{i} CHECK (k % 5 <> {i} OR {text})")
+        told = spark.sql(f"SELECT k, s, at, {values}, date(at) AS day FROM {MOMENTS}").collect()
+        spark.sql("CREATE TABLE alike LIKE held")
+    with under(spark, WRITERS):
+        spark.sql(f"INSERT INTO kept SELECT k, s, at FROM {MOMENTS}")
+        assert sorted(spark.table("kept").collect()) == sorted(told)
+        spark.sql(
+            f"MERGE INTO kept USING (SELECT * FROM {MOMENTS}) m ON kept.k = m.k "
+            "WHEN MATCHED THEN UPDATE SET s = m.s"
+        )
+        assert sorted(spark.table("kept").collect()) == sorted(told)
+        for name in ("held", "alike"):
+            for row in told:
+                insert = f"INSERT INTO {name} SELECT 5 + v, s, at FROM (SELECT id AS v FROM "
+                insert += f"range(5)), {MOMENTS} WHERE k = {row.k} AND v = {row.k - 1}"
+                if row[3 + row.k - 1] is False:
+                    assert "CHECK_CONSTRAINT_VIOLATION" in refused(run(spark, insert))
+                else:
+                    spark.sql(insert)
+    shown = spark.sql("SHOW CREATE TABLE kept").collect()[0][0]
+    assert shown.startswith("/* v0, v1, v2, v3, v4, day: declared with spark.sql.ansi.enabled = ")
+    with pytest.raises(UnsupportedExpressionError, match=r"declared with spark\.sql\.ansi"):
+        warehouse.open("kept").append(pa.table({"k": [9]}))
+    with pytest.raises(InvalidSchemaError, match="may use it"):
+        warehouse.open("held").definition.rename_column("s", "t")
+
+
+def test_defaults_mean_what_they_meant_to_the_session_that_declared_them(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
+    columns = ", ".join(f"{column} DEFAULT {text}" for column, text in DEFAULTS.items())
+    names = ("made", "added", "alike_made", "given")
+    with under(spark, DECLARED):
+        spark.sql(f"CREATE TABLE made (k INT, {columns})")
+        spark.sql("CREATE TABLE added (k INT)")
+        spark.sql("INSERT INTO added VALUES (0)")
+        spark.sql(f"ALTER TABLE added ADD COLUMNS ({columns})")
+        spark.sql("CREATE TABLE alike_made LIKE made")
+        spark.sql(f"CREATE TABLE given (k INT, {', '.join(DEFAULTS)})")
+        for column, text in DEFAULTS.items():
+            spark.sql(f"ALTER TABLE given ALTER COLUMN {column.split()[0]} SET DEFAULT {text}")
+        told = spark.sql(
+            "SELECT " + ", ".join(f"CAST({t} AS {c.split()[1]})" for c, t in DEFAULTS.items())
+        ).collect()
+    with under(spark, WRITERS):
+        every = ", ".join("DEFAULT" for _ in DEFAULTS)
+        for name in names:
+            spark.sql(f"INSERT INTO {name} (k) VALUES (1)")
+            spark.sql(f"INSERT INTO {name} VALUES (2, {every})")
+        spark.sql("UPDATE made SET e = DEFAULT, d = DEFAULT")
+        for name in names:
+            rows = spark.table(name).drop("k").collect()
+            assert rows == told * len(rows), name
+
+
+def test_plain_python_uses_the_zone_of_the_declaration(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
+    table = "zoned (k INT, at TIMESTAMP, day AS date(at), since TIMESTAMP DEFAULT '2024-07-01', "
+    with under(spark, {ZONE: "Asia/Kolkata"}):
+        spark.sql(f"CREATE TABLE {table} CONSTRAINT c CHECK (at < TIMESTAMP'2024-07-01 05:30:00'))")
+    moment = dt.datetime(2024, 7, 1, 1, 0, tzinfo=dt.UTC)
+    warehouse.open("zoned").append(pa.table({"k": [1], "at": [moment - dt.timedelta(hours=7)]}))
+    with under(spark, {ZONE: "America/New_York"}):
+        spark.sql("INSERT INTO zoned (k, at) VALUES (2, TIMESTAMP'2024-06-30 23:30:00Z')")
+        assert "CHECK" in refused(
+            run(spark, "INSERT INTO zoned (k, at) VALUES (3, TIMESTAMP'2024-07-01 01:00:00Z')")
+        )
+        rows = spark.sql("SELECT k, day, CAST(since AS BIGINT) FROM zoned").collect()
+    assert sorted(rows) == [
+        (1, dt.date(2024, 6, 30), 1719772200),
+        (2, dt.date(2024, 7, 1), 1719772200),
+    ]
+    with pytest.raises(CheckViolationError):
+        warehouse.open("zoned").append(pa.table({"k": [3], "at": [moment]}))

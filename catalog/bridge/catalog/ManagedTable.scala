@@ -53,6 +53,12 @@ class ManagedTable(
   /** The key; without key, the one metadata column that is the whole row. */
   def rowId: Seq[String] = definition.rowId.toSeq
   def computedColumns: Seq[Column] = V2Columns.of(definition.computed).toSeq
+  def computedExpressions: Map[String, StoredExpression] = computedColumns.zip(definition.computed).map {
+    case (column, field) =>
+      column.name -> StoredExpression(
+        column.generationExpression,
+        StoredExpressions.settingsOf(field).getOrElse(Map.empty))
+  }.toMap
   override val partitioning: Array[Transform] = definition.partitions.map(Json.identity).toArray
   override val properties: util.Map[String, String] = definition.properties.asJava
   override val constraints: Array[Constraint] =

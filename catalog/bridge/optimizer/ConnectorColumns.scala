@@ -4,7 +4,7 @@ import scala.util.DynamicVariable
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.{classic, AnalysisException, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expression}
 import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -55,17 +55,17 @@ class ConnectorColumns(session: SparkSession) extends Rule[LogicalPlan] {
     }
   }
 
-  private def computed(table: ManagedTable): Map[String, String] =
-    table.computedColumns.map(column => column.name -> column.generationExpression).toMap
+  private def computed(table: ManagedTable): Map[String, StoredExpression] = table.computedExpressions
 
-  private def withComputed(output: Seq[Attribute], expressions: Map[String, String], rows: LogicalPlan): LogicalPlan =
-    if (!output.exists(column => expressions.contains(column.name))) rows
-    else Project(
-      output.map(column =>
-        expressions.get(column.name).fold[NamedExpression](column)(text =>
-          as(column, classicSession.sessionState.sqlParser.parseExpression(text)))),
-      rows
-    )
+  private def withComputed(
+      output: Seq[Attribute], expressions: Map[String, StoredExpression], rows: LogicalPlan): LogicalPlan = {
+    val computed = output.flatMap(column => expressions.get(column.name).map(column -> _))
+    val values = StoredExpressions.bySettings(computed)(_._2.settings).foldLeft(rows) { (below, group) =>
+      val more = group.map { case (column, expression) => as(column, expression.parsed(classicSession)) }
+      group.head._2.analysed(classicSession, Project(below.output ++ more, below))
+    }
+    if (computed.isEmpty) rows else Project(output, values)
+  }
 
   /** A value under the id by which the plan above knows the column. */
   private def as(column: Attribute, value: Expression): Alias =

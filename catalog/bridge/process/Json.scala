@@ -24,6 +24,7 @@ import org.apache.spark.sql.connector.expressions.{
 }
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.arrow.ArrowConverters
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, MetadataBuilder, StructType}
 import org.json4s._
 import org.json4s.JsonDSL._
@@ -116,8 +117,10 @@ object Json {
     case c: TableChange.RemoveProperty => ("change" -> "remove_property") ~ ("key" -> c.property)
     case c: TableChange.AddColumn =>
       val column = Column.create(c.fieldNames.last, c.dataType, c.isNullable, c.comment, c.defaultValue, null)
+      // Older rows have the default's value, which Spark writes as text in the time zone of its settings.
+      val described = StoredExpression("", Map.empty).under(SQLConf.get)(columns(Array(column)))
       ("change" -> "add_column") ~ ("path" -> c.fieldNames.toList) ~
-        ("column" -> columns(Array(column))) ~ ("position" -> position(c.position))
+        ("column" -> described) ~ ("position" -> position(c.position))
     case c: TableChange.RenameColumn =>
       ("change" -> "rename_column") ~ ("path" -> c.fieldNames.toList) ~ ("name" -> c.newName)
     case c: TableChange.UpdateColumnType =>

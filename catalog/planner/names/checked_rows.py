@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 
 from table_store.catalog.definition.declared_type import compared_sql
 from table_store.catalog.names.identifier import quoted
+from table_store.catalog.planner.names.stored_expressions import expressions_json
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import TableSchema
@@ -23,7 +24,7 @@ def checked_rows(
     """
     if not checks:
         return rows
-    names, conditions = [c.name for c in checks], [c.condition for c in checks]
+    names, conditions = [c.name for c in checks], expressions_json([c.condition for c in checks])
     frame = session.bridge.CheckedRows.of(rows._jdf, names, conditions, kind)
     return DataFrame(frame, session.spark)
 
@@ -41,7 +42,7 @@ def check_conditions(session: PlannerSession, schema: TableSchema, checks: Seque
         f"CAST(NULL AS {compared_sql(field)}) AS {quoted(field.name)}" for field in schema.fields
     )
     rows = session.spark.sql(f"SELECT {columns} LIMIT 0")
-    names, conditions = [c.name for c in checks], [c.condition for c in checks]
+    names, conditions = [c.name for c in checks], expressions_json([c.condition for c in checks])
     refusal = session.bridge.CheckedRows.refusal(rows._jdf, names, conditions)
     if refusal is not None:
         raise InvalidSchemaError(reason=f"constraint {refusal}")

@@ -11,6 +11,7 @@ from table_store.catalog.bridge.shared_text import shared_name
 from table_store.catalog.planner.protocol.json_form import ProtocolError, from_json
 from table_store.catalog.planner.protocol.relations import ChangeType, RelationReference
 from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.errors import InvalidOptionError
 from table_store.storage.kernel.types import parse_type
 from table_store.storage.options.table_options import CHANGE_TYPE_COLUMN
@@ -88,7 +89,7 @@ def row_level_columns(schema: TableSchema) -> list[Field]:
     ]
 
 
-def _placeholder(field: Field) -> str:
+def _placeholder(field: Field) -> StoredExpression:
     kind = field.type.sql_name()
     value = _PLACEHOLDERS.get(kind, "0")
-    return f"CAST({value} AS {kind})"
+    return StoredExpression(f"CAST({value} AS {kind})")

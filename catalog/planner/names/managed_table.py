@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from table_store.catalog.bridge.shared_text import shared_name
 from table_store.catalog.connectors.connector_errors import ExternalTableError
 from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.sink import is_sink
@@ -27,6 +28,7 @@ from table_store.storage.file_store.changes.change_labels import CHANGE_LABELS, 
 from table_store.storage.file_store.model.schema import Field, TableSchema
 from table_store.storage.kernel.arrow_types import from_arrow
 
+_SETTINGS = shared_name("settings-of-expression")
 _CAPABILITIES = (
     "BATCH_READ",
     "MICRO_BATCH_READ",
@@ -61,13 +63,13 @@ def describe_table(
     return DescribedTable(
         name=name,
         version=None if handle.snapshot_id is None else str(handle.snapshot_id),
-        columns=SparkColumns(columns_to_spark(fields)),
-        computed=SparkColumns(columns_to_spark(computed)),
+        columns=SparkColumns(columns_to_spark(fields, settings_key=_SETTINGS)),
+        computed=SparkColumns(columns_to_spark(computed, settings_key=_SETTINGS)),
         partitions=tuple(name for name in schema.partition_keys if name in names),
         properties=properties,
         constraints=_constraints(schema),
         checks=tuple(
-            CheckConstraint(name=c.name, condition=c.condition, is_verified=c.is_verified)
+            CheckConstraint(name=c.name, condition=c.condition.text, is_verified=c.is_verified)
             for c in schema.checks
         ),
         capabilities=_capabilities(schema),

@@ -22,6 +22,7 @@ from table_store.catalog.planner.protocol.tables import (
 )
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.errors import InvalidOptionError, InvalidSchemaError
 from table_store.storage.kernel.secrets import shown_value
 from table_store.storage.options.log_options import LOG_KAFKA_TOPIC
@@ -99,7 +100,8 @@ def properties_of(schema: TableSchema, location: str) -> dict[str, str]:
     if schema.comment is not None:
         properties["comment"] = schema.comment
     if schema.watermark is not None:
-        properties[WATERMARK_COLUMN], properties[WATERMARK_EXPRESSION] = schema.watermark
+        column, expression = schema.watermark
+        properties[WATERMARK_COLUMN], properties[WATERMARK_EXPRESSION] = column, expression.text
     properties["provider"] = PROVIDER
     properties["location"] = location
     properties["is_managed_location"] = "true"
@@ -118,7 +120,9 @@ def _primary_key(constraints: Sequence[DeclaredConstraint]) -> DeclaredConstrain
 
 def _checks(constraints: Sequence[DeclaredConstraint]) -> tuple[Check, ...]:
     return tuple(
-        Check(name=c.name, condition=c.condition or "") for c in constraints if c.kind == "check"
+        Check(name=c.name, condition=StoredExpression(c.condition or ""))
+        for c in constraints
+        if c.kind == "check"
     )
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 from table_store.catalog.connectors.datagen.datagen import warn_of_unused
+from table_store.catalog.definition.declaration import (
+    declared_like,
+    declared_under,
+    has_expressions,
+)
 from table_store.catalog.errors import WrongRelationKindError
 from table_store.catalog.names.identifier import Identifier
 from table_store.catalog.planner.names.catalog_access import CatalogAccess, require_identifier
@@ -16,6 +20,7 @@ from table_store.catalog.planner.names.insert_columns import inserted_columns
 from table_store.catalog.planner.names.managed_table import describe_table
 from table_store.catalog.planner.names.named_relation import is_current, temporary_identifier
 from table_store.catalog.planner.names.spark_table import TEMPORARY, definition_of, properties_of
+from table_store.catalog.planner.names.stored_expressions import session_settings
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.protocol.handles import TableHandle, TableReference
 from table_store.catalog.planner.protocol.relations import CatalogReference, RelationReference
@@ -34,7 +39,6 @@ from table_store.catalog.tables.managed_table import ManagedTable
 from table_store.catalog.tables.staged_table import StagedTable, StagingMode
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.kernel.errors import InvalidSchemaError, TableStoreError
-from table_store.storage.kernel.secrets import REDACTED
 from table_store.storage.log_store.log_listener import LogListener
 from table_store.storage.log_store.log_settings import LogSystem, log_system
 from table_store.storage.log_store.logged_table import open_logged
@@ -121,7 +125,12 @@ def _staged(
     own = temporary_identifier(identifier) if is_temporary else identifier
     if mode is not StagingMode.CREATE:
         _refuse_materialized_view(lifecycle, own)
-    definition = definition_of(declared, like, _options_of_source(access, like))
+    source = _schema_of_source(access, like)
+    definition = definition_of(declared, like, None if source is None else source.options)
+    if has_expressions(definition):
+        definition = declared_under(definition, session_settings(session))
+    if source is not None:
+        definition = declared_like(definition, source)
     declared_schema = definition.schema(time_ms=0)
     check_conditions(session, declared_schema, definition.checks)
     staged = lifecycle.staging.stage(
@@ -162,14 +171,13 @@ def _make_dead_letters(
         _log.warning("the dead-letter table of %s is not there before a read: %s", source, error)
 
 
-def _options_of_source(access: CatalogAccess, like: LikeSource | None) -> Mapping[str, str]:
-    """The options of LIKE's managed source, if Spark's properties redact a secret among them."""
-    if like is None or REDACTED not in like.properties.values():
-        return {}
-    handle = like.handle
-    assert isinstance(handle, TableHandle), "no other table has such properties"
-    table = open_logged(handle.path, access.warehouse.places.file_io_of(handle.path))
-    return table.schema_store.get(handle.schema_id).options
+def _schema_of_source(access: CatalogAccess, like: LikeSource | None) -> TableSchema | None:
+    """The schema of LIKE's managed source: Spark's description of it lacks secrets and settings."""
+    if like is None or not isinstance(like.handle, TableHandle):
+        return None
+    path = like.handle.path
+    table = open_logged(path, access.warehouse.places.file_io_of(path))
+    return table.schema_store.get(like.handle.schema_id)
 
 
 def _lifecycle(session: PlannerSession, table: TableReference) -> TableLifecycle:

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from table_store.catalog.connectors.connector_name import connector_of
 from table_store.catalog.connectors.sink import check_written
 from table_store.catalog.definition.rule_change import RuleChange
-from table_store.catalog.definition.spark_change import change_from_spark
+from table_store.catalog.definition.spark_change import DECLARING, change_from_spark
 from table_store.catalog.definition.table_change import (
     SetComment,
     SetOption,
@@ -42,6 +42,7 @@ from table_store.catalog.planner.names.named_relation import (
     temporary_identifier,
 )
 from table_store.catalog.planner.names.spark_table import properties_of
+from table_store.catalog.planner.names.stored_expressions import session_settings
 from table_store.catalog.planner.names.supposed_schema import supposed_schema
 from table_store.catalog.planner.names.system_relation import (
     SystemTableName,
@@ -171,7 +172,9 @@ def alter_table(session: PlannerSession, request: AlterTable) -> LoadedTable:
         return foreign_to_alter(access, found, request.changes)
     if identifier is None or not isinstance(found, TableLifecycle):
         raise RelationNotFoundError(name=request.relation.text)
-    asked = [change_from_spark(change) for change in request.changes]
+    declares = any(change["change"] in DECLARING for change in request.changes)
+    settings = session_settings(session) if declares else {}
+    asked = [change_from_spark(change, settings) for change in request.changes]
     changes = [change for change in asked if change is not None]
     own = own_identifier(access, found, identifier)
     if not all(isinstance(change, SetOption | UnsetOption | SetComment) for change in changes):

@@ -29,15 +29,18 @@ from table_store.catalog.definition.table_change import TableChange, changed_sch
 from table_store.catalog.errors import ExistingRowError
 from table_store.catalog.names.identifier import Identifier, quoted, quoted_parts
 from table_store.catalog.planner.names.checked_rows import check_conditions
+from table_store.catalog.planner.names.stored_expressions import with_columns
 from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.storage.file_store.model.check import Check
+from table_store.storage.file_store.model.column_names import RESERVED_PREFIX
 from table_store.storage.file_store.model.schema import TableSchema
 from table_store.storage.file_store.model.snapshot import CommitKind, Snapshot
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.log_store.logged_table import open_logged
 
 _SHOWN_MAX = 200
+_IS_BROKEN = RESERVED_PREFIX + "broken"
 
 
 def with_verified_rules(
@@ -115,17 +118,20 @@ def _look_at(
     shown = [
         name for name in schema.column_names if name in schema.primary_key or _names(check, name)
     ]
-    columns = ", ".join(f"CAST({quoted(name)} AS STRING)" for name in shown)
-    found = session.spark.sql(
-        f"SELECT {columns} FROM {quoted_parts(parts)} VERSION AS OF {fence.id} "
-        f"WHERE NOT ({check.condition}\n) LIMIT 1"
-    ).collect()
+    broken = check.condition.with_text(f"NOT ({check.condition.text}\n)")
+    rows = session.spark.sql(f"SELECT * FROM {quoted_parts(parts)} VERSION AS OF {fence.id}")
+    found = (
+        with_columns(session, rows, {_IS_BROKEN: broken})
+        .where(quoted(_IS_BROKEN))
+        .selectExpr(*[f"CAST({quoted(name)} AS STRING)" for name in shown])
+        .head(1)
+    )
     if found:
         values = ("NULL" if value is None else value for value in found[0])
         row = ", ".join(f"{name} = {value}" for name, value in zip(shown, values, strict=True))
         if len(row) > _SHOWN_MAX:
             row = row[:_SHOWN_MAX] + "…"
-        raise ExistingRowError(table=".".join(parts), rule=check.condition, row=row)
+        raise ExistingRowError(table=".".join(parts), rule=check.condition.text, row=row)
 
 
 def _names(check: Check, column: str) -> bool:

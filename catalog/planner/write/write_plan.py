@@ -13,6 +13,8 @@ from pyspark.sql import functions as F
 
 from table_store.catalog.definition.declared_type import compared_sql
 from table_store.catalog.names.identifier import quoted
+from table_store.catalog.planner.names.stored_expressions import with_columns
+from table_store.catalog.planner.process.session import PlannerSession
 from table_store.catalog.planner.write.key_parts import KeyParts
 from table_store.storage.file_store.model.bucket import HASH_OF_NOTHING, bucket_columns
 from table_store.storage.file_store.model.column_names import RESERVED_PREFIX
@@ -68,7 +70,11 @@ class PlannedRows:
 
 
 def inserted_rows(
-    frame: DataFrame, schema: TableSchema, written: Sequence[str], kind: str | None = None
+    session: PlannerSession,
+    frame: DataFrame,
+    schema: TableSchema,
+    written: Sequence[str],
+    kind: str | None = None,
 ) -> PlannedRows:
     """The rows of an INSERT's query, computed columns included.
 
@@ -77,15 +83,14 @@ def inserted_rows(
     `written` are the names of `frame`'s columns by position. They may include computed columns,
     whose values are ignored, and columns that are not stored.
     """
-    columns = [
-        quoted(f.name) if f.generated is None else _named(_computed(f), f.name)
-        for f in schema.fields
-    ]
+    computed = _computed(schema)
+    columns = [_named(quoted(computed.get(name, name)), name) for name in schema.column_names]
     if kind is not None:
         columns.append(_named(f"CAST({kind} AS TINYINT)", KIND))
     if schema.primary_key:
         columns.append(_named(_ARRIVAL, ORDER))
-    return PlannedRows(frame=frame.toDF(*written).selectExpr(*columns))
+    rows = _with_computed(session, frame.toDF(*written), schema)
+    return PlannedRows(frame=rows.selectExpr(*columns))
 
 
 def moves_keys(schema: TableSchema, delta: DeltaColumns) -> bool:
@@ -96,7 +101,13 @@ def moves_keys(schema: TableSchema, delta: DeltaColumns) -> bool:
 
 
 def delta_rows(
-    frame: DataFrame, schema: TableSchema, delta: DeltaColumns, kinds: AddedKinds, *, is_merge: bool
+    session: PlannerSession,
+    frame: DataFrame,
+    schema: TableSchema,
+    delta: DeltaColumns,
+    kinds: AddedKinds,
+    *,
+    is_merge: bool,
 ) -> PlannedRows:
     """The rows that UPDATE, DELETE or MERGE writes.
 
@@ -117,7 +128,7 @@ def delta_rows(
         version = _version(schema, deleted, str(_DELETE))
         return PlannedRows(frame=source.selectExpr(*version))
     row = _new_row(schema, delta.row)
-    recomputed = _recomputed(source, schema, row)
+    recomputed = _recomputed(session, source, schema, row)
     moved = _moved_key(schema, delta, row)
     added = f"IF({_at(0)} = {_OPERATION_INSERT}, {kinds.inserted}, {_ADD})"
     if moved is None and not is_merge:
@@ -140,13 +151,15 @@ def delta_rows(
     return PlannedRows(frame=recomputed.selectExpr(f"inline({versions})"))
 
 
-def upserted_rows(frame: DataFrame, schema: TableSchema, positions: Sequence[int]) -> PlannedRows:
+def upserted_rows(
+    session: PlannerSession, frame: DataFrame, schema: TableSchema, positions: Sequence[int]
+) -> PlannedRows:
     """The rows of a MERGE that only upserts: each one replaces any row with the same key.
 
     `positions` are those of the table's columns in `frame`.
     """
     row = _new_row(schema, positions)
-    recomputed = _recomputed(_by_position(frame), schema, row)
+    recomputed = _recomputed(session, _by_position(frame), schema, row)
     return PlannedRows(frame=recomputed.selectExpr(*_columns(schema, row)))
 
 
@@ -203,18 +216,33 @@ def _moved_key(schema: TableSchema, delta: DeltaColumns, row: dict[str, str]) ->
     return " OR ".join(moved) or None
 
 
-def _recomputed(source: DataFrame, schema: TableSchema, row: dict[str, str]) -> DataFrame:
+def _recomputed(
+    session: PlannerSession, source: DataFrame, schema: TableSchema, row: dict[str, str]
+) -> DataFrame:
     """`source` with the computed columns of the new rows; `row` is updated to refer to them."""
-    generated = [field for field in schema.fields if field.generated is not None]
-    if not generated:
+    computed = _computed(schema)
+    if not computed:
         return source
     # The expressions name the table's columns, so they see the new row under those names.
     shown = source.selectExpr("*", *[_named(row[f.name], f.name) for f in schema.fields])
-    for number, field in enumerate(generated):
-        column = f"{RESERVED_PREFIX}computed_{number}"
-        shown = shown.selectExpr("*", _named(_computed(field), column))
-        row[field.name] = quoted(column)
-    return shown
+    row |= {name: quoted(column) for name, column in computed.items()}
+    return _with_computed(session, shown, schema)
+
+
+def _computed(schema: TableSchema) -> dict[str, str]:
+    """Where the values of computed columns are, by the columns' names."""
+    names = [field.name for field in schema.fields if field.generated is not None]
+    return {name: f"{RESERVED_PREFIX}computed_{i}" for i, name in enumerate(names)}
+
+
+def _with_computed(session: PlannerSession, rows: DataFrame, schema: TableSchema) -> DataFrame:
+    # The newline ends a comment with which the expression may end.
+    values = [
+        field.generated.with_text(_cast(f"({field.generated.text}\n)", field))
+        for field in schema.fields
+        if field.generated is not None
+    ]
+    return with_columns(session, rows, dict(zip(_computed(schema).values(), values, strict=True)))
 
 
 def _version(
@@ -231,11 +259,6 @@ def _version(
 
 def _columns(schema: TableSchema, values: dict[str, str]) -> list[str]:
     return [_named(_cast(values[f.name], f), f.name) for f in schema.fields]
-
-
-def _computed(field: Field) -> str:
-    # The newline ends a comment with which the expression may end.
-    return _cast(f"({field.generated}\n)", field)
 
 
 def _cast(value: str, field: Field) -> str:

@@ -303,13 +303,13 @@ def _planned_rows(
     frame = DataFrame(query.frame(), session.spark)
     if request.mode is WriteMode.DELTA:
         if request.upserts:
-            return upserted_rows(frame, opened.schema, request.row or ())
+            return upserted_rows(session, frame, opened.schema, request.row or ())
         delta = DeltaColumns(row=request.row, row_id=request.row_id)
         is_merge = request.command == "MERGE"
-        return delta_rows(frame, opened.schema, delta, kinds, is_merge=is_merge)
+        return delta_rows(session, frame, opened.schema, delta, kinds, is_merge=is_merge)
     written = request.table.table_handle.written
     kind = _kind(request) if kinds.inserted == KIND_ADD else str(kinds.inserted)
-    return inserted_rows(frame, opened.schema, written, kind)
+    return inserted_rows(session, frame, opened.schema, written, kind)
 
 
 def can_delete_where(session: PlannerSession, request: CanDeleteWhere) -> bool:

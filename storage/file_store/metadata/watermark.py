@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from table_store.storage.file_store.metadata.manifest_entry import WATERMARK_ENTRY, FileKind
 from table_store.storage.file_store.model.data_file import CommitMessage
 from table_store.storage.file_store.model.schema import Field, TableSchema
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.frozen_map import FrozenMap
 from table_store.storage.kernel.types import DATE, TIMESTAMP, TIMESTAMP_NTZ
 from table_store.storage.kernel.values import Value, order_key, python_values
@@ -117,10 +118,10 @@ def is_wall_time(schema: TableSchema) -> bool:
     return field is not None and field.type != TIMESTAMP
 
 
-def delay_us(column: str, expression: str) -> int | None:
+def delay_us(column: str, expression: StoredExpression) -> int | None:
     """Return by how much an expression lies behind its column; None if that is not fixed."""
-    found = _LESS_INTERVAL.fullmatch(expression.strip())
-    named = expression if found is None else found["column"]
+    found = _LESS_INTERVAL.fullmatch(expression.text.strip())
+    named = expression.text if found is None else found["column"]
     if named.strip().strip("`").casefold() != column.casefold():
         return None
     return 0 if found is None else _interval_us(found["interval"])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.types import Json
 
 
@@ -15,14 +16,14 @@ class Check:
 
     Attributes:
         name: unique among the constraints of the table, case aside.
-        condition: SQL text on the table's columns, which only the layers above can evaluate.
+        condition: on the table's columns, which only the layers above can evaluate.
         since: id of the first schema that has it. With the name it says which constraint it is.
         is_verified: whether the rows that were there before it satisfy it, too; false while they
             are looked at, and if whoever did so has died.
     """
 
     name: str
-    condition: str
+    condition: StoredExpression
     since: int = 0
     is_verified: bool = True
 
@@ -30,9 +31,10 @@ class Check:
         """Return the form in the schema file."""
         return {
             "name": self.name,
-            "condition": self.condition,
+            "condition": self.condition.text,
             "since": self.since,
             "verified": self.is_verified,
+            **self.condition.settings_json("settings"),
         }
 
     @staticmethod
@@ -40,7 +42,7 @@ class Check:
         """Return the constraint that `to_json` wrote."""
         return Check(
             name=str(item["name"]),
-            condition=str(item["condition"]),
+            condition=StoredExpression.from_json(item["condition"], item.get("settings")),
             since=int(item["since"]),
             is_verified=bool(item["verified"]),
         )

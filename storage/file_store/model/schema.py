@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.column_names import check_names
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.file_store.model.upkeep import DEFAULT_UPKEEP, Upkeep
@@ -30,9 +31,10 @@ from table_store.storage.kernel.types import (
     to_arrow,
 )
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 """Format version of the schema file; see storage/FORMAT.md."""
 
+_VERSION_WITHOUT_SETTINGS: Final = 5
 _VERSION_WITHOUT_SUCCESSOR: Final = 4
 _VERSION_WITHOUT_CHECKS: Final = 3
 _VERSION_WITHOUT_QUERY: Final = 2
@@ -42,9 +44,9 @@ _VERSION_WITHOUT_QUERY: Final = 2
 class Field:
     """One column. `id` stays the same through renames, and is never used again after a drop.
 
-    `default` is the SQL text that later inserts use. `initial_default` is the value of rows that
-    are older than the column, in the JSON form of `values.value_to_json`. `generated` is the SQL
-    text of a computed column. `metadata` holds further Spark metadata as (key, JSON text),
+    `default` is what later inserts use. `initial_default` is the value of rows that are older than
+    the column, in the JSON form of `values.value_to_json`. `generated` is the expression of a
+    computed column. `metadata` holds further Spark metadata as (key, JSON text),
     sorted by key. `had_null` says that a column which is not `nullable` was so once: older
     snapshots and changes may have NULL in it.
     """
@@ -54,9 +56,9 @@ class Field:
     type: DataType
     nullable: bool = True
     comment: str | None = None
-    default: str | None = None
+    default: StoredExpression | None = None
     initial_default: str | None = None
-    generated: str | None = None
+    generated: StoredExpression | None = None
     metadata: tuple[tuple[str, str], ...] = ()
     had_null: bool = False
 
@@ -65,7 +67,7 @@ class Field:
 class TableSchema:
     """One version of a table's definition.
 
-    Fields are in the order the user sees. `watermark` is (column, SQL expression).
+    Fields are in the order the user sees. `watermark` is (column, expression).
     `highest_field_id` is the greatest id ever given out, nested fields included. Only a
     materialized view has a `query`, and `upkeep` means something for it alone. `checks` are in the
     order in which they were declared. A table that has a `successor` takes no rows any more.
@@ -80,7 +82,7 @@ class TableSchema:
     highest_field_id: int
     time_ms: int
     constraint_name: str | None = None
-    watermark: tuple[str, str] | None = None
+    watermark: tuple[str, StoredExpression] | None = None
     query: StoredQuery | None = None
     upkeep: Upkeep = DEFAULT_UPKEEP
     checks: tuple[Check, ...] = ()
@@ -104,6 +106,13 @@ class TableSchema:
     def partition_fields(self) -> tuple[Field, ...]:
         """Fields of the partition in the order of the directories."""
         return tuple(self.field_named(name) for name in self.partition_keys)
+
+    @property
+    def expressions(self) -> tuple[StoredExpression, ...]:
+        """The defaults, computed columns, conditions and the watermark."""
+        of_columns = [e for f in self.fields for e in (f.default, f.generated) if e is not None]
+        of_rules = [check.condition for check in self.checks]
+        return (*of_columns, *of_rules, *(self.watermark or ())[1:])
 
     def field_named(self, name: str) -> Field:
         """Return the field of this name; case counts only where both spellings exist.
@@ -159,9 +168,7 @@ class TableSchema:
             "partitionKeys": list(self.partition_keys),
             "primaryKeys": list(self.primary_key),
             "constraintName": self.constraint_name,
-            "watermark": None
-            if self.watermark is None
-            else {"column": self.watermark[0], "expression": self.watermark[1]},
+            "watermark": None if self.watermark is None else _watermark_to_json(*self.watermark),
             "options": dict(self.options),
             "comment": self.comment,
             "timeMillis": self.time_ms,
@@ -175,8 +182,10 @@ class TableSchema:
             version = _VERSION_WITHOUT_SUCCESSOR
             item["checks"] = [check.to_json() for check in self.checks]
         if self.successor is not None:
-            version = SCHEMA_VERSION
+            version = _VERSION_WITHOUT_SETTINGS
             item["successor"] = self.successor.to_json()
+        if any(expression.settings for expression in self.expressions):
+            version = SCHEMA_VERSION
         return to_checked_json(item, version=version)
 
     @classmethod
@@ -206,7 +215,7 @@ def new_schema(
     comment: str | None = None,
     time_ms: int,
     constraint_name: str | None = None,
-    watermark: tuple[str, str] | None = None,
+    watermark: tuple[str, StoredExpression] | None = None,
     query: StoredQuery | None = None,
     upkeep: Upkeep = DEFAULT_UPKEEP,
     checks: Sequence[Check] = (),
@@ -310,7 +319,7 @@ def _schema_from_json(item: Mapping[str, Any]) -> TableSchema:
         highest_field_id=int(item["highestFieldId"]),
         time_ms=int(item["timeMillis"]),
         constraint_name=item["constraintName"],
-        watermark=None if watermark is None else (watermark["column"], watermark["expression"]),
+        watermark=None if watermark is None else _watermark_from_json(watermark),
         query=None if query is None else StoredQuery.from_json(query),
         upkeep=DEFAULT_UPKEEP if query is None else Upkeep.from_json(item["upkeep"]),
         checks=tuple(map(Check.from_json, item.get("checks", ()))),
@@ -325,11 +334,14 @@ def _field_to_json(f: Field) -> dict[str, Json]:
         "type": f.type.to_json(),
         "nullable": f.nullable,
         "comment": f.comment,
-        "default": f.default,
+        "default": _text_of(f.default),
         "initialDefault": f.initial_default,
-        "generated": f.generated,
+        "generated": _text_of(f.generated),
         "metadata": {key: json.loads(text) for key, text in f.metadata},
     }
+    for key, expression in (("defaultSettings", f.default), ("generatedSettings", f.generated)):
+        if expression is not None:
+            item |= expression.settings_json(key)
     return item | {"hadNull": True} if f.had_null else item
 
 
@@ -344,12 +356,29 @@ def _field_from_json(item: Mapping[str, Json]) -> Field:
         type=parse_type(item["type"]),
         nullable=bool(item["nullable"]),
         comment=_optional_text(item["comment"]),
-        default=_optional_text(item["default"]),
+        default=_expression_from_json(item["default"], item.get("defaultSettings")),
         initial_default=_optional_text(item["initialDefault"]),
-        generated=_optional_text(item["generated"]),
+        generated=_expression_from_json(item["generated"], item.get("generatedSettings")),
         metadata=tuple(sorted((key, json.dumps(value)) for key, value in metadata.items())),
         had_null=bool(item.get("hadNull")),
     )
+
+
+def _watermark_to_json(column: str, expression: StoredExpression) -> dict[str, Json]:
+    item: dict[str, Json] = {"column": column, "expression": expression.text}
+    return item | expression.settings_json("settings")
+
+
+def _watermark_from_json(item: Mapping[str, Any]) -> tuple[str, StoredExpression]:
+    return item["column"], StoredExpression.from_json(item["expression"], item.get("settings"))
+
+
+def _expression_from_json(text: Json, settings: Json) -> StoredExpression | None:
+    return None if text is None else StoredExpression.from_json(text, settings)
+
+
+def _text_of(expression: StoredExpression | None) -> str | None:
+    return None if expression is None else expression.text
 
 
 def _optional_text(item: Json) -> str | None:

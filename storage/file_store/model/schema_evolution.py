@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from table_store.storage.file_store.model.schema import Field, TableSchema, assign_nested_ids
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.file_store.model.type_widening import can_widen
 from table_store.storage.kernel.errors import InvalidSchemaError
 from table_store.storage.kernel.frozen_map import FrozenMap
@@ -41,9 +42,9 @@ class NewColumn:
     type: DataType
     nullable: bool = True
     comment: str | None = None
-    default: str | None = None
+    default: StoredExpression | None = None
     initial_default: str | None = None
-    generated: str | None = None
+    generated: StoredExpression | None = None
     metadata: tuple[tuple[str, str], ...] = ()
 
 
@@ -215,7 +216,7 @@ def set_column_comment(
 
 
 def set_column_default(
-    schema: TableSchema, name: str, default: str | None, *, time_ms: int
+    schema: TableSchema, name: str, default: StoredExpression | None, *, time_ms: int
 ) -> TableSchema:
     """Return the schema with another DEFAULT for later inserts; stored rows do not change."""
 

@@ -19,6 +19,7 @@ from table_store.catalog.definition.declared_type import CHAR_VARCHAR
 from table_store.catalog.definition.table_definition import TableDefinition
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.types import STRING
 
 WRITERS, ROUNDS, LINES = 4, 5, 30
@@ -81,11 +82,13 @@ def test_tables_with_rules_of_their_own_take_no_letters() -> None:
     assert OF_FILES.misfit(with_columns(whole, noted).schema(time_ms=0)) is None
     for more, reason in (
         (replace(noted, nullable=False), "noted is NOT NULL"),
-        (replace(noted, default="'new'"), "has a DEFAULT"),
-        (replace(noted, generated="upper(reason)"), "computed"),
+        (replace(noted, default=StoredExpression("'new'")), "has a DEFAULT"),
+        (replace(noted, generated=StoredExpression("upper(reason)")), "computed"),
     ):
         assert reason in (OF_FILES.misfit(with_columns(whole, more).schema(time_ms=0)) or "")
-    checked = replace(whole.schema(time_ms=0), checks=(Check(name="c", condition="line > 0"),))
+    checked = replace(
+        whole.schema(time_ms=0), checks=(Check(name="c", condition=StoredExpression("line > 0")),)
+    )
     assert "CHECK" in (OF_FILES.misfit(checked) or "")
     short = [
         replace(field, metadata=((CHAR_VARCHAR, '"varchar(10)"'),))

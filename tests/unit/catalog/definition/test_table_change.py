@@ -21,6 +21,7 @@ from table_store.catalog.definition.table_definition import (
     definition_from_spark,
 )
 from table_store.storage.file_store.model.schema import TableSchema
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.errors import (
     InvalidOptionError,
     InvalidSchemaError,
@@ -108,7 +109,10 @@ def test_replaced_columns_keep_what_they_can(schema: TableSchema) -> None:
     struct_type = changed.field_named("s").type
     assert isinstance(struct_type, StructType)
     assert [f.type for f in struct_type.fields] == [LONG, INTEGER]
-    assert (changed.field_named("p").comment, changed.field_named("p").default) == ("c", "7")
+    assert (changed.field_named("p").comment, changed.field_named("p").default) == (
+        "c",
+        StoredExpression("7"),
+    )
     assert not changed.field_named("k").nullable
     for columns, reason in (
         ([column("a")], "'k': a key or partition column cannot be dropped"),
@@ -129,7 +133,7 @@ def test_a_default_reaches_the_rows_that_exist(schema: TableSchema) -> None:
     )
     changed = altered(schema, {"change": "add_column", "path": ["d"], "column": struct(added)})
     assert changed.field_named("d").initial_default == '{"date": "2020-01-01"}'
-    assert changed.field_named("d").default == "current_date()"
+    assert changed.field_named("d").default == StoredExpression("current_date()")
 
 
 def test_change_columns(schema: TableSchema) -> None:
@@ -143,7 +147,7 @@ def test_change_columns(schema: TableSchema) -> None:
     )
     assert changed.column_names == ("a", "key", "p", "s", "twice", "ts")
     field = changed.field_named("a")
-    assert (field.type, field.default, field.id) == (LONG, "7", 3)
+    assert (field.type, field.default, field.id) == (LONG, StoredExpression("7"), 3)
     assert changed.primary_key == ("key", "p")
     assert (
         altered(changed, {"change": "update_default", "path": ["a"], "default": ""})

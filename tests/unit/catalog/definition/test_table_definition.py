@@ -14,6 +14,7 @@ from table_store.catalog.definition.table_definition import (
     definition_from_spark,
     with_initial_default,
 )
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.errors import (
     InvalidOptionError,
     InvalidSchemaError,
@@ -153,7 +154,7 @@ def test_properties_are_taken_apart() -> None:
     )
     assert definition.options == {"bucket": "2", "owner": "me"}
     assert definition.comment == "c"
-    assert definition.watermark == ("ts", "ts - INTERVAL 5 SECONDS")
+    assert definition.watermark == ("ts", StoredExpression("ts - INTERVAL 5 SECONDS"))
     schema = definition.schema(time_ms=5)
     assert (schema.primary_key, schema.partition_keys) == (("a",), ("a",))
     assert schema.constraint_name == "pk"
@@ -209,7 +210,7 @@ def test_a_watermark_names_columns_that_there_are(expression: str, unknown: str 
         properties={"watermark.column": "at", "watermark.expression": expression},
     )
     if unknown is None:
-        assert definition.schema(time_ms=0).watermark == ("at", expression)
+        assert definition.schema(time_ms=0).watermark == ("at", StoredExpression(expression))
         return
     with pytest.raises(InvalidSchemaError, match=f"there is no column '{unknown}'") as error:
         definition.schema(time_ms=0)

@@ -19,6 +19,7 @@ from table_store.catalog.meta_service.column_lineage import (
 )
 from table_store.catalog.names.identifier import Identifier
 from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.file_store.model.stored_query import StoredQuery
 from table_store.storage.kernel.types import INTEGER
 
@@ -328,7 +329,7 @@ def test_an_insert(insert: str, expected: dict[str | None, str | None]) -> None:
 
 
 def test_computed_columns_come_from_what_they_are_computed_from() -> None:
-    computed = Field(id=0, name="z", type=INTEGER, generated="p + upper(`q`) + 1")
+    computed = Field(id=0, name="z", type=INTEGER, generated=StoredExpression("p + upper(`q`) + 1"))
     job = written("INSERT INTO j SELECT a, b + k FROM t", "p q", "t")
     with_computed = (job.fields[0], computed, job.fields[1])
     found = lineage(replace(job, fields=with_computed))

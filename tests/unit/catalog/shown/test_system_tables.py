@@ -16,6 +16,7 @@ from table_store.catalog.shown.system_tables import SYSTEM_TABLES
 from table_store.catalog.tables.lifecycle import TableLifecycle
 from table_store.storage.file_store.model.errors import SnapshotNotFoundError
 from table_store.storage.file_store.model.schema import Field
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.file_store.table import FileStoreTable
 from table_store.storage.kernel.errors import InvalidSchemaError, NotFoundError
 from table_store.storage.kernel.types import (
@@ -200,7 +201,7 @@ def test_watermarks(lifecycle: TableLifecycle, kind: DataType, shown: str) -> No
     definition = TableDefinition(
         columns=(Field(id=0, name="p", type=STRING), Field(id=0, name="ts", type=kind)),
         partition_keys=("p",),
-        watermark=("ts", "ts - INTERVAL '5' SECOND"),
+        watermark=("ts", StoredExpression("ts - INTERVAL '5' SECOND")),
     )
     table = FileStoreTable.open(lifecycle.create(T, definition).location)
 

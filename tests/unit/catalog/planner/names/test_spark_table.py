@@ -14,6 +14,7 @@ from table_store.catalog.planner.protocol.tables import (
     DeclaredTable,
     LikeSource,
 )
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.kernel.errors import InvalidOptionError
 
 COLUMNS = SparkColumns(
@@ -68,5 +69,5 @@ def test_like_copies_the_table_but_not_what_is_its_own() -> None:
         ),
     )
     assert like.options == {"bucket": "4"}
-    assert like.watermark == ("ts", "ts")
+    assert like.watermark == ("ts", StoredExpression("ts"))
     assert (like.primary_key, like.comment) == (("id",), None)

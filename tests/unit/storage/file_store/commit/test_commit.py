@@ -29,6 +29,7 @@ from table_store.storage.file_store.model.schema_evolution import change_options
 from table_store.storage.file_store.model.scope import Scope, partitions_of
 from table_store.storage.file_store.model.snapshot import CommitKind
 from table_store.storage.file_store.model.storage_settings import ExpireOptions
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.kernel.errors import CorruptFileError, FormatVersionError, MissingFileError
 from tests.fakes.checked_file import rewritten
@@ -339,7 +340,7 @@ def test_a_changed_schema_is_a_conflict_when_one_is_expected(table: MetadataTabl
 def test_rows_of_before_a_rule_are_not_committed_after_it(table: MetadataTable) -> None:
     """A writer that began before a constraint, or a NOT NULL, has not looked at its rows for it."""
     append(table, "a")
-    check = Check(name="c", condition="k > 0", since=1, is_verified=False)
+    check = Check(name="c", condition=StoredExpression("k > 0"), since=1, is_verified=False)
     table.schemas.evolve(lambda s: replace(s, id=s.id + 1, checks=(check,)))
     with pytest.raises(CommitConflictError, match="before the table had the constraint 'c'"):
         append(table, "b")  # its file is of schema 0
@@ -534,7 +535,7 @@ def test_newer_formats_are_refused(tmp_path: Path) -> None:
     snapshot, schema = tmp_path / "snapshot" / "snapshot-1", tmp_path / "schema" / "schema-0"
     for path, written, known in [
         (snapshot, rewritten(snapshot.read_bytes(), version=3), 2),
-        (schema, rewritten(schema.read_bytes(), version=9), 5),
+        (schema, rewritten(schema.read_bytes(), version=9), 6),
         (manifest, bytes(newer), 1),
     ]:
         data = path.read_bytes()

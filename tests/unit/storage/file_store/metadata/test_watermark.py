@@ -16,6 +16,7 @@ from table_store.storage.file_store.commit.commit_outcome import Committed
 from table_store.storage.file_store.metadata.watermark import delay_us
 from table_store.storage.file_store.model.scope import WHOLE_TABLE
 from table_store.storage.file_store.model.snapshot import CommitKind
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.file_store.table import FileStoreTable
 from tests.fakes.pausing_file_io import PausingFileIO
 
@@ -43,7 +44,7 @@ DELAYS: dict[str, int | None] = {
 
 @pytest.mark.parametrize(("expression", "delay"), DELAYS.items())
 def test_expressions_that_lie_behind_their_column(expression: str, delay: int | None) -> None:
-    assert delay_us("ts", expression) == delay
+    assert delay_us("ts", StoredExpression(expression)) == delay
 
 
 def new_table(

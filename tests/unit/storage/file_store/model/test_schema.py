@@ -16,6 +16,7 @@ from table_store.storage.file_store.model import schema_evolution as evolution
 from table_store.storage.file_store.model.check import Check
 from table_store.storage.file_store.model.schema import Field, TableSchema, new_schema
 from table_store.storage.file_store.model.schema_evolution import FIRST, NewColumn
+from table_store.storage.file_store.model.stored_expression import StoredExpression
 from table_store.storage.file_store.model.successor import Successor
 from table_store.storage.kernel.errors import (
     CorruptFileError,
@@ -59,16 +60,16 @@ def rich() -> TableSchema:
     return table(
         column("dt", DATE, comment="day"),
         column("Id", LONG, metadata=(("__CHAR_VARCHAR_TYPE_STRING", '"x"'),)),
-        column("point", POINT, default="NULL"),
+        column("point", POINT, default=StoredExpression("NULL")),
         column("points", ArrayType(POINT)),
         column("by_name", MapType(key=STRING, value=POINT)),
-        column("total", LONG, generated="id * 2", initial_default="7"),
+        column("total", LONG, generated=StoredExpression("id * 2"), initial_default="7"),
         primary_key=["DT", "id"],
         partition_keys=["dt"],
         options={"bucket": "3", 'odd "key"\'': "é\n🦊"},
         comment="a table",
         constraint_name="pk",
-        watermark=("dt", "dt - INTERVAL 1 DAY"),
+        watermark=("dt", StoredExpression("dt - INTERVAL 1 DAY")),
     )
 
 
@@ -106,7 +107,7 @@ def test_json_and_pickle_keep_everything() -> None:
             "p",
             "must contain all partition",
         ),
-        (lambda: table(column("a"), watermark=("b", "b")), "b", "no such column"),
+        (lambda: table(column("a"), watermark=("b", StoredExpression("b"))), "b", "no such column"),
         (
             lambda: table(column("s", StructType((POINT.fields[0], POINT.fields[0])))),
             "x",
@@ -183,7 +184,10 @@ def test_widening_a_whole_struct_keeps_the_ids_inside() -> None:
             s, NewColumn(name="n", type=LONG), parent=("total",), time_ms=2
         ),
         lambda s: evolution.add_column(
-            s, NewColumn(name="n", type=LONG, default="1"), parent=("point",), time_ms=2
+            s,
+            NewColumn(name="n", type=LONG, default=StoredExpression("1")),
+            parent=("point",),
+            time_ms=2,
         ),
         lambda s: evolution.widen_column(s, ("id",), DecimalType(20, 0), time_ms=2),
         lambda s: evolution.widen_column(s, ("total",), INTEGER, time_ms=2),
@@ -234,8 +238,8 @@ def test_options_and_comments_change() -> None:
     assert schema.options["a"] == "b"
     assert "bucket" not in schema.options
     assert evolution.set_table_comment(schema, None, time_ms=3).comment is None
-    default = evolution.set_column_default(schema, "total", "1 + 1", time_ms=3)
-    assert default.field_named("total").default == "1 + 1"
+    default = evolution.set_column_default(schema, "total", StoredExpression("1 + 1"), time_ms=3)
+    assert default.field_named("total").default == StoredExpression("1 + 1")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1}', "nonsense"])
@@ -287,7 +291,10 @@ def test_checks_are_stored_and_older_releases_refuse_them() -> None:
     """A release that does not know constraints must not write to a table that has them."""
     plain = rich()
     assert b'"version": 2' in plain.to_bytes()
-    checks = [Check(name="c", condition="total > 0"), Check(name="d", condition="`Id` < 9")]
+    checks = [
+        Check(name="c", condition=StoredExpression("total > 0")),
+        Check(name="d", condition=StoredExpression("`Id` < 9")),
+    ]
     schema = table(*plain.fields, checks=checks)
     assert b'"version": 4' in schema.to_bytes()
     assert TableSchema.from_bytes(schema.to_bytes()) == schema
@@ -302,3 +309,21 @@ def test_checks_are_stored_and_older_releases_refuse_them() -> None:
     assert TableSchema.from_bytes(moved.to_bytes()) == moved
     replaced = replace(plain, successor=Successor(location="/w/t-1"))
     assert TableSchema.from_bytes(replaced.to_bytes()) == replaced
+
+
+def test_settings_of_expressions_come_back() -> None:
+    zone, flag = {"zone": "Asia/Kolkata"}, {"ansi": "false"}
+    schema = table(
+        column("a", default=StoredExpression("1", zone)),
+        column("b", generated=StoredExpression("a", flag)),
+        column("c"),
+        watermark=("c", StoredExpression("c", zone)),
+        checks=[Check(name="c", condition=StoredExpression("a > 0", zone | flag))],
+    )
+    assert b'"version": 6' in schema.to_bytes()
+    read = TableSchema.from_bytes(schema.to_bytes())
+    assert read == schema
+    assert [dict(e.settings) for e in read.expressions] == [zone, flag, zone | flag, zone]
+    plain = table(column("a", default=StoredExpression("1")))
+    assert b"ettings" not in plain.to_bytes()  # a release that evaluates as ever reads it
+    assert b'"version": 2' in plain.to_bytes()
