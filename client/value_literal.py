@@ -51,9 +51,10 @@ def _plain(value: object) -> object:
     if isinstance(value, pa.Scalar):
         if not value.is_valid:
             return None
-        if pa.types.is_timestamp(value.type):
-            value = value.cast(pa.timestamp("us", value.type.tz))
-        value = value.as_py()
+        scalar = value
+        if pa.types.is_timestamp(scalar.type):
+            scalar = scalar.cast(pa.timestamp("us", scalar.type.tz))
+        value = scalar.as_py()
     if type(value).__name__ in _MISSING:
         return None
     if isinstance(value, np.datetime64):

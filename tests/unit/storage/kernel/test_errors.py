@@ -33,6 +33,8 @@ def example(kind: type[TableStoreError]) -> TableStoreError:
         text = str(parameter.annotation)
         if "int" in text:
             arguments[name] = 7
+        elif "Mapping" in text:
+            arguments[name] = {"a": 7, "b": "c"}
         elif "Sequence" in text:
             arguments[name] = ("a", "b")
         elif "bool" in text:
