@@ -33,6 +33,8 @@ _DEPTH_MAX: Final = 3
 _THREADS: Final = 2
 _OF_VIEWS: Final = 0.2
 _KEYED: Final = 0.2
+_COLLATED: Final = "COLLATE"
+"""In the reason to recompute groups of texts that are equal: any text may stand for its group."""
 _TABLES: Final = {"a": f"{COLUMNS}, PRIMARY KEY (k) NOT ENFORCED", "b": COLUMNS, "c": COLUMNS}
 _EXCLUDED_RULES: Final = "org.apache.spark.sql.catalyst.optimizer.OptimizeOneRowPlan"
 """It leaves out a DISTINCT above a single row, which makes 0.0 of -0.0 above several ones."""
@@ -125,7 +127,7 @@ def _check_refreshed(
     for done in (row for answer in answers for row in answer):
         name = done.view.split(".")[-1]
         changed[name] += done.rows_changed
-        assert done.rule != "full" or name in limited, done
+        assert done.rule != "full" or name in limited or _COLLATED in done.reason, done
     for view, wanted in zip(views, results, strict=True):
         before, view.rows = view.rows, _bag(view.table)
         difference = ("only ours", view.rows - wanted, "missing", wanted - view.rows)
