@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from table_store.catalog.definition.declared_settings import (
@@ -16,6 +17,9 @@ from table_store.client.expressions.sql_reader import Names
 from table_store.client.expressions.sql_text import read_expression
 from table_store.storage.file_store.model.stored_expression import StoredExpression
 
+_WITHOUT_EFFECT: Final = ("spark.sql.optimizer.", "spark.sql.timeType.enabled")
+"""How the keys of settings begin that change no expression that Python evaluates."""
+
 
 def read_declared(stored: StoredExpression, names: Names) -> tuple[Expression, str | None]:
     """Return what a stored expression means, and the time zone in which it means that.
@@ -27,11 +31,16 @@ def read_declared(stored: StoredExpression, names: Names) -> tuple[Expression, s
         UnsupportedExpressionError: only Spark evaluates it, or the settings of its declaration.
     """
     zone = _known_zone(zone_of(stored))
+    others = {
+        key: value
+        for key, value in other_settings(stored).items()
+        if not key.startswith(_WITHOUT_EFFECT)
+    }
     if is_quoted_as_usual(stored):
         read = read_expression(stored.text, replace(names, zone=zone))
-        if isinstance(read, Literal) or not other_settings(stored):
+        if isinstance(read, Literal) or not others:
             return read, zone
-    settings = ", ".join(f"{key} = {value}" for key, value in other_settings(stored).items())
+    settings = ", ".join(f"{key} = {value}" for key, value in others.items())
     raise UnsupportedExpressionError(sql=stored.text, reason=f"it was declared with {settings}")
 
 
