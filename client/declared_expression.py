@@ -17,8 +17,8 @@ from table_store.client.expressions.sql_reader import Names
 from table_store.client.expressions.sql_text import read_expression
 from table_store.storage.file_store.model.stored_expression import StoredExpression
 
-_WITHOUT_EFFECT: Final = ("spark.sql.optimizer.", "spark.sql.timeType.enabled")
-"""How the keys of settings begin that change no expression that Python evaluates."""
+_WITHOUT_EFFECT: Final = ("spark.sql.timeType.enabled",)
+"""Settings that change no expression that Python evaluates."""
 
 
 def read_declared(stored: StoredExpression, names: Names) -> tuple[Expression, str | None]:
@@ -34,7 +34,7 @@ def read_declared(stored: StoredExpression, names: Names) -> tuple[Expression, s
     others = {
         key: value
         for key, value in other_settings(stored).items()
-        if not key.startswith(_WITHOUT_EFFECT)
+        if key not in _WITHOUT_EFFECT
     }
     if is_quoted_as_usual(stored):
         read = read_expression(stored.text, replace(names, zone=zone))

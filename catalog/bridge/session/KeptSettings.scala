@@ -74,8 +74,10 @@ object KeptSettings {
       "spark.sql.subexpressionElimination.",
       "spark.sql.windowExec."
     ),
-    "what is logged and shown" -> Seq(
+    "what is logged and shown, and the Java class of a collected value" -> Seq(
+      "spark.sql.binaryOutputStyle",
       "spark.sql.cli.",
+      "spark.sql.datetime.java8API.enabled",
       "spark.sql.debug.",
       "spark.sql.expressionTreeChangeLog.",
       "spark.sql.maxMetadataStringLength",

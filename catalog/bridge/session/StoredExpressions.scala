@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tablestore
 
+import java.time.ZoneOffset
+
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
@@ -7,6 +9,7 @@ import org.apache.spark.sql.classic
 import org.apache.spark.sql.catalyst.analysis.UnresolvedStar
 import org.apache.spark.sql.catalyst.expressions.{Alias, CurrentTimeZone, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{MetadataBuilder, StructField}
 import org.json4s._
@@ -60,12 +63,17 @@ object StoredExpressions {
   private[tablestore] def isOfCatalogs(setting: (String, String)): Boolean =
     setting._1.startsWith("spark.sql.catalog.") || setting._1 == SQLConf.DEFAULT_CATALOG.key
 
+  /** Whether a zone is UTC by any of its names, such as Etc/UTC. */
+  private def isUtc(zone: String): Boolean =
+    Try(DateTimeUtils.getZoneId(zone).normalized).toOption.contains(ZoneOffset.UTC)
+
   /** The settings that give a user's expressions their meaning, without those that have Spark's default, as JSON. */
   def settings(user: classic.SparkSession): String = {
     val defaults = new SQLConf
     defaults.setConfString(SQLConf.SESSION_LOCAL_TIMEZONE.key, defaultZone)
     val told = KeptSettings.of(user.sessionState.conf).filterNot { case (key, value) =>
-      ofRelations.exists(key.startsWith) || Try(defaults.getConfString(key)).toOption.contains(value)
+      ofRelations.exists(key.startsWith) || Try(defaults.getConfString(key)).toOption.contains(value) ||
+      key == SQLConf.SESSION_LOCAL_TIMEZONE.key && isUtc(value)
     }
     compact(JObject(told.toList.sorted.map { case (key, value) => key -> JString(value) }))
   }
