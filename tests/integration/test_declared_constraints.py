@@ -390,7 +390,7 @@ def test_rules_mean_what_they_meant_to_the_session_that_declared_them(
         for i, text in enumerate(MEANINGS):
             spark.sql(f"ALTER TABLE held ADD CONSTRAINT c{i} CHECK (k % 5 <> {i} OR {text})")
         told = spark.sql(f"SELECT k, s, at, {values}, date(at) AS day FROM {MOMENTS}").collect()
-        spark.sql("CREATE TABLE alike LIKE held")
+        spark.sql("CREATE TABLE like_held LIKE held")
     with under(spark, WRITERS):
         spark.sql(f"INSERT INTO kept SELECT k, s, at FROM {MOMENTS}")
         assert sorted(spark.table("kept").collect()) == sorted(told)
@@ -399,7 +399,7 @@ def test_rules_mean_what_they_meant_to_the_session_that_declared_them(
             "WHEN MATCHED THEN UPDATE SET s = m.s"
         )
         assert sorted(spark.table("kept").collect()) == sorted(told)
-        for name in ("held", "alike"):
+        for name in ("held", "like_held"):
             for row in told:
                 insert = f"INSERT INTO {name} SELECT 5 + v, s, at FROM (SELECT id AS v FROM "
                 insert += f"range(5)), {MOMENTS} WHERE k = {row.k} AND v = {row.k - 1}"
