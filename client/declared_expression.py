@@ -32,9 +32,7 @@ def read_declared(stored: StoredExpression, names: Names) -> tuple[Expression, s
     """
     zone = _known_zone(zone_of(stored))
     others = {
-        key: value
-        for key, value in other_settings(stored).items()
-        if key not in _WITHOUT_EFFECT
+        key: value for key, value in other_settings(stored).items() if key not in _WITHOUT_EFFECT
     }
     if is_quoted_as_usual(stored):
         read = read_expression(stored.text, replace(names, zone=zone))
